@@ -1,0 +1,31 @@
+"""The words: everything that can be said. No clock, no I/O, nothing of ours beneath."""
+
+from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.envelope import Draft, Event, Line, agent_of, encode_line, source_of, timestamp
+from events.errors import InvalidEvent, MalformedInput, TallystickError
+from events.payload import Payload
+from events.registry import VOCABULARY, Kind, Life, Vocabulary
+from events.schema import json_schema
+
+__all__ = [
+    "VOCABULARY",
+    "DecisionAmended",
+    "DecisionRecorded",
+    "DecisionReviewed",
+    "DecisionThought",
+    "Draft",
+    "Event",
+    "InvalidEvent",
+    "Kind",
+    "Life",
+    "Line",
+    "MalformedInput",
+    "Payload",
+    "TallystickError",
+    "Vocabulary",
+    "agent_of",
+    "encode_line",
+    "json_schema",
+    "source_of",
+    "timestamp",
+]

@@ -1,0 +1,222 @@
+"""The decision stream: what an agent decided, how sure it was, and how it turned out.
+
+Field names follow CSTP (recordDecision, reviewDecision) in snake case, so that an agent written for it finds its words.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+
+from events.limits import ITEMS_MAX
+from events.payload import Confidence, Count, Label, Labels, Part, Payload, StreamId, Text, Texts
+
+Stakes = Literal["low", "medium", "high", "critical"]
+Outcome = Literal["success", "partial", "failure", "abandoned"]
+MentalState = Literal["deliberate", "reactive", "exploratory", "habitual", "pressured"]
+ReasonType = Literal[
+    "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint"
+]
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Reason(Part, frozen=True, kw_only=True):
+    """Why the agent decided so."""
+
+    type: ReasonType
+    """The kind of support. Source: the agent."""
+    text: Text
+    """The reason in words. Source: the agent."""
+    strength: Confidence | None = None
+    """How strong the support is, 0..1. Source: the agent."""
+
+
+class DeliberationInput(Part, frozen=True, kw_only=True):
+    """One thing the agent looked at before deciding."""
+
+    id: str
+    """Name of the input, referred to by `inputs_used`. Source: the agent."""
+    text: str
+    """The input in words. Source: the agent."""
+    source: str | None = None
+    """Where the input came from. Source: the agent."""
+    timestamp: str | None = None
+    """When it was seen, as the agent wrote it. Source: the agent."""
+
+
+class DeliberationStep(Part, frozen=True, kw_only=True):
+    """One step of thinking on the way to the decision."""
+
+    step: Count | None = None
+    """1-based number of the step. Source: the agent."""
+    thought: str
+    """The thought in words. Source: the agent."""
+    inputs_used: Texts = ()
+    """Ids of the inputs this step drew on. Source: the agent."""
+    timestamp: str | None = None
+    """When, as the agent wrote it. Source: the agent."""
+    duration_ms: Count | None = None
+    """How long the step took, milliseconds. Source: the agent's measurement."""
+    type: str | None = None
+    """Kind of step. Source: the agent."""
+    conclusion: bool | None = None
+    """Whether this step concluded. Source: the agent."""
+
+
+class Deliberation(Part, frozen=True, kw_only=True):
+    """The chain of thought behind a decision."""
+
+    inputs: Annotated[tuple[DeliberationInput, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    """What was looked at. Source: the agent."""
+    steps: Annotated[tuple[DeliberationStep, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    """What was thought, in order. Source: the agent."""
+    total_duration_ms: Count | None = None
+    """How long all of it took, milliseconds. Source: the agent's measurement."""
+    convergence_point: Count | None = None
+    """Number of the step at which the decision was clear. Source: the agent."""
+
+
+class Bridge(Part, frozen=True, kw_only=True):
+    """How the decision's form serves its function."""
+
+    structure: str | None = None
+    """What it looks like. Source: the agent."""
+    function: str | None = None
+    """What it is for. Source: the agent."""
+    tolerance: Texts = ()
+    """What may vary. Source: the agent."""
+    enforcement: Texts = ()
+    """What must hold. Source: the agent."""
+    prevention: Texts = ()
+    """What must not happen. Source: the agent."""
+
+
+class PreDecision(Part, frozen=True, kw_only=True):
+    """What was checked before deciding."""
+
+    query_run: bool | None = None
+    """Whether earlier decisions were searched. Source: the agent."""
+    similar_found: Count | None = None
+    """How many similar ones were found. Source: the agent."""
+    guardrails_checked: bool | None = None
+    """Whether guardrails were checked. Source: the agent."""
+    guardrails_passed: bool | None = None
+    """Whether they passed. Source: the agent."""
+
+
+class TraceStep(Part, frozen=True, kw_only=True):
+    """One step of a reasoning trace."""
+
+    step: Count | None = None
+    """1-based number of the step. Source: the agent."""
+    thought: str | None = None
+    """The thought in words. Source: the agent."""
+    output: str | None = None
+    """What the step gave. Source: the agent."""
+    confidence: Confidence | None = None
+    """How sure the agent was at this step, 0..1. Source: the agent."""
+    tags: Labels = ()
+    """Labels of the step. Source: the agent."""
+
+
+class DecisionRecorded(Payload, frozen=True, kw_only=True):
+    """A decision, as the agent stated it when it was made."""
+
+    decision_id: StreamId | None = None
+    """Names the stream `decision/ID`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
+    decision: Text
+    """The decision in words. Source: the agent."""
+    confidence: Confidence | None = None
+    """Stated probability of success, 0..1. Source: the agent; absent when it stated none, never assumed."""
+    category: Label | None = None
+    """Kind of decision, free text. Source: the agent."""
+    stakes: Stakes | None = None
+    """What hangs on it. Source: the agent."""
+    context: str | None = None
+    """The situation in words. Source: the agent."""
+    reasons: Annotated[tuple[Reason, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    """Why. Source: the agent."""
+    tags: Labels = ()
+    """Labels to find it by. Source: the agent."""
+    pattern: str | None = None
+    """The general rule this decision is a case of. Source: the agent."""
+    mental_state: MentalState | None = None
+    """How it was made. Source: the agent."""
+    review_by: Instant | None = None
+    """When its outcome should be looked at, UTC. Source: the agent."""
+    kpi_indicators: Labels = ()
+    """Indicators that will show the outcome. Source: the agent."""
+    pre_decision: PreDecision | None = None
+    """What was checked before. Source: the agent."""
+    trace: Annotated[tuple[TraceStep, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    """Reasoning trace. Source: the agent."""
+    deliberation: Deliberation | None = None
+    """Chain of thought. Source: the agent."""
+    bridge: Bridge | None = None
+    """Form and function. Source: the agent."""
+    project: Label | None = None
+    """Project it belongs to. Source: the agent."""
+    feature: Label | None = None
+    """Feature it belongs to. Source: the agent."""
+    pr: Count | None = None
+    """Number of the pull request. Source: the agent."""
+    file: str | None = None
+    """Path of the file. Source: the agent."""
+    line: Count | None = None
+    """1-based line in that file. Source: the agent."""
+    commit: str | None = None
+    """Commit it was made at. Source: the agent."""
+
+
+class DecisionAmended(Payload, frozen=True, kw_only=True):
+    """A change to a recorded decision. A field that is absent is unchanged; at least one must be there.
+
+    A confidence amended after the first review changes what is shown, never what calibration counts.
+    """
+
+    decision_id: StreamId
+    """The decision that changes. Source: the client."""
+    decision: Text | None = None
+    """New text. Source: the agent."""
+    confidence: Confidence | None = None
+    """New stated probability of success, 0..1. Source: the agent."""
+    context: str | None = None
+    """New situation. Source: the agent."""
+    reasons: Annotated[tuple[Reason, ...], msgspec.Meta(max_length=ITEMS_MAX)] | None = None
+    """New reasons; an empty list removes them. Source: the agent."""
+    tags: Labels | None = None
+    """New labels; an empty list removes them. Source: the agent."""
+    pattern: str | None = None
+    """New general rule. Source: the agent."""
+    bridge: Bridge | None = None
+    """New form and function. Source: the agent."""
+
+    def __post_init__(self) -> None:
+        if all(getattr(self, name) is None for name in self.__struct_fields__[1:]):
+            raise ValueError("An amendment changes at least one field")
+
+
+class DecisionThought(Payload, frozen=True, kw_only=True):
+    """A thought added to a recorded decision."""
+
+    decision_id: StreamId
+    """The decision it belongs to. Source: the client."""
+    text: Text
+    """The thought in words. Source: the agent."""
+
+
+class DecisionReviewed(Payload, frozen=True, kw_only=True):
+    """How a decision turned out. A later review supersedes; the earlier ones stay in the history."""
+
+    decision_id: StreamId
+    """The decision reviewed. Source: the client."""
+    outcome: Outcome
+    """How it turned out. Source: the reviewer."""
+    actual_result: str | None = None
+    """What happened, in words. Source: the reviewer."""
+    lessons: str | None = None
+    """What was learned. Source: the reviewer."""
+    notes: str | None = None
+    """Anything else. Source: the reviewer."""
+    affected_kpis: dict[str, float] | None = None
+    """Indicator to measured change. Source: the reviewer."""

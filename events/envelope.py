@@ -1,0 +1,105 @@
+"""The envelope: an event as a client drafts it, as the log stores it, and the bytes between.
+
+A stored event is one CloudEvents 1.0 JSON object on one line: compact, UTF-8, attributes in a fixed order. The stored
+bytes are the exported bytes are the Merkle leaf bytes; `encode_line` is the only place that makes them.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+
+from events.limits import EVENT_ID_CHARS_MAX, TRACE_CHARS_MAX
+from events.payload import Count, Payload
+
+Trace = Annotated[str, msgspec.Meta(min_length=1, max_length=TRACE_CHARS_MAX)]
+EventId = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=1,
+        max_length=EVENT_ID_CHARS_MAX,
+        description="Unique within its source: 1..128 printable characters.",
+    ),
+]
+
+
+class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
+    """An event as a client posts it: `type` and `data`, and what else the client knows.
+
+    `source` is what the client claims; the door checks it against the token and fills it in. `subject` need not be
+    given; where it is, it must be the one the payload names. `expectedversion` is the number of events the client
+    believes the stream to hold, 0 for none, and is not stored.
+    """
+
+    name: ClassVar[str]
+    specversion: Literal["1.0"] | None = None
+    id: EventId | None = None
+    source: str | None = None
+    subject: str | None = None
+    time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    datacontenttype: Literal["application/json"] | None = None
+    traceparent: Trace | None = None
+    correlationid: Trace | None = None
+    causationid: Trace | None = None
+    expectedversion: Count | None = None
+    data: Payload
+
+
+class Event(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False):
+    """An event as the log holds it. Subclasses, one a type, are made by `registry.Vocabulary`."""
+
+    name: ClassVar[str]
+    specversion: str
+    id: str
+    source: str
+    subject: str
+    time: datetime
+    recordedtime: datetime
+    position: int
+    streamversion: int
+    traceparent: str | None = None
+    correlationid: str | None = None
+    causationid: str | None = None
+    data: Payload
+
+    @property
+    def agent(self) -> str:
+        """The agent's name: `claude` for the source `/agents/claude`."""
+        return agent_of(self.source)
+
+
+class Line(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, gc=False):
+    """The attributes of a stored event in the order in which they stand on the line."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    subject: str
+    time: str
+    recordedtime: str
+    position: int
+    streamversion: int
+    traceparent: str | None = None
+    correlationid: str | None = None
+    causationid: str | None = None
+    data: Payload | msgspec.Raw
+
+
+encode_line = msgspec.json.Encoder().encode
+"""`Line` to the bytes that are stored, exported and hashed, for ever."""
+
+
+def source_of(agent: str) -> str:
+    """The source attribute of an agent: `/agents/claude`."""
+    return f"/agents/{agent}"
+
+
+def agent_of(source: str) -> str:
+    """The agent's name in a source attribute."""
+    return source.removeprefix("/agents/")
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC, always 27 characters, so that order as text is order in time: `2026-11-21T08:30:00.000000Z`."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -1,0 +1,43 @@
+"""Every limit of the house, in one place.
+
+Bad input beyond a limit is refused with the limit's name and value; nothing is cut short.
+"""
+
+LINE_BYTES_MAX = 65_535
+"""One event as stored. Tile entries carry a 16-bit length (reference/proof.md), hence this bound."""
+
+BODY_BYTES_MAX = 16 * 1024 * 1024
+"""One HTTP request body."""
+
+BATCH_EVENTS_MAX = 2_000
+"""Events in one append; they are one statement, one transaction, one sync."""
+
+GROUP_EVENTS_MAX = 2_048
+"""Events in one group commit; at least one full batch, and within SQLite's 32,766 bound parameters."""
+
+QUEUE_EVENTS_MAX = 20_000
+"""Events waiting for the writer; beyond it an append is refused with LedgerBusy."""
+
+PAGE_EVENTS_MAX = 1_000
+"""Events in one page of a read."""
+
+PAGE_EVENTS_DEFAULT = 100
+"""Events in a page when the reader names no number."""
+
+EVENT_ID_CHARS_MAX = 128
+"""Characters of an event's id."""
+
+STREAM_ID_CHARS_MAX = 64
+"""Characters of the id that names a stream: decision_id, run_id, key, scenario_id, digest."""
+
+AGENT_NAME_CHARS_MAX = 64
+"""Characters of an agent's name, the last part of its source."""
+
+TRACE_CHARS_MAX = 256
+"""Characters of traceparent, correlationid and causationid."""
+
+LABEL_CHARS_MAX = 256
+"""Characters of a short text that figures are grouped by: category, project, feature, a tag."""
+
+ITEMS_MAX = 256
+"""Items in one list inside a payload: tags, reasons, steps."""

@@ -1,0 +1,34 @@
+"""What every payload shares: frozen, keyword-only, unknown fields refused, absent fields absent."""
+
+from typing import Annotated
+
+import msgspec
+
+from events.limits import ITEMS_MAX, LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
+
+STREAM_ID_PATTERN = r"^[A-Za-z0-9._-]+$"
+"""Shape of a stream's id. The schema states it; `registry.Kind.stream_id` enforces it once, on the way in."""
+
+StreamId = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=1,
+        max_length=STREAM_ID_CHARS_MAX,
+        description="Names the stream: 1..64 of letters, digits, '.', '_' and '-'.",
+        extra_json_schema={"pattern": STREAM_ID_PATTERN},
+    ),
+]
+Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_CHARS_MAX)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Labels = Annotated[tuple[Label, ...], msgspec.Meta(max_length=ITEMS_MAX)]
+Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=ITEMS_MAX)]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A piece of a payload. `null` and absent are the same: the value is not known, and is not stored."""
+
+
+class Payload(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The `data` of one event type. Published shapes are for ever; a new shape is a new version."""

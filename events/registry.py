@@ -1,0 +1,177 @@
+"""The vocabulary: which types there are, where each may stand in its stream, and how old shapes become new ones."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from functools import reduce
+from operator import or_
+from typing import Any, TypeVar
+
+import msgspec
+
+from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.envelope import Draft, Event
+from events.errors import InvalidEvent
+from events.limits import STREAM_ID_CHARS_MAX
+from events.payload import Payload
+from events.refusal import refuse
+
+Upcaster = Callable[[Any], Payload]
+"""From the payload of one version to the payload of the next: pure, total, and never needing to know more."""
+
+_Envelope = TypeVar("_Envelope", Draft, Event)
+_stream_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
+
+
+class Life(Enum):
+    """Where a type may stand in its stream."""
+
+    OPENS = "opens"
+    """First, once."""
+    CONTINUES = "continues"
+    """After the first, while the stream is open."""
+    CLOSES = "closes"
+    """Last."""
+    SINGLE = "single"
+    """First and last: a stream of one."""
+
+    @property
+    def begins(self) -> bool:
+        return self in (Life.OPENS, Life.SINGLE)
+
+    @property
+    def ends(self) -> bool:
+        return self in (Life.CLOSES, Life.SINGLE)
+
+
+class Kind:
+    """One event type: its name, its payload, its stream, its life, and the envelopes that carry it."""
+
+    def __init__(self, name: str, payload: type[Payload], stream: str, id_field: str, life: Life) -> None:
+        self.name = name
+        self.payload = payload
+        self.stream = stream
+        self.id_field = id_field
+        self.life = life
+        self.begins = life.begins
+        self.ends = life.ends
+        self.draft = self._envelope(Draft)
+        self.event = self._envelope(Event)
+
+    def _envelope(self, base: type[_Envelope]) -> type[_Envelope]:
+        made = msgspec.defstruct(
+            f"{self.payload.__name__}{base.__name__}",
+            [("data", self.payload)],
+            bases=(base,),
+            tag=self.name,
+            kw_only=True,
+            module=__name__,
+        )
+        made.name = self.name  # type: ignore[attr-defined]
+        return made  # type: ignore[return-value]
+
+    def stream_id(self, data: Payload) -> str | None:
+        """The id in a payload, checked; None where the ledger is to make one.
+
+        Errors: InvalidEvent, naming the field.
+        """
+        value: str | None = getattr(data, self.id_field)
+        if value is not None and _stream_id.fullmatch(value) is None:
+            raise InvalidEvent(
+                f"{self.id_field} {value!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'.",
+                "Choose an id of that shape. Nothing was written.",
+                field=f"data.{self.id_field}",
+            )
+        return value
+
+
+class Vocabulary:
+    """A set of kinds with the decoders for what clients draft and what the log holds.
+
+    `upcasters` maps the name of an old type to the function that makes the next version's payload; reading applies
+    them until the shape is current, so that a fold knows only current shapes. The stored bytes stay as they are.
+    """
+
+    def __init__(self, kinds: Iterable[Kind], upcasters: Mapping[str, Upcaster] | None = None) -> None:
+        self.kinds = {kind.name: kind for kind in kinds}
+        self.types = tuple(self.kinds)
+        self._upcasters = dict(upcasters or {})
+        self._by_payload = {kind.payload: kind for kind in self.kinds.values()}
+        drafts: Any = reduce(or_, (kind.draft for kind in self.kinds.values()))
+        events: Any = reduce(or_, (kind.event for kind in self.kinds.values()))
+        self._draft = msgspec.json.Decoder(drafts)
+        self._drafts = msgspec.json.Decoder(list[drafts])
+        self._event = msgspec.json.Decoder(events)
+
+    def draft(self, body: bytes) -> Draft:
+        """Decode one event as a client posts it. Errors: MalformedInput, InvalidEvent with its field."""
+        try:
+            draft: Draft = self._draft.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise refuse(error, self.types) from None
+        return draft
+
+    def drafts(self, body: bytes) -> list[Draft]:
+        """Decode a JSON array of events. Errors: as `draft`, with the index of the event."""
+        try:
+            drafts: list[Draft] = self._drafts.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise refuse(error, self.types) from None
+        return drafts
+
+    def draft_lines(self, body: bytes) -> list[Draft]:
+        """Decode NDJSON, one event a line. Errors: as `draft`, with the 0-based index of the event."""
+        try:
+            drafts: list[Draft] = self._draft.decode_lines(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self._refuse_line(body)
+            raise refuse(error, self.types) from None
+        return drafts
+
+    def _refuse_line(self, body: bytes) -> None:
+        """Decode line by line, to say which one is wrong."""
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        for index, line in enumerate(lines):
+            try:
+                self._draft.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise refuse(error, self.types, index) from None
+
+    def stored(self, line: bytes) -> Event:
+        """Decode one stored line, in the shape in which it was written."""
+        event: Event = self._event.decode(line)
+        return event
+
+    def event(self, line: bytes) -> Event:
+        """Decode one stored line, in its current shape."""
+        return self._current(self.stored(line))
+
+    def events(self, lines: bytes) -> list[Event]:
+        """Decode stored lines (NDJSON), each in its current shape."""
+        events: list[Event] = self._event.decode_lines(lines)
+        if self._upcasters:
+            return [self._current(event) for event in events]
+        return events
+
+    def _current(self, event: Event) -> Event:
+        while (upcast := self._upcasters.get(event.name)) is not None:
+            data = upcast(event.data)
+            kind = self._by_payload[type(data)]
+            attributes = {name: getattr(event, name) for name in event.__struct_fields__}
+            event = kind.event(**{**attributes, "data": data})
+        return event
+
+
+def _decision(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="decision", id_field="decision_id", life=life)
+
+
+VOCABULARY = Vocabulary(
+    [
+        _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
+        _decision("decision.amended.v1", DecisionAmended, Life.CONTINUES),
+        _decision("decision.thought.v1", DecisionThought, Life.CONTINUES),
+        _decision("decision.reviewed.v1", DecisionReviewed, Life.CONTINUES),
+    ]
+)
+"""Everything that can be said today."""

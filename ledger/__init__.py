@@ -1,0 +1,25 @@
+"""The memory: append, read, follow. Stands on `events` and knows nothing of views, instruments or doors."""
+
+from ledger.clock import Clock, microseconds, moment_of, system_clock
+from ledger.lock import Holder, holder_of
+from ledger.log import Head, Log, Order, Placed, Query, Reading, Slice
+from ledger.reader import SqliteReader
+from ledger.sqlite import SqliteLog
+
+__all__ = [
+    "Clock",
+    "Head",
+    "Holder",
+    "Log",
+    "Order",
+    "Placed",
+    "Query",
+    "Reading",
+    "Slice",
+    "SqliteLog",
+    "SqliteReader",
+    "holder_of",
+    "microseconds",
+    "moment_of",
+    "system_clock",
+]

@@ -1,0 +1,154 @@
+"""The error tree, by what it asks of the caller.
+
+```
+TallystickError                 events/errors.py
+├── InvalidEvent                correct the event, post it again          (nothing written)
+│   ├── MalformedInput          send well-formed JSON
+│   └── LineTooLong             move material out of the event
+├── AppendRefused               read the stream, decide again             (nothing written)
+│   ├── StreamConflict          the stream is not at the expected version
+│   ├── LifecycleViolation      the type may not stand there
+│   └── IdentityConflict        the id names another event
+├── LedgerBusy                  retry after `retry_after_s`               (nothing written)
+├── LedgerFull                  make room on the disk, retry              (nothing written)
+├── LedgerUnavailable           outcome unknown: retry with the same ids
+├── LedgerLocked                another process writes: use it, or stop it
+├── LedgerUnusable              the file is missing or not a ledger
+├── InvalidQuery                correct the parameter
+├── NotFound                    nothing of that name is in the log
+└── AccessRefused               api/access.py: who asks may not
+    ├── Unauthenticated         send a token that is known
+    └── Forbidden               use a token with the scope
+```
+
+One table, `api/problems.py`, maps each class to an HTTP status, a JSON-RPC code and an exit code.
+"""
+
+from events.errors import InvalidEvent, MalformedInput, TallystickError
+
+__all__ = [
+    "AppendRefused",
+    "IdentityConflict",
+    "InvalidEvent",
+    "InvalidQuery",
+    "LedgerBusy",
+    "LedgerFull",
+    "LedgerLocked",
+    "LedgerUnavailable",
+    "LedgerUnusable",
+    "LifecycleViolation",
+    "LineTooLong",
+    "MalformedInput",
+    "NotFound",
+    "StreamConflict",
+    "TallystickError",
+]
+
+
+class LineTooLong(InvalidEvent):
+    """The event would be longer than a line may be; nothing was written."""
+
+
+class AppendRefused(TallystickError):
+    """The log as it stands does not admit the event; nothing of the batch was written.
+
+    `index` is the event's 0-based place in its batch, `field` the attribute that decided.
+    """
+
+    field: str | None = None
+
+    def __init__(self, detail: str, advice: str, *, subject: str, index: int) -> None:
+        super().__init__(detail, advice)
+        self.subject = subject
+        self.index = index
+
+
+class StreamConflict(AppendRefused):
+    """The stream holds another number of events than the writer believed."""
+
+    field = "expectedversion"
+
+    def __init__(self, subject: str, expected: int, found: int, index: int) -> None:
+        missed = f"Read versions {expected + 1}..{found}" if found > expected else "Read the stream"
+        super().__init__(
+            f"append to {subject} refused: expected version {expected}, found {found}; nothing was written.",
+            f"{missed}, decide again, append.",
+            subject=subject,
+            index=index,
+        )
+        self.expected = expected
+        self.found = found
+
+
+class LifecycleViolation(AppendRefused):
+    """The type may not stand at this place of its stream."""
+
+    field = "subject"
+
+
+class IdentityConflict(AppendRefused):
+    """The id is taken by another event of the same source."""
+
+    field = "id"
+
+    def __init__(self, subject: str, source: str, event_id: str, position: int, index: int) -> None:
+        super().__init__(
+            f"id {event_id!r} of {source} is taken: position {position} holds it with other content; "
+            "nothing was written.",
+            "Retry with the content of the first post, or use a new id.",
+            subject=subject,
+            index=index,
+        )
+        self.event_id = event_id
+        self.position = position
+
+
+class LedgerBusy(TallystickError):
+    """The queue of the writer is full; nothing was written: retry after `retry_after_s` seconds."""
+
+    def __init__(self, waiting_events: int, retry_after_s: int = 1) -> None:
+        super().__init__(
+            f"The writer's queue is full ({waiting_events} events waiting); nothing was written.",
+            f"Retry after {retry_after_s} s.",
+        )
+        self.retry_after_s = retry_after_s
+
+
+class LedgerFull(TallystickError):
+    """The disk is full; nothing was written, reading goes on: make room and retry."""
+
+
+class LedgerUnavailable(TallystickError):
+    """The write could not be confirmed: the outcome is unknown until a retry with the same ids tells."""
+
+
+class LedgerLocked(TallystickError):
+    """Another process holds the ledger's lock; `pid` and `address` name it."""
+
+    def __init__(self, path: str, pid: int | None, address: str | None) -> None:
+        holder = f"process {pid}" if pid is not None else "another process"
+        if address:
+            super().__init__(
+                f"{path} is being written by {holder}, serving at {address}.",
+                f"Go through it with --url {address}, or stop it first.",
+            )
+        else:
+            super().__init__(f"{path} is being written by {holder}.", "Wait until it is done, or stop it first.")
+        self.pid = pid
+        self.address = address
+
+
+class LedgerUnusable(TallystickError):
+    """The file is missing, is no ledger, or was written by a newer version."""
+
+
+class InvalidQuery(TallystickError):
+    """A parameter of a read that cannot be met; `field` names it."""
+
+    def __init__(self, field: str, detail: str, advice: str = "") -> None:
+        super().__init__(f"{field}: {detail}", advice)
+        self.field = field
+
+
+class NotFound(TallystickError):
+    """Nothing of that name or number is in the log."""

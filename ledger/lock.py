@@ -1,0 +1,56 @@
+"""I8: one writer. The lock is the kernel's (flock), so it ends with its process, however that ends."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from ledger.errors import LedgerLocked
+
+
+class Holder(msgspec.Struct):
+    """Who holds the lock, as written into the lock file for the one who is refused."""
+
+    pid: int
+    address: str | None = None
+
+
+class WriterLock:
+    """The exclusive right to write one ledger file, held until `release`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def acquire(cls, ledger: Path, address: str | None = None) -> Self:
+        """Take the lock of a ledger file. Errors: LedgerLocked, naming the holder's pid and address."""
+        descriptor = os.open(lock_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            holder = holder_of(ledger)
+            raise LedgerLocked(str(ledger), holder and holder.pid, holder and holder.address) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), address)), 0)
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Give the lock back. The file stays: unlinking it would let two processes lock two files of one name."""
+        os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
+
+
+def lock_path(ledger: Path) -> Path:
+    """The lock file beside a ledger file."""
+    return ledger.with_name(ledger.name + ".lock")
+
+
+def holder_of(ledger: Path) -> Holder | None:
+    """Who wrote itself into the lock file; None where it says nothing."""
+    try:
+        return msgspec.json.decode(lock_path(ledger).read_bytes(), type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return None

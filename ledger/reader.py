@@ -1,0 +1,150 @@
+"""Reading a ledger file: pages, a follower, positions in time. Read-only connections; never a checkpoint (I8)."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Self
+
+import aiosqlite
+from msgspec import structs
+
+from ledger.errors import InvalidQuery, LedgerUnavailable, LedgerUnusable, NotFound
+from ledger.log import Head, Query, Slice
+from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN
+
+POLL_S = 0.05
+"""How often a reader in another process looks for new events."""
+
+
+class SqliteReader:
+    """A read-only view of a ledger file, beside its writer or without one."""
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        self._connection = connection
+        self._open = True
+        self.path = path
+
+    @classmethod
+    async def open(cls, path: Path) -> Self:
+        """Open a ledger file for reading. Errors: LedgerUnusable."""
+        return cls(await connect_reader(path), path)
+
+    async def close(self) -> None:
+        self._open = False
+        await self._connection.close()
+
+    async def head(self) -> Head:
+        rows = await self._fetch(HEAD, ())
+        return Head(*rows[0]) if rows else Head(0, 0)
+
+    async def read(self, query: Query) -> Slice:
+        where, parameters = _where(query)
+        direction = "DESC" if query.order == "desc" else "ASC"
+        # Joined inside SQLite: one row, one step and one release of the interpreter's lock for a whole page.
+        statement = (
+            "SELECT group_concat(position), CAST(group_concat(line, char(10)) AS BLOB) FROM"
+            f" (SELECT position, line FROM events WHERE {where} ORDER BY position {direction} LIMIT ?)"
+        )
+        positions, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
+        if positions is None:
+            return Slice(b"", [], more=False)
+        numbers = [int(position) for position in positions.split(",")]
+        assert numbers == sorted(numbers, reverse=query.order == "desc"), "SQLite joined a page out of order"
+        return Slice(ndjson, numbers, more=len(numbers) == query.limit and await self._has_more(query, numbers[-1]))
+
+    async def follow(self, query: Query) -> AsyncIterator[Slice]:
+        after = query.after
+        while self._open:
+            head = (await self.head()).position
+            page = await self.read(structs.replace(query, after=after, before=head + 1))
+            if page.positions:
+                after = page.positions[-1]
+                yield page
+            else:
+                after = head
+                await self._news(head)
+
+    async def position_at(self, recorded_us: int) -> int:
+        low, high = 0, (await self.head()).position
+        while low < high:
+            middle = (low + high + 1) // 2
+            if await self.recorded_at(middle) <= recorded_us:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    async def recorded_at(self, position: int) -> int:
+        rows = await self._fetch("SELECT recordedtime FROM events WHERE position = ?", (position,))
+        if not rows:
+            raise NotFound(f"Position {position} is not in the log.", f"It ends at {(await self.head()).position}.")
+        return int(rows[0][0])
+
+    async def _news(self, seen: int) -> None:
+        """Wait until there may be events behind a position."""
+        await asyncio.sleep(POLL_S)
+
+    async def _has_more(self, query: Query, last: int) -> bool:
+        where, parameters = _where(_from(query, last))
+        return bool(await self._fetch(f"SELECT 1 FROM events WHERE {where} LIMIT 1", parameters))
+
+    async def _fetch(self, statement: str, parameters: tuple[object, ...]) -> list[sqlite3.Row]:
+        try:
+            return list(await self._connection.execute_fetchall(statement, parameters))
+        except (sqlite3.Error, ValueError) as error:
+            raise LedgerUnavailable(f"{self.path} cannot be read: {error}.", "Check the disk, then retry.") from error
+
+
+async def connect_reader(path: Path) -> aiosqlite.Connection:
+    """A read-only connection to a ledger file. Errors: LedgerUnusable."""
+    if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
+        raise LedgerUnusable(f"SQLite {sqlite3.sqlite_version} is older than 3.37.", "Use a newer Python or SQLite.")
+    if not path.is_file():
+        raise LedgerUnusable(f"There is no ledger at {path}.", "Name one with --ledger, or begin it: tallystick serve.")
+    try:
+        connection = await aiosqlite.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
+    try:
+        await connection.execute("PRAGMA mmap_size = 268435456")
+        await check_identity(connection, path)
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+async def check_identity(connection: aiosqlite.Connection, path: Path) -> None:
+    """Refuse a file that is no ledger, or a newer one's. Errors: LedgerUnusable."""
+    try:
+        ((application,),) = await connection.execute_fetchall("PRAGMA application_id")
+        ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
+    except sqlite3.Error as error:
+        raise LedgerUnusable(f"{path} is not a ledger: {error}.", "Name another file with --ledger.") from error
+    if application != APPLICATION_ID:
+        raise LedgerUnusable(f"{path} is not a ledger.", "Name another file with --ledger.")
+    if version > SCHEMA_VERSION:
+        raise LedgerUnusable(f"{path} was written by a newer Tallystick.", "Upgrade this one.")
+
+
+def _from(query: Query, last: int) -> Query:
+    """The same query, from behind a position."""
+    return structs.replace(query, **({"before": last} if query.order == "desc" else {"after": last}))
+
+
+def _where(query: Query) -> tuple[str, tuple[object, ...]]:
+    terms: list[tuple[str, tuple[object, ...]]] = [("position > ?", (query.after,))]
+    if query.before is not None:
+        terms.append(("position < ?", (query.before,)))
+    if query.types:
+        terms.append((f"type IN ({', '.join('?' * len(query.types))})", query.types))
+    if query.subject is not None:
+        terms.append(("subject = ?", (query.subject,)))
+    if query.source is not None:
+        terms.append(("source = ?", (query.source,)))
+    if query.since_us is not None:
+        terms.append(("time >= ?", (query.since_us,)))
+    if query.until_us is not None:
+        terms.append(("time <= ?", (query.until_us,)))
+    return " AND ".join(term for term, _ in terms), tuple(value for _, values in terms for value in values)

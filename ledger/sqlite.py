@@ -1,0 +1,278 @@
+"""The log on SQLite: one writer, group commit, followers woken as events are committed.
+
+I1 Positions are contiguous from 1; stream versions are contiguous from 1.
+I2 Stored bytes never change.
+I3 An append of many events is atomic across streams.
+I4 An acknowledged event survives power loss: WAL, synchronous=FULL, and the answer follows the sync.
+I5 Retrying an append never duplicates it.
+I6 recordedtime never decreases.
+I8 One writer, held by `lock.WriterLock`; readers are read-only connections and never checkpoint.
+(I7, the Merkle tree, is a function of the lines that stand here.)
+
+Each has its test in `tests/contract/`, named after it.
+"""
+
+import asyncio
+import random
+import sqlite3
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import aiosqlite
+import msgspec
+
+from events.envelope import Draft
+from events.errors import InvalidEvent, TallystickError
+from events.limits import BATCH_EVENTS_MAX, GROUP_EVENTS_MAX, QUEUE_EVENTS_MAX
+from events.registry import VOCABULARY, Vocabulary
+from ledger.clock import Clock, system_clock
+from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream, prepare
+from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
+from ledger.lock import WriterLock
+from ledger.log import Head, Placed
+from ledger.reader import SqliteReader, check_identity, connect_reader
+from ledger.schema import COLUMNS, CREATE, HEAD, KNOWN, insert_statement, statement_rows
+
+CACHE_KIB = 65_536
+"""Page cache of the writer: the right edges of every index, and the streams in use."""
+
+CHECKPOINT_PAGES = 16_000
+"""Length of the write-ahead log (64 MB) at which it is moved into the file: rare enough that hot pages move once."""
+
+
+class Waiting(NamedTuple):
+    """An append in the queue."""
+
+    batch: list[Entry]
+    answer: asyncio.Future[list[Placed]]
+
+
+class SqliteLog(SqliteReader):
+    """The log with its writer. One exists for a file at any time, in any process."""
+
+    def __init__(
+        self,
+        reader: aiosqlite.Connection,
+        writer: aiosqlite.Connection,
+        lock: WriterLock,
+        path: Path,
+        head: Head,
+        vocabulary: Vocabulary,
+        clock: Clock,
+    ) -> None:
+        super().__init__(reader, path)
+        self._writer = writer
+        self._lock = lock
+        self._head = head
+        self._vocabulary = vocabulary
+        self._clock = clock
+        self._rng = random.Random()
+        self._queue: deque[Waiting] = deque()
+        self._waiting_events = 0
+        self._wake = asyncio.Event()
+        self._committed = asyncio.get_running_loop().create_future()
+        self._closing = False
+        self._broken: LedgerUnavailable | None = None
+        self._task = asyncio.create_task(self._run(), name="ledger-writer")
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        vocabulary: Vocabulary = VOCABULARY,
+        clock: Clock = system_clock,
+        address: str | None = None,
+    ) -> Self:
+        """Take the lock of a ledger file and open it, making it where there is none.
+
+        `address` is where this process serves, for the message to a second writer.
+        Errors: LedgerLocked, LedgerUnusable.
+        """
+        if not path.parent.is_dir():
+            raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or name another with --ledger.")
+        lock = WriterLock.acquire(path, address)
+        try:
+            writer = await _connect_writer(path)
+            reader = await connect_reader(path)
+            heads = list(await writer.execute_fetchall(HEAD))
+        except BaseException:
+            lock.release()
+            raise
+        return cls(reader, writer, lock, path, Head(*heads[0]) if heads else Head(0, 0), vocabulary, clock)
+
+    async def close(self) -> None:
+        self._closing = True
+        self._wake.set()
+        await self._task
+        self._open = False
+        self._committed.cancel()
+        await self._connection.close()
+        await self._writer.close()
+        self._lock.release()
+
+    async def head(self) -> Head:
+        return self._head
+
+    @property
+    def waiting_events(self) -> int:
+        """Events accepted and not yet committed."""
+        return self._waiting_events
+
+    @property
+    def broken(self) -> LedgerUnavailable | None:
+        """Why the writer has stopped accepting, if it has."""
+        return self._broken
+
+    async def append(self, batch: Sequence[Draft]) -> list[Placed]:
+        if not 1 <= len(batch) <= BATCH_EVENTS_MAX:
+            raise InvalidEvent(
+                f"A batch holds 1..{BATCH_EVENTS_MAX} events; this one has {len(batch)}.",
+                "Send at least one." if not batch else "Split it.",
+            )
+        entries = [prepare(self._vocabulary, draft, index) for index, draft in enumerate(batch)]
+        if self._broken is not None:
+            raise self._broken
+        if self._closing:
+            raise LedgerUnavailable("The ledger is closing; nothing was written.", "Retry when it is back.")
+        if self._waiting_events + len(entries) > QUEUE_EVENTS_MAX:
+            raise LedgerBusy(self._waiting_events)
+        answer: asyncio.Future[list[Placed]] = asyncio.get_running_loop().create_future()
+        self._queue.append(Waiting(entries, answer))
+        self._waiting_events += len(entries)
+        self._wake.set()
+        return await answer
+
+    async def _news(self, seen: int) -> None:
+        if self._head.position == seen and self._open:
+            await asyncio.wait([self._committed])
+
+    async def _run(self) -> None:
+        """Take every append that waits, write them in one transaction, sync once, answer all; again."""
+        while not (self._closing and not self._queue):
+            await self._wake.wait()
+            self._wake.clear()
+            while self._queue:
+                group = self._take()
+                try:
+                    await self._commit(group)
+                except sqlite3.Error as error:
+                    self._fail(group, error)
+                self._waiting_events -= sum(len(waiting.batch) for waiting in group)
+
+    def _take(self) -> list[Waiting]:
+        group: list[Waiting] = []
+        events = 0
+        while self._queue and events + len(self._queue[0].batch) <= GROUP_EVENTS_MAX:
+            group.append(self._queue.popleft())
+            events += len(group[-1].batch)
+        return group
+
+    async def _commit(self, waiting: list[Waiting]) -> None:
+        known, batches = await self._look_up(waiting)
+        group = Group(self._vocabulary, self._head, self._clock(), known, self._rng)
+        answers: list[tuple[asyncio.Future[list[Placed]], list[Placed]]] = []
+        for entry, batch in zip(waiting, batches, strict=True):
+            try:
+                answers.append((entry.answer, group.admit(batch)))
+            except TallystickError as error:
+                _refuse(entry.answer, error)
+        if group.rows:
+            await self._insert(group.rows)
+            self._head = Head(group.position, group.recorded_us)
+        for answer, placed in answers:
+            if not answer.done():
+                answer.set_result(placed)
+        if group.rows:
+            self._committed.set_result(None)
+            self._committed = asyncio.get_running_loop().create_future()
+
+    async def _look_up(self, waiting: list[Waiting]) -> tuple[Known, list[list[Entry]]]:
+        """Ask the log about every stream and id of the group, and name the streams that have no id yet."""
+        batches = [list(entry.batch) for entry in waiting]
+        keys = {(e.draft.source, e.draft.id) for batch in batches for e in batch if e.draft.id is not None}
+        subjects = {e.subject for batch in batches for e in batch if not e.made}
+        unnamed = [(batch, index) for batch in batches for index, entry in enumerate(batch) if entry.made]
+        while True:
+            for offset, (batch, index) in enumerate(unnamed, 1):
+                batch[index] = self._name(batch[index], self._head.position + offset, subjects)
+            known = await self._ask(subjects, keys)
+            unnamed = [(batch, index) for batch, index in unnamed if batch[index].subject in known.streams]
+            if not unnamed:
+                return known, batches
+
+    def _name(self, entry: Entry, position: int, subjects: set[str]) -> Entry:
+        while (named := name_stream(entry, position, self._rng)).subject in subjects:
+            pass
+        subjects.add(named.subject)
+        return named
+
+    async def _ask(self, subjects: set[str], keys: set[tuple[str | None, str | None]]) -> Known:
+        known = Known({}, {})
+        asked = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
+        for subject, version, kind, source, event_id, position, line in await self._writer.execute_fetchall(
+            KNOWN, asked
+        ):
+            if line is None:
+                known.streams[subject] = StreamHead(version, kind)
+            else:
+                placed = Placed(position, event_id, subject, version, duplicate=False)
+                known.taken[source, event_id] = Taken(placed, line)
+        return known
+
+    async def _insert(self, values: list[object]) -> None:
+        """One statement, one transaction, one sync (I3, I4)."""
+        rows = len(values) // len(COLUMNS)
+        places = statement_rows(rows)
+        values.extend([None] * ((places - rows) * len(COLUMNS)))
+        await self._writer.execute_insert(insert_statement(places), values)
+
+    def _fail(self, group: list[Waiting], error: sqlite3.Error) -> None:
+        """Answer a group whose transaction failed. After anything but a full disk the writer stops accepting:
+        a failed sync may have dropped pages, and only reopening the file tells what it holds."""
+        failure: TallystickError
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            failure = LedgerFull("The disk is full; nothing was written.", "Make room, then retry.")
+        else:
+            failure = self._broken = LedgerUnavailable(
+                f"The ledger failed to write: {error}. Whether this append is in it is unknown.",
+                "Restart the server, then retry with the same ids.",
+            )
+        for waiting in group:
+            _refuse(waiting.answer, failure)
+
+
+def _refuse(answer: asyncio.Future[list[Placed]], error: TallystickError) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+
+
+async def _connect_writer(path: Path) -> aiosqlite.Connection:
+    """The one connection that writes and checkpoints. Errors: LedgerUnusable."""
+    try:
+        connection = await aiosqlite.connect(path, isolation_level=None, cached_statements=64)
+    except sqlite3.Error as error:
+        raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
+    try:
+        await _prepare_file(connection, path)
+    except sqlite3.Error as error:
+        await connection.close()
+        raise LedgerUnusable(f"{path} cannot be used: {error}.", "Check the file and its disk.") from error
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
+    ((tables,),) = await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")
+    if tables:
+        await check_identity(connection, path)
+    await connection.execute("PRAGMA journal_mode = WAL")
+    await connection.execute("PRAGMA synchronous = FULL")
+    await connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    await connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    if not tables:
+        await connection.executescript(f"BEGIN IMMEDIATE; {CREATE} COMMIT;")
