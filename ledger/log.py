@@ -19,7 +19,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = PAGE_EVENTS_DEFAULT
     order: Order = "asc"
     types: tuple[str, ...] = ()
-    subject: str | None = None
+    subjects: tuple[str, ...] = ()
     source: str | None = None
     since_us: int | None = None
     until_us: int | None = None

@@ -139,8 +139,8 @@ def _where(query: Query) -> tuple[str, tuple[object, ...]]:
         terms.append(("position < ?", (query.before,)))
     if query.types:
         terms.append((f"type IN ({', '.join('?' * len(query.types))})", query.types))
-    if query.subject is not None:
-        terms.append(("subject = ?", (query.subject,)))
+    if query.subjects:
+        terms.append((f"subject IN ({', '.join('?' * len(query.subjects))})", query.subjects))
     if query.source is not None:
         terms.append(("source = ?", (query.source,)))
     if query.since_us is not None:
