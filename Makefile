@@ -1,0 +1,76 @@
+# One command for each thing one does here. `make help` lists them.
+
+PYTHON ?= python3
+INDEX ?= https://pypi.org/simple
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The lock files name no index: pip takes yours, and the hashes hold the bytes to what was locked.
+LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_CONSTRAINT PIP_CONFIG_FILE=/dev/null \
+	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --upgrade \
+	--index-url $(INDEX) --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+	--build-deps-for editable --output-file -
+LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
+	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install dev serve test bench lock clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+install: $(VENV)/.installed ## make .venv with what Tallystick needs to run
+dev: $(VENV)/.dev ## make .venv with what work on Tallystick needs besides
+
+serve: install ## run the server (ARGS="--port 8000" and so on are passed on)
+	$(BIN)/tallystick serve $(ARGS)
+
+test: dev ## check style, types and floors, and run the tests: what CI runs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 $(ARGS)
+
+bench: dev ## run the benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: dev ## renew requirements.txt and requirements-dev.txt from pyproject.toml
+	$(LOCK_HEAD) 'What Tallystick needs to be installed and to run.' >$(VENV)/lock.txt
+	$(LOCK) pyproject.toml >>$(VENV)/lock.txt
+	$(LOCK_HEAD) 'What work on Tallystick needs: all of requirements.txt, and the tools.' >$(VENV)/lock-dev.txt
+	$(LOCK) --extra dev --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
+	sed -i.bak -e '/# via -c /d' -e '/#   -c /d' $(VENV)/lock-dev.txt
+	! grep -nE 'https?://|file:/|^ *-(i|f|-index-url|-find-links|-trusted-host)' $(VENV)/lock.txt $(VENV)/lock-dev.txt
+	mv $(VENV)/lock.txt requirements.txt
+	mv $(VENV)/lock-dev.txt requirements-dev.txt
+	rm $(VENV)/lock-dev.txt.bak
+
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: a step is done again only when what it was made from changed.
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo 'Tallystick needs Python 3.11 or newer, as $(PYTHON). Name another: make PYTHON=/path/to/python3.11'; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo '$(PYTHON) cannot make an environment: it has no ensurepip.'; \
+		echo 'On Debian or Ubuntu: apt-get install python3-venv. Or name another Python: make PYTHON=/path/to/python3.11'; \
+		exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made requirements.txt pyproject.toml
+	$(PIP) install --require-hashes -r requirements.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed requirements-dev.txt
+	$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""The measurements: evidence in, events out. Empty until discovery moves in."""
