@@ -1,0 +1,136 @@
+"""What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePath
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHIPPED = ("events", "ledger", "projections", "instruments", "api")
+UNSHIPPED = ("tests", "benchmarks")
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 400
+LEFTOVERS = tuple(word.upper() for word in ("fixme", "todo", "xxx"))
+EMPTY_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
+
+
+def sources(*folders: str) -> list[PurePath]:
+    """Every Python file of the folders, relative to the root."""
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return sorted(path.relative_to(ROOT) for path in found)
+
+
+@cache
+def text_of(path: PurePath) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(path: PurePath) -> ast.Module:
+    return ast.parse(text_of(path), filename=str(path))
+
+
+def module_of(path: PurePath) -> str:
+    """`ledger.sqlite` for ledger/sqlite.py, `ledger` for ledger/__init__.py."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def entry_points() -> set[str]:
+    """Modules that a command, `python -m` or pytest starts."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    scripts = {target.partition(":")[0] for target in project["scripts"].values()}
+    started = {
+        module_of(path)
+        for path in sources(*SHIPPED, *UNSHIPPED)
+        if path.stem in {"__main__", "conftest"} or (path.parts[0] == "tests" and path.stem.startswith("test_"))
+    }
+    return scripts | started
+
+
+def imports_of(path: PurePath) -> Iterator[str]:
+    """Every dotted name that a file imports, at any depth of nesting."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_by(paths: list[PurePath]) -> set[str]:
+    """What the files import; a module that imports itself does not count."""
+    return {name for path in paths for name in imports_of(path) if name != module_of(path)}
+
+
+EVERY = sources(*SHIPPED, *UNSHIPPED)
+
+
+@pytest.mark.parametrize("path", EVERY, ids=str)
+def test_functions_fit_on_a_page(path: PurePath) -> None:
+    long = [
+        f"{path}:{node.lineno} {node.name} has {(node.end_lineno or node.lineno) - node.lineno + 1} lines"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= FUNCTION_LINES_MAX
+    ]
+    assert not long, (
+        f"A function has at most {FUNCTION_LINES_MAX} lines: {'; '.join(long)}. "
+        "Give a part of it that can be said in a few words a function and a name of its own."
+    )
+
+
+@pytest.mark.parametrize("path", EVERY, ids=str)
+def test_files_have_one_subject(path: PurePath) -> None:
+    lines = text_of(path).count("\n")
+    assert lines <= FILE_LINES_MAX, (
+        f"A file has at most {FILE_LINES_MAX} lines: {path} has {lines}. "
+        "It has more than one subject: move one to a module named by its noun."
+    )
+
+
+@pytest.mark.parametrize("path", EVERY, ids=str)
+def test_nothing_is_left_for_later(path: PurePath) -> None:
+    left = [
+        f"{path}:{number} {word}"
+        for number, line in enumerate(text_of(path).splitlines(), 1)
+        for word in LEFTOVERS
+        if word in line
+    ]
+    assert not left, (
+        f"Nothing is left for later in the code: {'; '.join(left)}. Do it now, or open an issue and take the mark out."
+    )
+
+
+@pytest.mark.parametrize("path", EVERY, ids=str)
+def test_modules_are_named_by_a_noun(path: PurePath) -> None:
+    empty = [part for part in path.with_suffix("").parts if part.strip("_") in EMPTY_NAMES]
+    assert not empty, (
+        f"A module is named by the thing it holds: {path} is named {empty[0]}, which any thing could be. "
+        "Name it by its noun, as in lock.py or merkle.py, or move what it holds to where its noun is."
+    )
+
+
+@pytest.mark.parametrize(
+    ("owners", "importers"),
+    [(SHIPPED, SHIPPED), (UNSHIPPED, (*SHIPPED, *UNSHIPPED))],
+    ids=["shipped", "tests and benchmarks"],
+)
+def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...]) -> None:
+    needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
+    dead = sorted(needed - imported_by(sources(*importers)))
+    assert not dead, (
+        f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
+        "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
+        "A shipped module that only tests import is dead too."
+    )
+
+
+def test_the_checks_see_the_code() -> None:
+    """A check over an empty list would pass for ever."""
+    assert {path.parts[0] for path in EVERY} >= {"events", "ledger", "tests"}
+    assert "tests.test_tidy" in entry_points()
+    assert "events.envelope" in imported_by(sources("ledger"))
