@@ -8,6 +8,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Clock(Protocol):
+    """Whatever tells the time when called."""
+
     def __call__(self) -> datetime:
         """Now, in UTC."""
         ...
