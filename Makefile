@@ -58,7 +58,7 @@ clean: ## remove .venv and every cache
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo 'Tallystick needs Python 3.11 or newer, as $(PYTHON). Name another: make PYTHON=/path/to/python3.11'; exit 1; }
+		echo 'Tallystick needs Python 3.11 or newer, and $(PYTHON) is not that. Name another: make PYTHON=/path/to/python3.11'; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo '$(PYTHON) cannot make an environment: it has no ensurepip.'; \
 		echo 'On Debian or Ubuntu: apt-get install python3-venv. Or name another Python: make PYTHON=/path/to/python3.11'; \
