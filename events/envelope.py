@@ -46,21 +46,30 @@ class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
 
 
 class Event(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False):
-    """An event as the log holds it. Subclasses, one a type, are made by `registry.Vocabulary`."""
+    """An event as the log holds it. Subclasses, one a type, are made by `registry.Kind`.
+
+    `time` and `recordedtime` are text as `timestamp` makes it: order as text is order in time, and a fold that wants
+    numbers converts a slice at a time.
+    """
 
     name: ClassVar[str]
     specversion: str
     id: str
     source: str
     subject: str
-    time: datetime
-    recordedtime: datetime
+    time: str
+    recordedtime: str
     position: int
     streamversion: int
     traceparent: str | None = None
     correlationid: str | None = None
     causationid: str | None = None
     data: Payload
+
+    @property
+    def moment(self) -> datetime:
+        """When it happened."""
+        return datetime.fromisoformat(self.time)
 
     @property
     def agent(self) -> str:

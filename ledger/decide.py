@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from events.envelope import Draft, Line, encode_line, timestamp
-from events.errors import InvalidEvent, TallystickError
+from events.errors import InvalidEvent
 from events.limits import LINE_BYTES_MAX
 from events.registry import Kind, Vocabulary
 from ledger.clock import microseconds, moment_of
@@ -65,7 +65,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> Entry:
     subject = f"{kind.stream}/{name}" if name is not None else ""
     if draft.subject is not None and draft.subject != subject:
         raise InvalidEvent(
-            f"subject {draft.subject!r} is not the stream of this payload, {subject or 'which has no id yet'!r}.",
+            f"subject {draft.subject!r} is not the stream of this payload, {subject or 'which has no id yet'}.",
             "Leave subject out: the ledger derives it. Nothing was written.",
             field="subject",
             index=index,
@@ -113,7 +113,7 @@ class Group:
         self._taken_before.clear()
         try:
             return [self._place(entry, index) for index, entry in enumerate(batch)]
-        except TallystickError:
+        except BaseException:
             del self.rows[rows:]
             self.position = position
             self._restore()
@@ -156,8 +156,28 @@ class Group:
         return placed
 
     def _encode(self, entry: Entry, event_id: str, position: int, version: int, index: int) -> bytes:
+        try:
+            line = self._line(entry, event_id, position, version)
+        except (OverflowError, UnicodeEncodeError) as error:
+            field = "time" if isinstance(error, OverflowError) else "data"
+            raise InvalidEvent(
+                f"{field} cannot be stored: {error}.",
+                "Send a time within the years 1..9999 in UTC, and texts that are Unicode. Nothing was written.",
+                field=field,
+                index=index,
+            ) from None
+        if len(line) > LINE_BYTES_MAX:
+            raise LineTooLong(
+                f"The event is {len(line):,} bytes as a line; at most {LINE_BYTES_MAX:,} are stored.",
+                "Shorten its texts, or keep the material elsewhere and name it. Nothing was written.",
+                field="data",
+                index=index,
+            )
+        return line
+
+    def _line(self, entry: Entry, event_id: str, position: int, version: int) -> bytes:
         draft = entry.draft
-        line = encode_line(
+        return encode_line(
             Line(
                 specversion="1.0",
                 id=event_id,
@@ -174,22 +194,15 @@ class Group:
                 data=draft.data,
             )
         )
-        if len(line) > LINE_BYTES_MAX:
-            raise LineTooLong(
-                f"The event is {len(line):,} bytes as a line; at most {LINE_BYTES_MAX:,} are stored.",
-                "Shorten its texts, or keep the material elsewhere and name it. Nothing was written.",
-                field="data",
-                index=index,
-            )
-        return line
 
     def _retry(self, entry: Entry, taken: Taken, index: int) -> Placed:
         """The first answer again, where the content is the same."""
         draft, kind = entry.draft, entry.kind
         stored = self._vocabulary.stored(taken.line)
-        data = structs.replace(stored.data, **{kind.id_field: None}) if entry.made else stored.data
-        wanted = structs.replace(draft.data, **{kind.id_field: None}) if entry.made else draft.data
-        if stored.name != kind.name or data != wanted:
+        wanted = draft.data
+        if entry.made and stored.name == kind.name:
+            wanted = structs.replace(wanted, **{kind.id_field: getattr(stored.data, kind.id_field)})
+        if stored.name != kind.name or stored.data != wanted:
             placed = taken.placed
             raise IdentityConflict(placed.subject, stored.source, stored.id, placed.position, index)
         return structs.replace(taken.placed, duplicate=True)

@@ -21,7 +21,7 @@ class WriterLock:
     """The exclusive right to write one ledger file, held until `release`."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._descriptor: int | None = descriptor
 
     @classmethod
     def acquire(cls, ledger: Path, address: str | None = None) -> Self:
@@ -32,19 +32,25 @@ class WriterLock:
         except BlockingIOError:
             os.close(descriptor)
             holder = holder_of(ledger)
-            raise LedgerLocked(str(ledger), holder and holder.pid, holder and holder.address) from None
+            raise LedgerLocked(
+                str(ledger), holder.pid if holder else None, holder.address if holder else None
+            ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), address)), 0)
         return cls(descriptor)
 
     def release(self) -> None:
         """Give the lock back. The file stays: unlinking it would let two processes lock two files of one name."""
+        if self._descriptor is None:
+            return
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+        self._descriptor = None
 
 
 def lock_path(ledger: Path) -> Path:
-    """The lock file beside a ledger file."""
+    """The lock file beside a ledger file; one, by whatever link the file is named."""
+    ledger = ledger.resolve()
     return ledger.with_name(ledger.name + ".lock")
 
 

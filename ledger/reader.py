@@ -9,7 +9,7 @@ from typing import Self
 import aiosqlite
 from msgspec import structs
 
-from ledger.errors import InvalidQuery, LedgerUnavailable, LedgerUnusable, NotFound
+from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Query, Slice
 from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN
 
@@ -55,15 +55,19 @@ class SqliteReader:
 
     async def follow(self, query: Query) -> AsyncIterator[Slice]:
         after = query.after
-        while self._open:
-            head = (await self.head()).position
-            page = await self.read(structs.replace(query, after=after, before=head + 1))
-            if page.positions:
-                after = page.positions[-1]
-                yield page
-            else:
-                after = head
-                await self._news(head)
+        try:
+            while self._open:
+                head = (await self.head()).position
+                page = await self.read(structs.replace(query, after=after, before=head + 1, order="asc"))
+                if page.positions:
+                    after = page.positions[-1]
+                    yield page
+                else:
+                    after = max(after, head)
+                    await self._news(head)
+        except LedgerUnavailable:
+            if self._open:
+                raise
 
     async def position_at(self, recorded_us: int) -> int:
         low, high = 0, (await self.head()).position
@@ -107,7 +111,6 @@ async def connect_reader(path: Path) -> aiosqlite.Connection:
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:
-        await connection.execute("PRAGMA mmap_size = 268435456")
         await check_identity(connection, path)
     except BaseException:
         await connection.close()

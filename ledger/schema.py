@@ -1,7 +1,9 @@
 """The tables of a ledger file, and the statements that touch them.
 
-I1 and I2 are the file's own law: triggers refuse UPDATE and DELETE, and any insert whose position is not head + 1.
-The last also stops INSERT OR REPLACE, which deletes without firing a DELETE trigger.
+I1 and I2 are the file's own law: triggers refuse UPDATE and DELETE, any insert whose position is not head + 1 or whose
+streamversion is not its stream's next, and any whose id is taken. INSERT OR REPLACE deletes what it collides with, in
+any unique index and without firing a DELETE trigger; so each collision is refused before it (measured: 3 to 5% of the
+insert).
 """
 
 from functools import cache
@@ -37,6 +39,12 @@ CREATE INDEX events_by_type ON events (type);
 CREATE TRIGGER events_contiguous BEFORE INSERT ON events
 WHEN NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM events)
 BEGIN SELECT RAISE(ABORT, 'position is not head + 1'); END;
+CREATE TRIGGER events_in_stream BEFORE INSERT ON events
+WHEN NEW.streamversion IS NOT (SELECT coalesce(max(streamversion), 0) + 1 FROM events WHERE subject = NEW.subject)
+BEGIN SELECT RAISE(ABORT, 'streamversion is not the next of its stream'); END;
+CREATE TRIGGER events_named_once BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE source = NEW.source AND id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'id is taken'); END;
 CREATE TRIGGER events_unchanged BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'events never change'); END;
 CREATE TRIGGER events_kept BEFORE DELETE ON events

@@ -94,12 +94,17 @@ class SqliteLog(SqliteReader):
         if not path.parent.is_dir():
             raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or name another with --ledger.")
         lock = WriterLock.acquire(path, address)
+        opened: list[aiosqlite.Connection] = []
         try:
-            writer = await _connect_writer(path)
-            reader = await connect_reader(path)
+            opened.append(writer := await _connect_writer(path))
+            opened.append(reader := await connect_reader(path))
             heads = list(await writer.execute_fetchall(HEAD))
-        except BaseException:
+        except BaseException as error:
+            for connection in reversed(opened):
+                await connection.close()
             lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise LedgerUnusable(f"{path} cannot be used: {error}.", "Check the file and its disk.") from error
             raise
         return cls(reader, writer, lock, path, Head(*heads[0]) if heads else Head(0, 0), vocabulary, clock)
 
@@ -157,8 +162,10 @@ class SqliteLog(SqliteReader):
             while self._queue:
                 group = self._take()
                 try:
+                    if self._broken is not None:
+                        raise self._broken
                     await self._commit(group)
-                except sqlite3.Error as error:
+                except Exception as error:  # noqa: BLE001 - whatever it was, the group is answered
                     self._fail(group, error)
                 self._waiting_events -= sum(len(waiting.batch) for waiting in group)
 
@@ -209,7 +216,7 @@ class SqliteLog(SqliteReader):
         subjects.add(named.subject)
         return named
 
-    async def _ask(self, subjects: set[str], keys: set[tuple[str | None, str | None]]) -> Known:
+    async def _ask(self, subjects: set[str], keys: set[tuple[str | None, str]]) -> Known:
         known = Known({}, {})
         asked = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
         for subject, version, kind, source, event_id, position, line in await self._writer.execute_fetchall(
@@ -229,11 +236,16 @@ class SqliteLog(SqliteReader):
         values.extend([None] * ((places - rows) * len(COLUMNS)))
         await self._writer.execute_insert(insert_statement(places), values)
 
-    def _fail(self, group: list[Waiting], error: sqlite3.Error) -> None:
-        """Answer a group whose transaction failed. After anything but a full disk the writer stops accepting:
-        a failed sync may have dropped pages, and only reopening the file tells what it holds."""
+    def _fail(self, group: list[Waiting], error: Exception) -> None:
+        """Answer a group whose transaction failed.
+
+        After anything but a full disk the writer stops accepting: a failed sync may have dropped pages, and only
+        reopening the file tells what it holds.
+        """
         failure: TallystickError
-        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+        if isinstance(error, LedgerUnavailable):
+            failure = error
+        elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             failure = LedgerFull("The disk is full; nothing was written.", "Make room, then retry.")
         else:
             failure = self._broken = LedgerUnavailable(
@@ -270,7 +282,9 @@ async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
     ((tables,),) = await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")
     if tables:
         await check_identity(connection, path)
-    await connection.execute("PRAGMA journal_mode = WAL")
+    ((mode,),) = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
+    if mode != "wal":
+        raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")
     await connection.execute("PRAGMA synchronous = FULL")
     await connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     await connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")

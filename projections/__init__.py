@@ -1,0 +1,46 @@
+"""The views: pure folds over events, and the engine that replays them."""
+
+from projections.advice import Recommendation
+from projections.calibration import GROUPINGS, MIN_DECISIONS, Calibration, CalibrationView, Filter, Group, GroupBy
+from projections.cells import Range
+from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, Status
+from projections.engine import Comparison, Dated, Engine, Progress
+from projections.figures import Bucket, Figures, Spread
+from projections.projection import Projection
+from projections.snapshots import Snapshots
+from projections.standing import Entry, Review, Standing, stand
+
+PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration)
+"""Every projection of the house."""
+
+__all__ = [
+    "GROUPINGS",
+    "MIN_DECISIONS",
+    "PROJECTIONS",
+    "STAKES",
+    "Bucket",
+    "Calibration",
+    "CalibrationView",
+    "Comparison",
+    "Counted",
+    "Dated",
+    "Decisions",
+    "Engine",
+    "Entry",
+    "Figures",
+    "Filter",
+    "Group",
+    "GroupBy",
+    "Progress",
+    "Projection",
+    "Range",
+    "Recommendation",
+    "Review",
+    "Selection",
+    "Snapshots",
+    "Sort",
+    "Spread",
+    "Standing",
+    "Status",
+    "stand",
+]

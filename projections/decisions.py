@@ -1,0 +1,257 @@
+"""The decisions view: which decisions there are, found by what they are about.
+
+The state is an index: flat columns, one place a decision, some 40 bytes and its name. A decision's texts stay in the
+log, where its stream is read and folded (`standing.py`) when it is shown.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import ClassVar, Literal, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
+from events.envelope import Event, agent_of, source_of
+from events.payload import Payload
+from projections.cells import OUTCOMES, UNREVIEWED, Range
+from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from projections.projection import Projection
+
+Sort = Literal["created_at", "confidence", "category", "stakes", "status"]
+Status = Literal["pending", "reviewed"]
+Places = npt.NDArray[np.intp]
+
+DAY_US = 86_400_000_000
+STAKES = ("low", "medium", "high", "critical")
+
+_NAN = float("nan")
+_outcome = {name: number for number, name in enumerate(OUTCOMES)}
+_stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to find. `tags` is met by any one of them."""
+
+    agent: str | None = None
+    category: str | None = None
+    stakes: str | None = None
+    project: str | None = None
+    feature: str | None = None
+    status: Status | None = None
+    outcome: str | None = None
+    tags: tuple[str, ...] = ()
+    range: Range = Range()
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """How many decisions there are, by what they are about. None as a name: not stated."""
+
+    total: int
+    by_category: dict[str, int]
+    by_stakes: dict[str, int]
+    by_status: dict[str, int]
+    by_agent: dict[str, int]
+    by_day: list[tuple[str, int]]
+    top_tags: list[tuple[str, int]]
+
+
+class Decisions(Projection):
+    """An index of decisions in the order in which they were recorded."""
+
+    name: ClassVar[str] = "decisions"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionReviewed)
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._subjects: list[str] = []
+        self._shared = array("I")
+        self._tags = array("I")
+        self._confidence = array("d")
+        self._time_us = array("q")
+        self._outcome = bytearray()
+        self._shareds: dict[Shared, int] = {}
+        self._tagsets: dict[tuple[str, ...], int] = {}
+
+    def fold(self, events: Sequence[Event]) -> None:
+        index, subjects, shareds, tagsets = self._index, self._subjects, self._shareds, self._tagsets
+        shared, tags, confidence, outcome = self._shared, self._tags, self._confidence, self._outcome
+        times: list[str] = []
+        for event in events:
+            data = event.data
+            if type(data) is DecisionRecorded:
+                index[event.subject] = len(subjects)
+                subjects.append(event.subject)
+                about = (event.source, data.category, data.stakes, data.project, data.feature)
+                shared.append(shareds.setdefault(about, len(shareds)))
+                tags.append(tagsets.setdefault(data.tags, len(tagsets)))
+                confidence.append(_NAN if data.confidence is None else data.confidence)
+                outcome.append(UNREVIEWED)
+                times.append(event.time)
+            elif type(data) is DecisionReviewed:
+                outcome[index[event.subject]] = _outcome[data.outcome]
+            elif type(data) is DecisionAmended:
+                place = index[event.subject]
+                if data.confidence is not None:
+                    confidence[place] = data.confidence
+                if data.tags is not None:
+                    tags[place] = tagsets.setdefault(data.tags, len(tagsets))
+        self._time_us.frombytes(microseconds_column(times))
+
+    def encode(self) -> bytes:
+        return pack(
+            {
+                "index": pack_names(self._index),
+                "shared": self._shared.tobytes(),
+                "tags": self._tags.tobytes(),
+                "confidence": self._confidence.tobytes(),
+                "time_us": self._time_us.tobytes(),
+                "outcome": bytes(self._outcome),
+                "shareds": list(self._shareds),
+                "tagsets": list(self._tagsets),
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        made = cls()
+        made._index = unpack_names(parts.index)
+        made._subjects = list(made._index)
+        for name in ("shared", "tags", "confidence", "time_us"):
+            getattr(made, f"_{name}").frombytes(getattr(parts, name))
+        made._outcome.extend(parts.outcome)
+        made._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
+        made._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
+        lengths = {len(made._index), len(made._shared), len(made._confidence), len(made._time_us)}
+        assert lengths == {len(made._outcome)}, "columns of unlike length"
+        return made
+
+    def summary(self) -> Mapping[str, object]:
+        return msgspec.to_builtins(self.count(self.find(Selection())))  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self._outcome)
+
+    def has(self, decision_id: str) -> bool:
+        """Whether a decision of exactly this id is in the log."""
+        return f"decision/{decision_id}" in self._index
+
+    def matching(self, prefix: str, most: int = 2) -> list[str]:
+        """Up to `most` decision ids that begin with a prefix, the oldest first."""
+        found = []
+        for subject in self._index:
+            if subject.startswith(prefix, len("decision/")):
+                found.append(subject.removeprefix("decision/"))
+                if len(found) == most:
+                    break
+        return found
+
+    def find(self, wanted: Selection) -> Places:
+        """The places of the decisions that fit, the oldest first."""
+        keep_shared = np.array([_fits(wanted, shared) for shared in self._shareds], dtype=bool)
+        keep = keep_shared[view(self._shared, np.uint32)]
+        outcome = view(self._outcome, np.uint8)
+        if wanted.status is not None:
+            keep &= (outcome == UNREVIEWED) == (wanted.status == "pending")
+        if wanted.outcome is not None:
+            keep &= outcome == _outcome.get(wanted.outcome, len(OUTCOMES))
+        if wanted.tags:
+            any_tag = np.array([not set(wanted.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
+            keep &= any_tag[view(self._tags, np.uint32)]
+        time_us = view(self._time_us, np.int64)
+        if wanted.range.since is not None:
+            keep &= time_us >= microseconds(wanted.range.since)
+        if wanted.range.until is not None:
+            keep &= time_us <= microseconds(wanted.range.until)
+        return np.flatnonzero(keep)
+
+    def order(self, places: Places, sort: Sort, *, descending: bool) -> Places:
+        """Places sorted by a field, ties by age; a missing value stands last either way."""
+        keys = self._sort_keys(sort)[places]
+        missing = np.isnan(keys)
+        ranked = np.where(missing, 0.0, -keys if descending else keys)
+        age = -places if descending else places
+        return places[np.lexsort((age, ranked, missing))]
+
+    def _sort_keys(self, sort: Sort) -> npt.NDArray[np.float64]:
+        if sort == "created_at":
+            return view(self._time_us, np.int64).astype(np.float64)
+        if sort == "confidence":
+            return view(self._confidence, np.float64)
+        if sort == "status":
+            return (view(self._outcome, np.uint8) != UNREVIEWED).astype(np.float64)
+        if sort == "stakes":
+            ranks = [_stakes_rank.get(shared[2] or "", float("nan")) for shared in self._shareds]
+        else:
+            names = {name: rank for rank, name in enumerate(sorted({shared[1] or "" for shared in self._shareds}))}
+            ranks = [float("nan") if shared[1] is None else names[shared[1]] for shared in self._shareds]
+        return np.array(ranks, dtype=np.float64)[view(self._shared, np.uint32)]
+
+    def subjects(self, places: Places) -> list[str]:
+        """The streams of some decisions."""
+        return [self._subjects[place] for place in places.tolist()]
+
+    def recorded_within(self, places: Places, since: datetime) -> int:
+        """How many of some decisions were made at or after a moment."""
+        return int((view(self._time_us, np.int64)[places] >= microseconds(since)).sum())
+
+    def count(self, places: Places) -> Counted:
+        """Counts of some decisions by category, stakes, status, agent, day (UTC, newest first) and tag."""
+        shared = np.bincount(view(self._shared, np.uint32)[places], minlength=len(self._shareds))
+        weighted = [(key, int(n)) for key, n in zip(self._shareds, shared, strict=True) if n]
+        reviewed = int((view(self._outcome, np.uint8)[places] != UNREVIEWED).sum())
+        days = view(self._time_us, np.int64)[places] // DAY_US
+        by_day = zip(*np.unique(days, return_counts=True), strict=True)
+        statuses = {"pending": len(places) - reviewed, "reviewed": reviewed}
+        return Counted(
+            total=len(places),
+            by_category=_tally((key[1], n) for key, n in weighted),
+            by_stakes=_tally((key[2], n) for key, n in weighted),
+            by_status={name: n for name, n in statuses.items() if n},
+            by_agent=_tally((agent_of(key[0]), n) for key, n in weighted),
+            by_day=[(_day(int(day)), int(n)) for day, n in reversed(list(by_day))],
+            top_tags=self._count_tags(places),
+        )
+
+    def _count_tags(self, places: Places) -> list[tuple[str, int]]:
+        tagsets = np.bincount(view(self._tags, np.uint32)[places], minlength=len(self._tagsets))
+        tally: Counter[str] = Counter()
+        for tags, n in zip(self._tagsets, tagsets, strict=True):
+            for tag in tags:
+                tally[tag] += int(n)
+        return sorted(((tag, n) for tag, n in tally.items() if n), key=lambda item: (-item[1], item[0]))
+
+
+class _Parts(msgspec.Struct):
+    index: bytes
+    shared: bytes
+    tags: bytes
+    confidence: bytes
+    time_us: bytes
+    outcome: bytes
+    shareds: list[Shared]
+    tagsets: list[tuple[str, ...]]
+
+
+def _fits(wanted: Selection, shared: Shared) -> bool:
+    source = None if wanted.agent is None else source_of(wanted.agent)
+    terms = zip((source, wanted.category, wanted.stakes, wanted.project, wanted.feature), shared, strict=True)
+    return all(value is None or value == found for value, found in terms)
+
+
+def _tally(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """Sums by name, those without one left out, the largest first."""
+    tally: Counter[str] = Counter()
+    for name, n in pairs:
+        if name is not None:
+            tally[name] += n
+    return dict(sorted(tally.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _day(days: int) -> str:
+    return datetime.fromtimestamp(days * 86_400, UTC).date().isoformat()

@@ -1,0 +1,218 @@
+"""The engine: folds all projections in one scan of the log, dates views, and can prove a view by folding it again.
+
+A projection's state is a function of the events alone, so a state got by any way (live folding, a snapshot and the
+rest, a scan from 1) must be the same bytes when encoded. `check` holds the engine to that.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple, TypeVar
+
+from events.registry import VOCABULARY, Vocabulary
+from ledger.errors import InvalidQuery
+from ledger.log import Query, Reading, Slice
+from projections.projection import Projection
+from projections.snapshots import Snapshot, Snapshots
+
+SLICE_EVENTS = 2_000
+"""Events folded before other work gets its turn: some 3 ms."""
+
+SNAPSHOT_EVENTS_MIN = 50_000
+"""Fold at least so many events, and a quarter of the log, between snapshots."""
+
+P = TypeVar("P", bound=Projection)
+Progress = Callable[[int, int], None]
+"""Told the position folded to, and the position aimed at."""
+
+
+class Dated(NamedTuple):
+    """A position and the time it was recorded, UTC microseconds: what a view is as of."""
+
+    position: int
+    recorded_us: int
+
+
+class Comparison(NamedTuple):
+    """A projection's digest got in two ways; they must be equal."""
+
+    name: str
+    version: int
+    incremental: str
+    replayed: str
+
+    @property
+    def same(self) -> bool:
+        return self.incremental == self.replayed
+
+
+class Engine:
+    """Live states of projections over one log, all at one position."""
+
+    def __init__(
+        self,
+        log: Reading,
+        kinds: Sequence[type[Projection]],
+        snapshots: Snapshots | None = None,
+        vocabulary: Vocabulary = VOCABULARY,
+    ) -> None:
+        self.position = 0
+        self._log = log
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._live: dict[str, Projection] = {kind.name: kind() for kind in kinds}
+        self._snapshots = snapshots if snapshots is not None else Snapshots(None)
+        self._saved = 0
+        self._vocabulary = vocabulary
+        self._folding = asyncio.Lock()
+
+    @property
+    def live(self) -> Mapping[str, Projection]:
+        """The states as far as they are folded."""
+        return self._live
+
+    async def start(self, progress: Progress | None = None) -> None:
+        """Take up the newest snapshots that fit and fold what came after them.
+
+        A projection that has no snapshot of its version is folded alone, beside the others, up to where they stand.
+        """
+        head = (await self._log.head()).position
+        found = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
+        self.position = self._saved = max((position for _, position in found.values()), default=0)
+        for name, (projection, position) in found.items():
+            await self._fold([projection], position, self.position, progress)
+            self._live[name] = projection
+        await self.catch_up(progress)
+
+    async def catch_up(self, progress: Progress | None = None) -> int:
+        """Fold every committed event; return the position of the views."""
+        async with self._folding:
+            head = (await self._log.head()).position
+            if self.position < head:
+                await self._fold(list(self._live.values()), self.position, head, progress, live=True)
+                if head - self._saved >= max(SNAPSHOT_EVENTS_MIN, head // 4):
+                    await self._save()
+            return self.position
+
+    async def close(self) -> None:
+        """Keep what was folded for the next start."""
+        async with self._folding:
+            if self.position > self._saved:
+                await self._save()
+        await self._snapshots.close()
+
+    async def replace(self, kind: type[Projection]) -> None:
+        """Bring in another version of a projection: fold it beside the live one, then swap."""
+        fresh, position = kind(), 0
+        while True:
+            position = await self._fold([fresh], position, self.position)
+            async with self._folding:
+                if position == self.position:
+                    self._kinds[kind.name] = kind
+                    self._live[kind.name] = fresh
+                    return
+
+    async def at(self, kind: type[P], position: int | None = None) -> P:
+        """The state of a projection, live or as it stood behind a position.
+
+        Errors: InvalidQuery, for a position beyond the head.
+        """
+        head = await self.catch_up()
+        if position is None or position == head:
+            live = self._live[kind.name]
+            assert isinstance(live, kind)
+            return live
+        if position > head:
+            raise InvalidQuery("as_of", f"{position} is beyond the head, {head}.", "Name a position up to the head.")
+        projection, start = await self._restore(kind, position)
+        await self._fold([projection], start, position)
+        assert isinstance(projection, kind)
+        return projection
+
+    async def dated(self, position: int) -> Dated:
+        """When a position was recorded; position 0 is before everything."""
+        return Dated(position, await self._log.recorded_at(position) if position else 0)
+
+    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[Comparison]:
+        """Fold everything again from 1 and compare with the states got by snapshot and increment."""
+        head = await self.catch_up()
+        target = head if upto is None else upto
+        incremental = {name: await self.at(kind, target) for name, kind in self._kinds.items()}
+        digests = {name: projection.digest() for name, projection in incremental.items()}
+        replayed = await self.replay(target, progress)
+        return [
+            Comparison(name, kind.version, digests[name], replayed[name].digest()) for name, kind in self._kinds.items()
+        ]
+
+    async def replay(self, upto: int, progress: Progress | None = None) -> dict[str, Projection]:
+        """Fresh states of all projections, folded from 1 up to a position."""
+        fresh: dict[str, Projection] = {name: kind() for name, kind in self._kinds.items()}
+        await self._fold(list(fresh.values()), 0, upto, progress)
+        return fresh
+
+    async def _fold(
+        self,
+        projections: Sequence[Projection],
+        after: int,
+        upto: int,
+        progress: Progress | None = None,
+        *,
+        live: bool = False,
+    ) -> int:
+        async for page in self._pages(after, upto):
+            events = self._vocabulary.events(page.ndjson)
+            assert events[0].position == after + 1, (events[0].position, after)
+            assert events[-1].position == after + len(events), "the log has a gap"
+            for projection in projections:
+                projection.fold(events)
+            after = events[-1].position
+            if live:
+                self.position = after
+            if progress is not None:
+                progress(after, upto)
+        return after
+
+    async def _pages(self, after: int, upto: int) -> AsyncIterator[Slice]:
+        """The slices between two positions, the next one read while this one is folded."""
+        reading: asyncio.Task[Slice] | None = None
+        try:
+            while after < upto:
+                if reading is None:
+                    reading = self._read(after, upto)
+                page = await reading
+                after = page.positions[-1]
+                reading = self._read(after, upto) if after < upto else None
+                await asyncio.sleep(0)
+                yield page
+        finally:
+            if reading is not None:
+                reading.cancel()
+
+    def _read(self, after: int, upto: int) -> "asyncio.Task[Slice]":
+        query = Query(after=after, before=upto + 1, limit=min(SLICE_EVENTS, upto - after))
+        return asyncio.ensure_future(self._log.read(query))
+
+    async def _restore(self, kind: type[Projection], upto: int) -> tuple[Projection, int]:
+        """The newest usable snapshot of a projection at or before a position, or a fresh state."""
+        snapshot = await self._snapshots.latest(kind.name, kind.version, upto)
+        while snapshot is not None:
+            if await self._anchor(snapshot.position) == snapshot.anchor:
+                try:
+                    return kind.decode(snapshot.state), snapshot.position
+                except Exception:  # noqa: BLE001 - whatever a damaged state raises, folding again is the answer
+                    pass
+            snapshot = await self._snapshots.latest(kind.name, kind.version, snapshot.position - 1)
+        return kind(), 0
+
+    async def _anchor(self, position: int) -> bytes:
+        page = await self._log.read(Query(after=position - 1, before=position + 1, limit=1))
+        return sha256(page.ndjson).digest()
+
+    async def _save(self) -> None:
+        anchor = await self._anchor(self.position)
+        await self._snapshots.save(
+            [
+                Snapshot(name, projection.version, self.position, anchor, projection.encode())
+                for name, projection in self._live.items()
+            ]
+        )
+        self._saved = self.position

@@ -1,0 +1,101 @@
+"""Snapshots: states of projections at positions, in a separate file that may be thrown away at any time.
+
+A snapshot is used only if its digest fits its bytes, its version is the code's, and the ledger's line at its position
+is the one it was made from; anything else is left aside and the projection is folded again.
+"""
+
+import sqlite3
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import aiosqlite
+
+KEPT = 6
+"""Snapshots kept for each projection: a recent one to start from, older ones for `as_of`."""
+
+_CREATE = """
+CREATE TABLE IF NOT EXISTS snapshots (
+  name TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL,
+  anchor BLOB NOT NULL, digest BLOB NOT NULL, state BLOB NOT NULL,
+  PRIMARY KEY (name, version, position)
+) STRICT
+"""
+
+
+class Snapshot(NamedTuple):
+    """The state of a projection behind a position; `anchor` is the SHA-256 of the line that stands there."""
+
+    name: str
+    version: int
+    position: int
+    anchor: bytes
+    state: bytes
+
+
+class Snapshots:
+    """The snapshots beside one ledger file. Nothing in it is needed: an unreadable file counts as empty."""
+
+    def __init__(self, connection: aiosqlite.Connection | None) -> None:
+        self._connection = connection
+
+    @classmethod
+    async def open(cls, path: Path, *, writable: bool) -> "Snapshots":
+        """Open the file; a reader finds none where there is none, a writer makes it, anew if it is damaged."""
+        if not writable and not path.is_file():
+            return cls(None)
+        mode = "rwc" if writable else "ro"
+        for _ in range(2):
+            connection = await aiosqlite.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
+            try:
+                if writable:
+                    await connection.execute("PRAGMA journal_mode = WAL")
+                    await connection.execute(_CREATE)
+                    await connection.commit()
+                return cls(connection)
+            except sqlite3.Error:
+                await connection.close()
+                if not writable:
+                    break
+                for suffix in ("", "-wal", "-shm"):
+                    path.with_name(path.name + suffix).unlink(missing_ok=True)
+        return cls(None)
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def latest(self, name: str, version: int, upto: int) -> Snapshot | None:
+        """The newest undamaged snapshot at or before a position."""
+        if self._connection is None:
+            return None
+        statement = (
+            "SELECT position, anchor, digest, state FROM snapshots"
+            " WHERE name = ? AND version = ? AND position <= ? ORDER BY position DESC LIMIT 1"
+        )
+        with suppress(sqlite3.Error):
+            while rows := list(await self._connection.execute_fetchall(statement, (name, version, upto))):
+                position, anchor, digest, state = rows[0]
+                if sha256(state).digest() == digest:
+                    return Snapshot(name, version, position, anchor, state)
+                upto = position - 1
+        return None
+
+    async def save(self, snapshots: list[Snapshot]) -> None:
+        """Keep some snapshots, all or none, and let old ones go. A failure is no loss: the next start folds more."""
+        if self._connection is None:
+            return
+        rows = [(*snapshot[:4], sha256(snapshot.state).digest(), snapshot.state) for snapshot in snapshots]
+        try:
+            await self._connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", rows)
+            for snapshot in snapshots:
+                await self._connection.execute(
+                    "DELETE FROM snapshots WHERE name = ? AND (version <> ? OR position NOT IN (SELECT position"
+                    " FROM snapshots WHERE name = ? AND version = ? ORDER BY position DESC LIMIT ?))",
+                    (snapshot.name, snapshot.version, snapshot.name, snapshot.version, KEPT),
+                )
+            await self._connection.commit()
+        except sqlite3.Error:
+            with suppress(sqlite3.Error):
+                await self._connection.rollback()

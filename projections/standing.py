@@ -1,0 +1,118 @@
+"""A decision as it stands: the fold of one stream, with its history."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought, Outcome
+from events.envelope import Event
+from events.payload import Payload
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a decision's history."""
+
+    position: int
+    streamversion: int
+    type: str
+    agent: str
+    time: datetime
+    data: Payload
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The review that counts: the latest. What it left out, it left out; earlier reviews are in the history."""
+
+    outcome: Outcome
+    reviewed_at: datetime
+    reviewed_by: str
+    actual_result: str | None = None
+    lessons: str | None = None
+    notes: str | None = None
+    affected_kpis: dict[str, float] | None = None
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A decision as its stream leaves it. `decision` holds the recorded fields with every amendment applied.
+
+    `confidence_at_review` is the confidence in force before the outcome was first known, the one calibration counts;
+    it stands only where a review does.
+    """
+
+    decision_id: str
+    agent: str
+    recorded_at: datetime
+    updated_at: datetime
+    position: int
+    streamversion: int
+    decision: DecisionRecorded
+    review: Review | None = None
+    confidence_at_review: float | None = None
+    thoughts: tuple[str, ...] = ()
+    history: tuple[Entry, ...] = ()
+
+
+def stand(events: Iterable[Event]) -> Standing | None:
+    """Fold the events of one decision, oldest first; None where there are none."""
+    standing: Standing | None = None
+    for event in events:
+        standing = _apply(standing, event)
+    return standing
+
+
+def _apply(standing: Standing | None, event: Event) -> Standing:
+    data = event.data
+    if standing is None:
+        assert isinstance(data, DecisionRecorded), "a decision opens with decision.recorded"
+        standing = Standing(
+            decision_id=data.decision_id or "",
+            agent=event.agent,
+            recorded_at=event.moment,
+            updated_at=event.moment,
+            position=event.position,
+            streamversion=event.streamversion,
+            decision=data,
+        )
+    return structs.replace(
+        standing,
+        updated_at=event.moment,
+        streamversion=event.streamversion,
+        history=(*standing.history, _entry(event)),
+        **_changes(standing, event),
+    )
+
+
+def _changes(standing: Standing, event: Event) -> dict[str, Any]:
+    data = event.data
+    if isinstance(data, DecisionAmended):
+        return {"decision": structs.replace(standing.decision, **_amended(data))}
+    if isinstance(data, DecisionThought):
+        return {"thoughts": (*standing.thoughts, data.text)}
+    if isinstance(data, DecisionReviewed):
+        fields = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
+        review = Review(reviewed_at=event.moment, reviewed_by=event.agent, **fields)
+        first = standing.review is None
+        return {
+            "review": review,
+            "confidence_at_review": standing.decision.confidence if first else standing.confidence_at_review,
+        }
+    return {}
+
+
+def _amended(data: DecisionAmended) -> dict[str, Any]:
+    values = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _entry(event: Event) -> Entry:
+    return Entry(
+        position=event.position,
+        streamversion=event.streamversion,
+        type=event.name,
+        agent=event.agent,
+        time=event.moment,
+        data=event.data,
+    )
