@@ -1,0 +1,40 @@
+"""Running coroutines in tests: a loop of its own for each test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing
+from typing import TypeVar
+
+from ledger.log import Query, Reading
+
+Result = TypeVar("Result")
+
+
+def run(coroutine: Coroutine[object, object, Result]) -> Result:
+    """Run to the end, and fail where an exception was lost in the loop."""
+    lost: list[str] = []
+
+    async def main() -> Result:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: lost.append(str(context)))
+        return await coroutine
+
+    result = asyncio.run(main())
+    assert lost == []
+    return result
+
+
+async def collect(log: Reading, query: Query, count: int) -> list[bytes]:
+    """The first lines that a follower sees, at least so many."""
+    lines: list[bytes] = []
+    follower = log.follow(query)
+    async with aclosing(follower) as slices:  # type: ignore[type-var]
+        async for one in slices:
+            lines += one.lines
+            if len(lines) >= count:
+                break
+    return lines
+
+
+async def follow_to_the_end(slices: AsyncIterator[bytes]) -> list[bytes]:
+    """All that an iterator gives until it ends."""
+    return [line async for line in slices]
