@@ -1,0 +1,1 @@
+"""The doors: HTTP, JSON-RPC, command line. Thin; they translate and call operations."""

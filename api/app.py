@@ -1,0 +1,93 @@
+"""The HTTP application: routes, errors as problem documents, the life of the house behind them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from api import cstp, health, ingest, openapi, outflow, views
+from api.operations import House
+from api.problems import NoRoute, WrongMethod, problem_response
+from api.telemetry import Metrics, Telemetry
+from events.errors import TallystickError
+
+
+def routes() -> Sequence[BaseRoute]:
+    """Every route; the busiest first, because routes are tried in order."""
+    return [
+        Route("/events", ingest.post_events, methods=["POST"]),
+        Route("/healthz", health.get_healthz),
+        Route("/cstp", cstp.post_cstp, methods=["POST"]),
+        Route("/calibration", views.get_calibration),
+        Route("/events", outflow.get_events),
+        Route("/events/{position}", outflow.get_event),
+        Route("/streams/{subject:path}", outflow.get_stream),
+        Route("/decisions", views.get_decisions),
+        Route("/decisions/{decision_id}", views.get_decision),
+        Route("/projections", views.get_projections),
+        Route("/projections/{name}", views.get_projection),
+        Route("/readyz", health.get_readyz),
+        Route("/metrics", health.get_metrics),
+        Route("/openapi.json", openapi.get_openapi),
+        Route("/health", cstp.get_health),
+        Route("/.well-known/agent.json", cstp.get_agent_card),
+    ]
+
+
+def make_app(house: House) -> Starlette:
+    """The application over an open house, which it closes when the server stops."""
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await house.close()
+
+    app = Starlette(
+        routes=routes(),
+        middleware=[Middleware(Telemetry, metrics=metrics)],
+        exception_handlers={TallystickError: _refused, HTTPException: _unrouted},
+        lifespan=lifespan,
+    )
+    app.state.house = house
+    app.state.metrics = metrics
+    app.state.stopping = asyncio.Event()
+    app.state.began = house.clock()
+    log = house.log
+    if log is not None:
+        metrics.gauge("tallystick_queue_events", "Events accepted, not yet committed.", lambda: log.waiting_events)
+        metrics.gauge("tallystick_head_position", "Newest committed position.", lambda: log.newest.position)
+        metrics.gauge(
+            "tallystick_projection_lag_events",
+            "Events committed, not yet folded; folding happens when a view is asked for.",
+            lambda: log.newest.position - house.engine.position,
+        )
+    return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TallystickError)
+    return problem_response(error, _request_id(request))
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        refused: TallystickError = WrongMethod(
+            f"{request.method} is not a method of {request.url.path}.", "See /openapi.json."
+        )
+    else:
+        refused = NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json.")
+    response = problem_response(refused, _request_id(request))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _request_id(request: Request) -> str:
+    return bytes(request.scope["request_id"]).decode()

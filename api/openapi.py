@@ -1,0 +1,230 @@
+"""GET /openapi.json: the HTTP door described, from the structs and the limits that it is made of."""
+
+from functools import cache
+from importlib.metadata import version
+
+import msgspec
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.ingest import EVENT, JSON
+from api.openapi_parts import (
+    PARAMETERS,
+    POSITION,
+    STREAM_ID,
+    TEXT,
+    Json,
+    answer,
+    binary_headers,
+    events_body,
+    order,
+    page,
+    parameter,
+    problems,
+    reference,
+    schemas,
+)
+from api.outflow import PARAMETERS as EVENTS_PARAMETERS
+from api.views import CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS
+from projections import PROJECTIONS
+
+PROSE = """\
+An append-only ledger for the decisions of AI agents. Post events; read them, follow them, and ask for the views that
+are folded from them. A retry with the same id never writes twice. A page that was read stays as it was read.
+
+Refusals are problem documents (RFC 9457): `detail` says what is wrong and where, `field` and `index` name it,
+`advice` says what to do. Every answer carries `x-request-id`. Any other method on a path is refused with 405.
+"""
+
+
+async def get_openapi(request: Request) -> Response:
+    """This description."""
+    return Response(_encoded(), media_type=JSON)
+
+
+@cache
+def document() -> Json:
+    """The OpenAPI 3.1 document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Tallystick", "version": version("tallystick"), "description": PROSE},
+        "paths": {**_events(), **_views(), **_operations(), **_cstp()},
+        "components": {
+            "schemas": schemas(),
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Made by `tallystick token add AGENT`. A ledger without tokens asks for none.",
+                }
+            },
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+@cache
+def _encoded() -> bytes:
+    return msgspec.json.encode(document())
+
+
+def _events() -> Json:
+    taken = [*_named(*(name for name in EVENTS_PARAMETERS if name != "order")), order("asc")]
+    subject = {"type": "string", "pattern": r"^[a-z]+/[A-Za-z0-9._-]+$", "examples": ["decision/3f2a9c1e"]}
+    whose = parameter("subject", subject, "The stream's name, KIND/ID; its slash may stand as it is.", "path")
+    return {
+        "/events": {
+            "post": _post_events(),
+            "get": _read(
+                "get_events",
+                "A page of events; with `Accept: application/x-ndjson` all of them as lines; with "
+                "`Accept: text/event-stream` a feed that follows the log, resumed by Last-Event-ID.",
+                page("Events, in the order asked for.", streams=True),
+                taken,
+            ),
+        },
+        "/events/{position}": {
+            "get": _read(
+                "get_event",
+                "The event at a position, byte for byte as it is stored.",
+                answer("The event.", {EVENT: reference("Event")}),
+                [parameter("position", POSITION, "1-based, over the whole log.", "path")],
+                404,
+            )
+        },
+        "/streams/{subject}": {
+            "get": _read(
+                "get_stream",
+                "A page of the events of one stream, oldest first.",
+                page("Events of the stream."),
+                [whose, *_named("after", "limit")],
+                404,
+            )
+        },
+    }
+
+
+def _post_events() -> Json:
+    written = {"anyOf": [reference("Placed"), reference("Appended")]}
+    return {
+        "operationId": "post_events",
+        "summary": "Record one event or a batch, all or nothing.",
+        "description": "Structured, batched, as lines, or in CloudEvents binary mode: attributes in ce- headers, and "
+        "the payload alone as an application/json body. One event is answered with where it stands, a batch with "
+        "where each one does.",
+        "parameters": binary_headers(),
+        "requestBody": events_body(),
+        "responses": {
+            "200": answer("A retry: everything stood there already, and nothing was written.", {JSON: written}),
+            "201": answer("Written, committed and synced.", {JSON: written}),
+            **problems(400, 401, 403, 409, 413, 415, 422, 503, 507),
+        },
+    }
+
+
+def _views() -> Json:
+    as_of = _named("as_of")
+    decision_id = parameter("decision_id", STREAM_ID, "The decision's id.", "path")
+    name = parameter("name", {"enum": [kind.name for kind in PROJECTIONS]}, "The projection's name.", "path")
+    listed = [*_named(*(name for name in DECISIONS_PARAMETERS if name != "order")), order("desc")]
+    return {
+        "/calibration": {
+            "get": _read(
+                "get_calibration",
+                "The figures: is it as good as it thinks it is?",
+                _told("The figures of the decisions asked for.", "CalibrationAnswer"),
+                _named(*CALIBRATION_PARAMETERS),
+            )
+        },
+        "/decisions": {
+            "get": _read(
+                "get_decisions",
+                "Decisions as they stand, the newest first.",
+                _told("A page of decisions.", "DecisionPage"),
+                listed,
+            )
+        },
+        "/decisions/{decision_id}": {
+            "get": _read(
+                "get_decision",
+                "One decision with its history.",
+                _told("The decision.", "Standing"),
+                [decision_id, *as_of],
+                404,
+            )
+        },
+        "/projections": {
+            "get": _read(
+                "get_projections", "Every projection.", _told("How far each has folded.", "ProjectionList"), []
+            )
+        },
+        "/projections/{name}": {
+            "get": _read(
+                "get_projection",
+                "One projection: the digest of its state, and its summary.",
+                _told("The projection.", "ProjectionState"),
+                [name, *as_of],
+                404,
+            )
+        },
+    }
+
+
+def _operations() -> Json:
+    ready = {str(status): _told(text, "Readiness") for status, text in ((200, "It can work."), (503, "Not now."))}
+    metrics = CONTENT_TYPE_LATEST.partition(";")[0]
+    return {
+        "/healthz": {"get": _open("get_healthz", "The process answers.", {"200": _told("It lives.", "Aliveness")})},
+        "/readyz": {"get": _open("get_readyz", "The ledger accepts events and the views are folded.", ready)},
+        "/metrics": {
+            "get": _open("get_metrics", "Figures for Prometheus.", {"200": answer("Figures.", {metrics: TEXT})})
+        },
+        "/openapi.json": {
+            "get": _open("get_openapi", "This description.", {"200": answer("OpenAPI.", {JSON: {"type": "object"}})})
+        },
+    }
+
+
+def _cstp() -> Json:
+    told = {"200": answer("What it says of itself.", {JSON: {"type": "object"}})}
+    refused = {"type": "object", "properties": {"detail": TEXT}, "required": ["detail"]}
+    return {
+        "/cstp": {
+            "post": {
+                "operationId": "post_cstp",
+                "summary": "A call of CSTP, for agents that speak it: JSON-RPC 2.0. Its refusals are answers, too.",
+                "requestBody": {"required": True, "content": {JSON: {"schema": reference("RpcRequest")}}},
+                "responses": {
+                    "200": _told("The result, or an error.", "RpcAnswer"),
+                    "401": answer("A token is required.", {JSON: refused}),
+                    **problems(413, 503),
+                },
+            }
+        },
+        "/health": {"get": _open("get_health", "Whether it is up, as CSTP asks it.", told)},
+        "/.well-known/agent.json": {"get": _open("get_agent_card", "What CSTP calls the agent's card.", told)},
+    }
+
+
+def _read(operation: str, summary: str, told: Json, parameters: list[Json], *statuses: int) -> Json:
+    """An operation that the read scope allows, with its refusals."""
+    return {
+        "operationId": operation,
+        "summary": summary,
+        "parameters": parameters,
+        "responses": {"200": told, **problems(400, 401, 403, *statuses, 503)},
+    }
+
+
+def _open(operation: str, summary: str, responses: Json) -> Json:
+    """An operation that nobody needs a token for."""
+    return {"operationId": operation, "summary": summary, "security": [], "responses": responses}
+
+
+def _told(description: str, schema: str) -> Json:
+    return answer(description, {JSON: reference(schema)})
+
+
+def _named(*names: str) -> list[Json]:
+    return [PARAMETERS[name] for name in names]

@@ -1,0 +1,340 @@
+"""Every verb of the house, once. Doors decode, call here, and encode; none holds logic of its own."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from msgspec import structs
+
+from api.access import Speaker, Tokens
+from api.parameters import instant
+from events.envelope import Draft, timestamp
+from events.errors import InvalidEvent
+from events.limits import PAGE_EVENTS_MAX
+from events.registry import VOCABULARY
+from ledger import Clock, Placed, Query, Reading, Slice, SqliteLog, SqliteReader, microseconds, moment_of, system_clock
+from ledger.errors import InvalidQuery, LedgerUnavailable, NotFound
+from projections import (
+    MIN_DECISIONS,
+    PROJECTIONS,
+    Calibration,
+    CalibrationView,
+    Comparison,
+    Counted,
+    Decisions,
+    Engine,
+    Filter,
+    GroupBy,
+    Progress,
+    Projection,
+    Selection,
+    Snapshots,
+    Sort,
+    Standing,
+    stand,
+)
+
+
+class AsOf(msgspec.Struct, frozen=True):
+    """What a view is as of: a position, and when that was recorded (None before the first event)."""
+
+    position: int
+    time: datetime | None
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of calibration."""
+
+    filter: Filter = Filter()
+    group_by: GroupBy = "confidence_bucket"
+    min_decisions: int = MIN_DECISIONS
+
+
+class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
+    """The figures, and what they are as of."""
+
+    as_of: AsOf
+
+
+class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions in the order asked for; `next` is the offset of the page after, None on the last."""
+
+    decisions: list[Standing]
+    total: int
+    next: int | None
+    as_of: AsOf
+
+
+class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts."""
+
+    selection: Selection = Selection()
+    sort: Sort = "created_at"
+    descending: bool = True
+    limit: int = 100
+    offset: int = 0
+    search: str | None = None
+
+
+class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection, what it reads, and how far it has folded."""
+
+    name: str
+    version: int
+    types: list[str]
+    position: int
+
+
+class ProjectionState(ProjectionInfo, frozen=True, kw_only=True):
+    """A projection as of a position: the digest of its state, and its summary."""
+
+    digest: str
+    as_of: AsOf
+    view: dict[str, object]
+
+
+class House:
+    """One ledger with its views, opened for writing by the one process that may, or for reading by any."""
+
+    def __init__(
+        self, log: SqliteLog | None, reader: SqliteReader, engine: Engine, tokens: Tokens, clock: Clock
+    ) -> None:
+        self.log = log
+        self.reader: Reading = log if log is not None else reader
+        self.engine = engine
+        self.tokens = tokens
+        self.clock = clock
+        self._scanner = reader
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        writable: bool,
+        address: str | None = None,
+        clock: Clock = system_clock,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open a ledger file, making it when it is to be written and is not there, and bring the views up to date.
+
+        Errors: LedgerLocked, LedgerUnusable.
+        """
+        log = await SqliteLog.open(path, clock=clock, address=address) if writable else None
+        try:
+            scanner = await SqliteReader.open(path)
+        except BaseException:
+            if log is not None:
+                await log.close()
+            raise
+        snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable)
+        engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
+        house = cls(log, scanner, engine, Tokens(path), clock)
+        try:
+            await engine.start(progress)
+        except BaseException:
+            await house.close()
+            raise
+        return house
+
+    async def close(self) -> None:
+        """Answer what was accepted, keep what was folded, let go of the files."""
+        await self.engine.close()
+        await self._scanner.close()
+        if self.log is not None:
+            await self.log.close()
+
+    async def record(self, drafts: Sequence[Draft], speaker: Speaker) -> list[Placed]:
+        """Append a batch, spoken by an agent. Errors: Forbidden, and those of `Log.append`."""
+        speaker.require("append")
+        for index, draft in enumerate(drafts):
+            try:
+                draft.source = speaker.speaks_as(draft.source)
+            except InvalidQuery as error:
+                raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
+        if self.log is None:
+            raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
+        return await self.log.append(drafts)
+
+    async def read(self, query: Query) -> Slice:
+        """A page of events. Errors: InvalidQuery, for a cursor beyond the head."""
+        await self._check_cursor("after", query.after)
+        return await self.reader.read(query)
+
+    async def follow(self, query: Query) -> AsyncIterator[Slice]:
+        """Events as they are committed, from a cursor on. Errors: InvalidQuery, for a cursor beyond the head."""
+        await self._check_cursor("after", query.after)
+        async for page in self.reader.follow(query):
+            yield page
+
+    async def scan(self, query: Query) -> AsyncIterator[Slice]:
+        """Every event that fits and is committed now, page by page."""
+        await self._check_cursor("after", query.after)
+        head = (await self.reader.head()).position
+        query = structs.replace(query, before=min(query.before or head + 1, head + 1))
+        while True:
+            page = await self.reader.read(query)
+            if page.positions:
+                yield page
+            if not page.more:
+                return
+            edge = {"before" if query.order == "desc" else "after": page.positions[-1]}
+            query = structs.replace(query, **edge)
+
+    async def event(self, position: int) -> bytes:
+        """The stored line at a position. Errors: NotFound."""
+        page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
+        if not page.positions:
+            head = (await self.reader.head()).position
+            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+        return page.ndjson
+
+    async def stream(self, subject: str, after: int, limit: int) -> Slice:
+        """A page of one stream's events. Errors: NotFound."""
+        page = await self.read(Query(subjects=(subject,), after=after, limit=limit))
+        if not page.positions and not (await self.reader.read(Query(subjects=(subject,), limit=1))).positions:
+            raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
+        return page
+
+    async def calibration(self, question: Question, as_of: int | None = None) -> CalibrationAnswer:
+        """The figures of some decisions. Errors: InvalidQuery."""
+        projection, position = await self.engine.at(Calibration, as_of)
+        view = projection.view(question.filter, question.group_by, question.min_decisions)
+        return CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position))
+
+    async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
+        """Decisions as they stand, without their history. Errors: InvalidQuery."""
+        projection, position = await self.engine.at(Decisions, as_of)
+        places = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
+        if query.search is not None:
+            return await self._search(projection.subjects(places), query, position)
+        chosen = projection.subjects(places[query.offset : query.offset + query.limit])
+        return await self._page(await self._stand(chosen, position), len(places), query.offset, position)
+
+    async def decision(self, decision_id: str, as_of: int | None = None, *, prefix: bool = False) -> Standing:
+        """One decision with its history; by an unambiguous beginning of its id where asked. Errors: NotFound."""
+        projection, position = await self.engine.at(Decisions, as_of)
+        found = [decision_id] if projection.has(decision_id) else []
+        if not found and prefix and decision_id:
+            found = projection.matching(decision_id)
+        if len(found) != 1:
+            several = f"{decision_id} begins more than one id." if found else ""
+            raise NotFound(f"Decision not found: {decision_id}", several or "Check the id; GET /decisions lists them.")
+        events = await self._events_of([f"decision/{found[0]}"], position)
+        standing = stand(VOCABULARY.events(events))
+        assert standing is not None, "the index names a stream the log does not hold"
+        return standing
+
+    async def count(self, selection: Selection, as_of: int | None = None) -> Counted:
+        """Counts of some decisions by what they are about."""
+        projection, _ = await self.engine.at(Decisions, as_of)
+        return projection.count(projection.find(selection))
+
+    async def count_since(self, selection: Selection, moments: Sequence[datetime]) -> list[int]:
+        """How many of some decisions were made at or after each of some moments."""
+        projection, _ = await self.engine.at(Decisions)
+        places = projection.find(selection)
+        return [projection.recorded_within(places, moment) for moment in moments]
+
+    async def projections(self) -> list[ProjectionInfo]:
+        """Every projection, and how far it has folded."""
+        position = await self.engine.catch_up()
+        return [ProjectionInfo(**_info(kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
+
+    async def projection(self, name: str, as_of: int | None = None) -> ProjectionState:
+        """A projection as of a position. Errors: NotFound, InvalidQuery."""
+        kind = next((kind for kind in PROJECTIONS if kind.name == name), None)
+        if kind is None:
+            names = ", ".join(kind.name for kind in PROJECTIONS)
+            raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
+        projection, position = await self.engine.at(kind, as_of)
+        digest, view = projection.digest(), dict(projection.summary())
+        info = _info(kind, position)
+        return ProjectionState(**info, digest=digest, as_of=await self._dated(position), view=view)  # type: ignore[arg-type]
+
+    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[Comparison]:
+        """Fold everything again and compare with the incremental states."""
+        return await self.engine.check(upto, progress)
+
+    async def resolve(self, as_of: str | None) -> int | None:
+        """An `as_of`, a position or a time, to a position; None for now. Errors: InvalidQuery."""
+        if as_of is None:
+            return None
+        head = await self.reader.head()
+        if as_of.isascii() and as_of.isdigit():
+            position = int(as_of[:20])
+            if position > head.position:
+                detail = f"{as_of} is beyond the head, {head.position}."
+                raise InvalidQuery("as_of", detail, "Name a position up to the head.")
+            return position
+        moment = instant("as_of", as_of, end=True)
+        if instant("as_of", as_of) > self.clock() and microseconds(moment) > head.recorded_us:
+            detail = f"{as_of} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
+            raise InvalidQuery("as_of", detail, "Name a time that has passed.")
+        return await self.reader.position_at(microseconds(moment))
+
+    async def _check_cursor(self, name: str, position: int) -> None:
+        head = (await self.reader.head()).position
+        if position > head:
+            detail = f"{position} is beyond the head, {head}."
+            raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
+
+    async def _dated(self, position: int) -> AsOf:
+        if position == 0:
+            return AsOf(0, None)
+        return AsOf(position, moment_of(await self.reader.recorded_at(position)))
+
+    async def _page(self, shown: list[Standing], total: int, offset: int, position: int) -> DecisionPage:
+        after = offset + len(shown)
+        dated = await self._dated(position)
+        return DecisionPage(decisions=shown, total=total, next=after if after < total else None, as_of=dated)
+
+    async def _events_of(self, subjects: Sequence[str], upto: int) -> bytes:
+        query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)
+        return b"\n".join([page.ndjson async for page in self.scan(query)])
+
+    async def _stand(self, subjects: Sequence[str], upto: int) -> list[Standing]:
+        """Decisions of some streams, in their order, without history."""
+        if not subjects:
+            return []
+        streams: dict[str, list[object]] = {subject: [] for subject in subjects}
+        for event in VOCABULARY.events(await self._events_of(subjects, upto)):
+            streams[event.subject].append(event)
+        standings = (stand(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
+        return [structs.replace(standing, history=()) for standing in standings if standing is not None]
+
+    async def _search(self, subjects: Sequence[str], query: DecisionQuery, position: int) -> DecisionPage:
+        """Look through the texts of the decisions, a page of streams at a time."""
+        words = set((query.search or "").lower().split())
+        hits: list[Standing] = []
+        for start in range(0, len(subjects), PAGE_EVENTS_MAX):
+            standings = await self._stand(subjects[start : start + PAGE_EVENTS_MAX], position)
+            hits.extend(standing for standing in standings if words <= _words(standing))
+        return await self._page(hits[query.offset : query.offset + query.limit], len(hits), query.offset, position)
+
+
+class _Committed:
+    """The log as the engine reads it: the writer's head, through a connection that no other reader waits for."""
+
+    def __init__(self, log: SqliteLog, scanner: SqliteReader) -> None:
+        self.head = log.head
+        self.read = scanner.read
+        self.follow = log.follow
+        self.position_at = scanner.position_at
+        self.recorded_at = scanner.recorded_at
+
+
+def _info(kind: type[Projection], position: int) -> dict[str, object]:
+    types = [known.name for known in VOCABULARY.kinds.values() if known.payload in kind.reads]
+    return {"name": kind.name, "version": kind.version, "types": types, "position": position}
+
+
+def _words(standing: Standing) -> set[str]:
+    decision = standing.decision
+    texts = [decision.decision, decision.context, decision.pattern, decision.category, *decision.tags]
+    texts += [reason.text for reason in decision.reasons]
+    if standing.review is not None:
+        texts += [standing.review.lessons, standing.review.actual_result, standing.review.notes]
+    return {word.strip(".,;:!?()[]\"'") for text in texts if text for word in text.lower().split()}

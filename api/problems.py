@@ -1,0 +1,134 @@
+"""One table: what each error is over HTTP, over JSON-RPC and on the command line."""
+
+from typing import NamedTuple
+
+import msgspec
+from starlette.responses import Response
+
+from api.access import Forbidden, Unauthenticated
+from events.errors import InvalidEvent, MalformedInput, TallystickError
+from ledger.errors import (
+    IdentityConflict,
+    InvalidQuery,
+    LedgerBusy,
+    LedgerFull,
+    LedgerLocked,
+    LedgerUnavailable,
+    LedgerUnusable,
+    LifecycleViolation,
+    LineTooLong,
+    NotFound,
+    StreamConflict,
+)
+
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+class BodyTooLarge(TallystickError):
+    """A request body over the limit; nothing was read or written."""
+
+
+class UnsupportedMedia(TallystickError):
+    """A content type that is not spoken here; nothing was written."""
+
+
+class NoRoute(TallystickError):
+    """No such path."""
+
+
+class WrongMethod(TallystickError):
+    """The path is there, the method is not."""
+
+
+class InternalFault(TallystickError):
+    """A bug of ours. The log says more under the request's id."""
+
+
+class Answer(NamedTuple):
+    """How an error class is told: title, HTTP status, JSON-RPC code, exit code (1 the answer is no, 2 bad input)."""
+
+    title: str
+    status: int
+    rpc: int
+    exit: int
+
+
+TABLE: dict[type[TallystickError], Answer] = {
+    MalformedInput: Answer("Malformed input", 400, INVALID_PARAMS, 2),
+    LineTooLong: Answer("Event too long", 413, INVALID_PARAMS, 2),
+    InvalidEvent: Answer("Invalid event", 422, INVALID_PARAMS, 2),
+    StreamConflict: Answer("Stream has moved on", 409, INTERNAL_ERROR, 1),
+    LifecycleViolation: Answer("Not at this place of the stream", 409, INTERNAL_ERROR, 1),
+    IdentityConflict: Answer("Id taken", 409, INTERNAL_ERROR, 1),
+    LedgerBusy: Answer("Ledger busy", 503, INTERNAL_ERROR, 1),
+    LedgerFull: Answer("Disk full", 507, INTERNAL_ERROR, 1),
+    LedgerUnavailable: Answer("Ledger unavailable", 503, INTERNAL_ERROR, 1),
+    LedgerLocked: Answer("Ledger in use", 503, INTERNAL_ERROR, 2),
+    LedgerUnusable: Answer("No usable ledger", 503, INTERNAL_ERROR, 2),
+    InvalidQuery: Answer("Invalid parameter", 400, INVALID_PARAMS, 2),
+    NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
+    Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),
+    Forbidden: Answer("Not allowed", 403, INTERNAL_ERROR, 2),
+    BodyTooLarge: Answer("Body too large", 413, INVALID_PARAMS, 2),
+    UnsupportedMedia: Answer("Unsupported media type", 415, INVALID_PARAMS, 2),
+    NoRoute: Answer("No such path", 404, INVALID_PARAMS, 2),
+    WrongMethod: Answer("Method not allowed", 405, INVALID_PARAMS, 2),
+    InternalFault: Answer("Internal fault", 500, INTERNAL_ERROR, 1),
+}
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """RFC 9457 problem document, with the field, the event's 0-based index in its batch, and what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    advice: str | None = None
+    field: str | None = None
+    index: int | None = None
+    request_id: str | None = None
+
+
+def answer_of(error: TallystickError) -> Answer:
+    """The row of an error's class."""
+    return TABLE[type(error)]
+
+
+def problem_of(error: TallystickError, request_id: str | None = None) -> Problem:
+    """The problem document of an error."""
+    answer = answer_of(error)
+    return Problem(
+        type=f"urn:tallystick:problem:{_slug(type(error).__name__)}",
+        title=answer.title,
+        status=answer.status,
+        detail=error.detail,
+        advice=error.advice or None,
+        field=getattr(error, "field", None),
+        index=getattr(error, "index", None),
+        request_id=request_id,
+    )
+
+
+def problem_response(error: TallystickError, request_id: str | None = None) -> Response:
+    """The HTTP answer to an error."""
+    problem = problem_of(error, request_id)
+    headers: dict[str, str] = {}
+    if isinstance(error, LedgerBusy):
+        headers["retry-after"] = str(error.retry_after_s)
+    elif problem.status == 503:
+        headers["retry-after"] = "5"
+    if problem.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    body = msgspec.json.encode(problem)
+    return Response(body, problem.status, headers, media_type="application/problem+json")
+
+
+def to_json(value: object) -> bytes:
+    """JSON of a view: structs, dates as RFC 3339."""
+    return msgspec.json.encode(value)
+
+
+def _slug(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")

@@ -1,0 +1,115 @@
+"""One readable route for each view."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.operations import DecisionQuery, House, Question
+from api.parameters import choice, integer, known, time_range
+from api.problems import to_json
+from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from ledger.errors import InvalidQuery
+from projections import GROUPINGS, MIN_DECISIONS, STAKES, Filter, GroupBy, Selection
+
+ABOUT = ("agent", "category", "stakes", "project", "feature")
+CALIBRATION_PARAMETERS = (*ABOUT, "since", "until", "window", "group_by", "min_decisions", "as_of")
+DECISIONS_PARAMETERS = (
+    *ABOUT, "status", "outcome", "tag", "since", "until", "window", "search", "sort", "order", "limit", "offset",
+    "as_of",
+)  # fmt: skip
+SORTS = ("created_at", "confidence", "category", "stakes", "status")
+OUTCOMES = ("success", "partial", "failure", "abandoned")
+
+
+async def get_projections(request: Request) -> Response:
+    """Every projection."""
+    house = _reader(request)
+    known(request.query_params.keys(), ())
+    return _json({"projections": await house.projections()})
+
+
+async def get_projection(request: Request) -> Response:
+    """One projection: its digest and its summary, now or as of a position or time."""
+    house = _reader(request)
+    known(request.query_params.keys(), ("as_of",))
+    as_of = await house.resolve(request.query_params.get("as_of"))
+    return _json(await house.projection(request.path_params["name"], as_of))
+
+
+async def get_decisions(request: Request) -> Response:
+    """Decisions as they stand, the newest first."""
+    house = _reader(request)
+    known(request.query_params.keys(), DECISIONS_PARAMETERS)
+    query = decision_query(request.query_params, house.clock())
+    return _json(await house.decisions(query, await house.resolve(request.query_params.get("as_of"))))
+
+
+async def get_decision(request: Request) -> Response:
+    """One decision with its history."""
+    house = _reader(request)
+    known(request.query_params.keys(), ("as_of",))
+    as_of = await house.resolve(request.query_params.get("as_of"))
+    return _json(await house.decision(request.path_params["decision_id"], as_of))
+
+
+async def get_calibration(request: Request) -> Response:
+    """The figures: is it as good as it thinks it is?"""
+    house = _reader(request)
+    known(request.query_params.keys(), CALIBRATION_PARAMETERS)
+    as_of = await house.resolve(request.query_params.get("as_of"))
+    now = house.clock()
+    return _json(await house.calibration(question(request.query_params, now), as_of))
+
+
+def question(parameters: Mapping[str, str], now: datetime) -> Question:
+    """The question of calibration that parameters ask. Errors: InvalidQuery."""
+    group_by = parameters.get("group_by")
+    if group_by == "confidenceBucket":
+        group_by = "confidence_bucket"
+    chosen: GroupBy = choice("group_by", group_by, GROUPINGS, "confidence_bucket")
+    about = {name: parameters.get(name) for name in ABOUT}
+    _check_stakes(about["stakes"])
+    return Question(
+        filter=Filter(**about, range=time_range(parameters, now)),
+        group_by=chosen,
+        min_decisions=integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
+    )
+
+
+def decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuery:
+    """The list of decisions that parameters ask for. Errors: InvalidQuery."""
+    about = {name: parameters.get(name) for name in ABOUT}
+    _check_stakes(about["stakes"])
+    status = choice("status", parameters.get("status"), ("pending", "reviewed", ""), "")
+    outcome = choice("outcome", parameters.get("outcome"), (*OUTCOMES, ""), "")
+    return DecisionQuery(
+        selection=Selection(
+            **about,
+            status=status or None,  # type: ignore[arg-type]
+            outcome=outcome or None,
+            tags=tuple(parameters["tag"].split(",")) if "tag" in parameters else (),
+            range=time_range(parameters, now),
+        ),
+        sort=choice("sort", parameters.get("sort"), SORTS, "created_at"),  # type: ignore[arg-type]
+        descending=choice("order", parameters.get("order"), ("asc", "desc"), "desc") == "desc",
+        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
+        offset=integer("offset", parameters.get("offset"), 0, 0),
+        search=parameters.get("search"),
+    )
+
+
+def _check_stakes(stakes: str | None) -> None:
+    if stakes is not None and stakes not in STAKES:
+        raise InvalidQuery("stakes", f"{stakes!r} is not one of them.", f"Stakes: {', '.join(STAKES)}.")
+
+
+def _reader(request: Request) -> House:
+    house: House = request.app.state.house
+    house.tokens.identify(request.headers.get("authorization")).require("read")
+    return house
+
+
+def _json(value: object) -> Response:
+    return Response(to_json(value), media_type="application/json")
