@@ -1,7 +1,7 @@
 """Running coroutines in tests: a loop of its own for each test."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import TypeVar
 
@@ -33,8 +33,3 @@ async def collect(log: Reading, query: Query, count: int) -> list[bytes]:
             if len(lines) >= count:
                 break
     return lines
-
-
-async def follow_to_the_end(slices: AsyncIterator[bytes]) -> list[bytes]:
-    """All that an iterator gives until it ends."""
-    return [line async for line in slices]
