@@ -174,17 +174,19 @@ class Decisions(Projection):
         """Places sorted by a field, ties by age; a missing value stands last either way."""
         keys = self._sort_keys(sort)[places]
         missing = np.isnan(keys)
-        ranked = np.where(missing, 0.0, -keys if descending else keys)
+        ranked = -keys if descending else keys
+        ranked[missing] = 0
         age = -places if descending else places
         return places[np.lexsort((age, ranked, missing))]
 
-    def _sort_keys(self, sort: Sort) -> npt.NDArray[np.float64]:
+    def _sort_keys(self, sort: Sort) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+        """What each decision is sorted by, NaN where it has none. Times stay whole: a float rounds those after 2255."""
         if sort == "created_at":
-            return view(self._time_us, np.int64).astype(np.float64)
+            return view(self._time_us, np.int64)
         if sort == "confidence":
             return view(self._confidence, np.float64)
         if sort == "status":
-            return (view(self._outcome, np.uint8) != UNREVIEWED).astype(np.float64)
+            return np.not_equal(view(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
         if sort == "stakes":
             ranks = [_stakes_rank.get(shared[2] or "", float("nan")) for shared in self._shareds]
         else:
@@ -222,7 +224,7 @@ class Decisions(Projection):
         tagsets = np.bincount(view(self._tags, np.uint32)[places], minlength=len(self._tagsets))
         tally: Counter[str] = Counter()
         for tags, n in zip(self._tagsets, tagsets, strict=True):
-            for tag in tags:
+            for tag in set(tags):
                 tally[tag] += int(n)
         return sorted(((tag, n) for tag, n in tally.items() if n), key=lambda item: (-item[1], item[0]))
 

@@ -58,30 +58,31 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def stand(events: Iterable[Event]) -> Standing | None:
     """Fold the events of one decision, oldest first; None where there are none."""
     standing: Standing | None = None
+    history: list[Entry] = []
+    thoughts: list[str] = []
     for event in events:
-        standing = _apply(standing, event)
-    return standing
-
-
-def _apply(standing: Standing | None, event: Event) -> Standing:
-    data = event.data
+        history.append(_entry(event))
+        if isinstance(event.data, DecisionThought):
+            thoughts.append(event.data.text)
+        opened = standing if standing is not None else _open(event)
+        changes = _changes(opened, event)
+        standing = structs.replace(opened, updated_at=event.moment, streamversion=event.streamversion, **changes)
     if standing is None:
-        assert isinstance(data, DecisionRecorded), "a decision opens with decision.recorded"
-        standing = Standing(
-            decision_id=data.decision_id or "",
-            agent=event.agent,
-            recorded_at=event.moment,
-            updated_at=event.moment,
-            position=event.position,
-            streamversion=event.streamversion,
-            decision=data,
-        )
-    return structs.replace(
-        standing,
+        return None
+    return structs.replace(standing, history=tuple(history), thoughts=tuple(thoughts))
+
+
+def _open(event: Event) -> Standing:
+    data = event.data
+    assert isinstance(data, DecisionRecorded), "a decision opens with decision.recorded"
+    return Standing(
+        decision_id=data.decision_id or "",
+        agent=event.agent,
+        recorded_at=event.moment,
         updated_at=event.moment,
+        position=event.position,
         streamversion=event.streamversion,
-        history=(*standing.history, _entry(event)),
-        **_changes(standing, event),
+        decision=data,
     )
 
 
@@ -89,8 +90,6 @@ def _changes(standing: Standing, event: Event) -> dict[str, Any]:
     data = event.data
     if isinstance(data, DecisionAmended):
         return {"decision": structs.replace(standing.decision, **_amended(data))}
-    if isinstance(data, DecisionThought):
-        return {"thoughts": (*standing.thoughts, data.text)}
     if isinstance(data, DecisionReviewed):
         fields = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
         review = Review(reviewed_at=event.moment, reviewed_by=event.agent, **fields)

@@ -1,0 +1,181 @@
+"""Random histories of decisions, and their events: valid by construction, so that every draft is admitted."""
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+from hypothesis import strategies as st
+
+from events import (
+    VOCABULARY,
+    DecisionAmended,
+    DecisionRecorded,
+    DecisionReviewed,
+    DecisionThought,
+    Draft,
+    Event,
+    Payload,
+    source_of,
+)
+from events.decision import Outcome, Reason, Stakes
+from ledger.decide import Group, Known, prepare
+from ledger.log import Head
+from ledger.schema import COLUMNS
+
+AGENTS = ("ada", "bo", "cyd")
+CATEGORIES = (None, "process", "tooling")
+STAKES: tuple[Stakes | None, ...] = (None, "low", "high", "critical")
+PROJECTS = (None, "ledger", "probes")
+FEATURES = (None, "export")
+OUTCOMES: tuple[Outcome, ...] = ("success", "partial", "failure", "abandoned")
+TAGS = ("a", "b", "c")
+
+DAWN = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
+"""When the first event is recorded; each later one a second after."""
+
+_MICROSECOND = timedelta(microseconds=1)
+NOON = datetime(2025, 12, 31, 12, 0, tzinfo=UTC)
+MOMENTS = (
+    None,
+    NOON - _MICROSECOND,
+    NOON,
+    NOON + _MICROSECOND,
+    datetime(2025, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    datetime(1969, 12, 31, 23, 0, tzinfo=UTC),
+    datetime(2026, 1, 1, tzinfo=UTC),
+)
+"""Backdated times around a few instants; None: the time of recording."""
+
+Verb = Literal["record", "amend", "think", "review"]
+
+
+class Step(NamedTuple):
+    """One thing that may be posted. `pick` chooses among the decisions that are open when its turn comes."""
+
+    verb: Verb
+    pick: int
+    agent: str
+    time: datetime | None
+    payload: Payload
+
+
+confidences = st.one_of(
+    st.sampled_from([0.0, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0]),
+    st.integers(0, 1000).map(lambda thousandths: thousandths / 1000),
+)
+"""Stated confidences of at most three digits: what an agent writes, and exact as decimal fractions."""
+
+tags = st.lists(st.sampled_from(TAGS), max_size=3).map(tuple)
+_pick = st.integers(0, 1_000)
+_agent = st.sampled_from(AGENTS)
+_time = st.sampled_from(MOMENTS)
+
+
+def _amendment(fields: Mapping[str, Any]) -> DecisionAmended:
+    return DecisionAmended(decision_id="?", **fields)
+
+
+_recorded = st.builds(
+    DecisionRecorded,
+    decision=st.sampled_from(["ship", "wait"]),
+    confidence=st.none() | confidences,
+    category=st.sampled_from(CATEGORIES),
+    stakes=st.sampled_from(STAKES),
+    project=st.sampled_from(PROJECTS),
+    feature=st.sampled_from(FEATURES),
+    tags=tags,
+)
+_change = st.fixed_dictionaries(
+    {},
+    optional={
+        "confidence": confidences,
+        "tags": tags,
+        "context": st.just("later"),
+        "reasons": st.just((Reason(type="analysis", text="because"),)),
+    },
+)
+_amended = _change.filter(bool).map(_amendment)
+_reviewed = st.builds(DecisionReviewed, decision_id=st.just("?"), outcome=st.sampled_from(OUTCOMES))
+_thought = st.builds(DecisionThought, decision_id=st.just("?"), text=st.sampled_from(["hmm", "aha"]))
+
+_steps = st.one_of(
+    st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
+    st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
+    st.builds(Step, st.just("amend"), _pick, _agent, _time, _amended),
+    st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
+    st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
+    st.builds(Step, st.just("think"), _pick, _agent, _time, _thought),
+)
+
+
+def drafts_of(steps: Sequence[Step]) -> list[Draft]:
+    """The drafts of some steps; what would change a decision while there is none is left out."""
+    drafts: list[Draft] = []
+    names: list[str] = []
+    for step in steps:
+        if step.verb == "record":
+            names.append(f"d{len(names)}")
+            name = names[-1]
+        elif names:
+            name = names[step.pick % len(names)]
+        else:
+            continue
+        drafts.append(post(step.payload, name=name, agent=step.agent, time=step.time))
+    return drafts
+
+
+def histories(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
+    """Histories of up to so many events, as drafts in the order in which they are posted."""
+    return st.lists(_steps, max_size=max_size).map(drafts_of)
+
+
+def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time: datetime | None = None) -> Draft:
+    """A payload as an agent posts it, on the stream of a name."""
+    (kind,) = (kind for kind in VOCABULARY.kinds.values() if kind.payload is type(payload))
+    if name is not None:
+        fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
+        payload = type(payload)(**{**fields, "decision_id": name})
+    return kind.draft(data=payload, source=source_of(agent), time=time)
+
+
+def record(name: str, confidence: float | None = None, *, agent: str = "ada", **more: Any) -> Draft:
+    """A decision.recorded; `time` among the rest is the envelope's, all else the payload's."""
+    time = more.pop("time", None)
+    assert time is None or isinstance(time, datetime)
+    payload = DecisionRecorded(decision_id=name, decision="ship", confidence=confidence, **more)
+    return post(payload, agent=agent, time=time)
+
+
+def amend(name: str, **changes: Any) -> Draft:
+    """A decision.amended."""
+    return post(DecisionAmended(decision_id=name, **changes))
+
+
+def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **more: Any) -> Draft:
+    """A decision.reviewed."""
+    return post(DecisionReviewed(decision_id=name, outcome=outcome, **more), agent=agent)
+
+
+def think(name: str, text: str) -> Draft:
+    """A decision.thought."""
+    return post(DecisionThought(decision_id=name, text=text))
+
+
+def lines_of(drafts: Sequence[Draft]) -> list[bytes]:
+    """The lines that a ledger stores for these drafts, posted one by one a second apart."""
+    rng, known, head = random.Random(0), Known({}, {}), Head(0, 0)
+    lines: list[bytes] = []
+    for number, draft in enumerate(drafts):
+        group = Group(VOCABULARY, head, DAWN + timedelta(seconds=number), known, rng)
+        group.admit([prepare(VOCABULARY, draft, 0)])
+        head = Head(group.position, group.recorded_us)
+        line = group.rows[COLUMNS.index("line")]
+        assert isinstance(line, bytes)
+        lines.append(line)
+    return lines
+
+
+def events_of(drafts: Sequence[Draft]) -> list[Event]:
+    """The events that a ledger holds for these drafts."""
+    return [VOCABULARY.event(line) for line in lines_of(drafts)]

@@ -1,0 +1,271 @@
+"""The views said again in the plainest way: one record a decision, exact fractions, no tolerance anywhere.
+
+A stated confidence is the decimal number that the agent wrote, so cut-offs are compared exactly.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+import pytest
+
+from projections import Bucket, CalibrationView, Counted, Figures, Filter, Range, Selection, Spread
+
+WORTH = {"success": Fraction(1), "partial": Fraction(1, 2), "failure": Fraction(0), "abandoned": Fraction(0)}
+BANDS = {
+    "0.9-1.0": (Fraction(9, 10), Fraction(2), Fraction(95, 100)),
+    "0.7-0.9": (Fraction(7, 10), Fraction(9, 10), Fraction(80, 100)),
+    "0.5-0.7": (Fraction(5, 10), Fraction(7, 10), Fraction(60, 100)),
+    "0.0-0.5": (Fraction(0), Fraction(5, 10), Fraction(25, 100)),
+}
+STAKES_ORDER = {"low": 0, "medium": 1, "high": 2, "critical": 3}
+
+
+@dataclass
+class Told:
+    """What is known of one decision, in the order in which it was recorded."""
+
+    subject: str
+    agent: str
+    time: datetime
+    category: str | None
+    stakes: str | None
+    project: str | None
+    feature: str | None
+    tags: tuple[str, ...]
+    shown: float | None
+    """The confidence as it stands now."""
+    counted: float | None
+    """The confidence in force before the first review."""
+    outcome: str | None = None
+
+    @property
+    def c(self) -> Fraction:
+        return Fraction(repr(self.counted))
+
+
+def tell(lines: Iterable[bytes]) -> list[Told]:
+    """Read stored lines as JSON and remember each decision."""
+    told: dict[str, Told] = {}
+    for line in lines:
+        event = json.loads(line)
+        subject, data = event["subject"], event["data"]
+        if event["type"] == "decision.recorded.v1":
+            stated = data.get("confidence")
+            told[subject] = Told(
+                subject=subject,
+                agent=event["source"].rpartition("/")[2],
+                time=datetime.fromisoformat(event["time"]),
+                category=data.get("category"),
+                stakes=data.get("stakes"),
+                project=data.get("project"),
+                feature=data.get("feature"),
+                tags=tuple(data.get("tags", ())),
+                shown=stated,
+                counted=stated,
+            )
+        elif event["type"] == "decision.reviewed.v1":
+            told[subject].outcome = data["outcome"]
+        elif event["type"] == "decision.amended.v1":
+            one = told[subject]
+            one.tags = tuple(data.get("tags", one.tags))
+            one.shown = data.get("confidence", one.shown)
+            if one.outcome is None:
+                one.counted = one.shown
+    return list(told.values())
+
+
+def within(one: Told, when: Range) -> bool:
+    return (when.since is None or one.time >= when.since) and (when.until is None or one.time <= when.until)
+
+
+def about(one: Told, wanted: Filter | Selection) -> bool:
+    """What the two kinds of question have in common."""
+    return within(one, wanted.range) and all(
+        getattr(wanted, name) in (None, getattr(one, name))
+        for name in ("agent", "category", "stakes", "project", "feature")
+    )
+
+
+def counting(told: Iterable[Told]) -> list[Told]:
+    """Those that calibration counts: reviewed, with a stated confidence."""
+    return [one for one in told if one.outcome is not None and one.counted is not None]
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
+
+
+def verdict(gap: Fraction) -> str:
+    if abs(gap) < Fraction(5, 100):
+        return "well_calibrated"
+    side = "over" if gap < 0 else "under"
+    return f"{'' if abs(gap) > Fraction(1, 10) else 'slightly_'}{side}confident"
+
+
+def reading(brier: Fraction) -> str:
+    words = {Fraction(1, 10): "excellent", Fraction(2, 10): "good", Fraction(3, 10): "fair"}
+    return next((word for bound, word in words.items() if brier < bound), "poor")
+
+
+def agree(seen: float, exact: Fraction) -> None:
+    """Equal to 1e-12, and never -0.0."""
+    assert float(seen) == pytest.approx(float(exact), abs=1e-12)
+    assert repr(float(seen)) != "-0.0"
+
+
+def figures_agree(seen: Figures, told: Sequence[Told]) -> None:
+    """The figures are those of these decisions."""
+    counted = counting(told)
+    worth = [WORTH[one.outcome or ""] for one in counted]
+    gap = mean(worth) - mean([one.c for one in counted])
+    brier = mean([(one.c - o) ** 2 for one, o in zip(counted, worth, strict=True)])
+    agree(seen.brier_score, brier)
+    agree(seen.accuracy, mean(worth))
+    agree(seen.mean_confidence, mean([one.c for one in counted]))
+    agree(seen.gap, gap)
+    assert (seen.interpretation, seen.brier_reading) == (verdict(gap), reading(brier))
+    assert (seen.reviewed, seen.total) == (len(counted), len(told))
+
+
+def buckets_agree(seen: Sequence[Bucket], told: Sequence[Told]) -> None:
+    """The buckets are those of these decisions, from the top, none with fewer than three."""
+    left = list(seen)
+    for name, (low, high, expected) in BANDS.items():
+        inside = [one for one in counting(told) if low <= one.c < high]
+        if len(inside) < 3:
+            continue
+        bucket = left.pop(0)
+        gap = mean([WORTH[one.outcome or ""] for one in inside]) - expected
+        assert (bucket.bucket, bucket.decisions) == (name, len(inside))
+        agree(bucket.success_rate, gap + expected)
+        agree(bucket.expected_rate, expected)
+        agree(bucket.mean_confidence, mean([one.c for one in inside]))
+        agree(bucket.gap, gap)
+        side = "overconfident" if gap < 0 else "underconfident"
+        assert bucket.interpretation == ("well_calibrated" if abs(gap) <= Fraction(1, 10) else side)
+    assert left == []
+
+
+def spread_agrees(seen: Spread | None, told: Sequence[Told]) -> None:
+    """The spread is that of every stated confidence."""
+    stated = [one.c for one in told if one.counted is not None]
+    if not stated:
+        assert seen is None
+        return
+    assert seen is not None
+    middle = mean(stated)
+    agree(seen.mean, middle)
+    assert seen.std_dev == pytest.approx(float(mean([(c - middle) ** 2 for c in stated])) ** 0.5, abs=1e-9)
+    agree(seen.min, min(stated))
+    agree(seen.max, max(stated))
+    tenths = Counter(min(int(c * 10), 9) for c in stated)
+    names = {f"{tenth / 10:.1f}-{(tenth + 1) / 10:.1f}": tenths[tenth] for tenth in sorted(tenths, reverse=True)}
+    assert list(seen.tenths.items()) == list(names.items())
+    assert seen.count == len(stated)
+
+
+def group_key(group_by: str) -> Callable[[Told], str | None]:
+    if group_by != "confidence_bucket":
+        return lambda one: getattr(one, group_by)
+    bands = BANDS.items()
+    return lambda one: (
+        None if one.counted is None else next(name for name, (low, high, _) in bands if low <= one.c < high)
+    )
+
+
+def groups_agree(seen: CalibrationView, told: Sequence[Told], group_by: str, min_decisions: int) -> None:
+    """One row a value: buckets from the top, names sorted with the unnamed last."""
+    key = group_key(group_by)
+    if group_by == "confidence_bucket":
+        names: list[str | None] = [name for name in BANDS if any(key(one) == name for one in told)]
+    else:
+        names = sorted({key(one) for one in told}, key=lambda name: (name is None, name or ""))
+    assert [group.group for group in seen.groups] == names
+    for group in seen.groups:
+        inside = [one for one in told if key(one) == group.group]
+        counted = counting(inside)
+        assert (group.reviewed, group.total) == (len(counted), len(inside))
+        if not counted or len(counted) < min_decisions:
+            shown = (group.brier_score, group.accuracy, group.mean_confidence, group.gap, group.interpretation)
+            assert shown == (None,) * 5
+            continue
+        assert group.brier_score is not None
+        assert group.accuracy is not None
+        assert group.mean_confidence is not None
+        assert group.gap is not None
+        worth = [WORTH[one.outcome or ""] for one in counted]
+        gap = mean(worth) - mean([one.c for one in counted])
+        agree(group.brier_score, mean([(one.c - o) ** 2 for one, o in zip(counted, worth, strict=True)]))
+        agree(group.accuracy, mean(worth))
+        agree(group.mean_confidence, mean([one.c for one in counted]))
+        agree(group.gap, gap)
+        assert group.interpretation == verdict(gap)
+
+
+def view_agrees(seen: CalibrationView, told: Sequence[Told], wanted: Filter, group_by: str, least: int) -> None:
+    """The whole view is what these decisions give."""
+    kept = [one for one in told if about(one, wanted)]
+    counted = counting(kept)
+    if not counted or len(counted) < least:
+        assert seen.overall is None
+        assert [advice.type for advice in seen.recommendations] == ["insufficient_data"]
+    else:
+        assert seen.overall is not None
+        figures_agree(seen.overall, kept)
+    buckets_agree(seen.buckets, kept)
+    spread_agrees(seen.confidence_stats, kept)
+    groups_agree(seen, kept, group_by, least)
+
+
+def find(told: Sequence[Told], wanted: Selection) -> list[Told]:
+    """The decisions that fit, the oldest first."""
+    statuses = {"pending": True, "reviewed": False}
+    return [
+        one
+        for one in told
+        if about(one, wanted)
+        and (wanted.status is None or (one.outcome is None) is statuses[wanted.status])
+        and wanted.outcome in (None, one.outcome)
+        and (not wanted.tags or set(wanted.tags) & set(one.tags))
+    ]
+
+
+def order(told: Sequence[Told], sort: str, *, descending: bool) -> list[Told]:
+    """Sorted by a field, ties by age, those that lack it at the end."""
+    fields: dict[str, Callable[[Told], datetime | float | str | None]] = {
+        "created_at": lambda one: one.time,
+        "confidence": lambda one: one.shown,
+        "category": lambda one: one.category,
+        "stakes": lambda one: None if one.stakes is None else STAKES_ORDER[one.stakes],
+        "status": lambda one: one.outcome is not None,
+    }
+    field = fields[sort]
+    by_age = list(reversed(told)) if descending else list(told)
+    having = [one for one in by_age if field(one) is not None]
+    having.sort(key=field, reverse=descending)  # type: ignore[arg-type]
+    return having + [one for one in by_age if field(one) is None]
+
+
+def tally(names: Iterable[str | None]) -> dict[str, int]:
+    """Counts of the names there are, the largest first, then by name."""
+    counts = Counter(name for name in names if name is not None)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def count(told: Sequence[Told]) -> Counted:
+    """Counts of some decisions; a tag that a decision bears twice is one tag of one decision."""
+    statuses = Counter("pending" if one.outcome is None else "reviewed" for one in told)
+    days = Counter(one.time.date().isoformat() for one in told)
+    return Counted(
+        total=len(told),
+        by_category=tally(one.category for one in told),
+        by_stakes=tally(one.stakes for one in told),
+        by_status=dict(statuses),
+        by_agent=tally(one.agent for one in told),
+        by_day=sorted(days.items(), reverse=True),
+        top_tags=list(tally(tag for one in told for tag in set(one.tags)).items()),
+    )
