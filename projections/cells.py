@@ -131,7 +131,7 @@ class Cells:
     def select(self, wanted: Callable[[Shared], bool], when: Range) -> Table:
         """The cells of the wanted groups, counted over a range of time.
 
-        Without a range the counts stand ready, and the cost is that of the cells; with one, every decision is looked at.
+        Without a range the counts stand ready, and the cost is that of the cells; with one, each decision is looked at.
         """
         keep = np.fromiter(map(wanted, self._shared), dtype=bool, count=len(self._shared))
         group = view(self._cell_group, np.uint32)
@@ -181,5 +181,3 @@ class _Parts(msgspec.Struct):
     outcome: bytes
     time_us: bytes
     keys: list[Key]
-
-

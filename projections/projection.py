@@ -47,4 +47,3 @@ class Projection(ABC):
     def digest(self) -> str:
         """SHA-256 of the encoded state, hex."""
         return sha256(self.encode()).hexdigest()
-
