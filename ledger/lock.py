@@ -7,7 +7,7 @@ from typing import Self
 
 import msgspec
 
-from ledger.errors import LedgerLocked
+from ledger.errors import LedgerLocked, LedgerUnusable
 
 
 class Holder(msgspec.Struct):
@@ -25,8 +25,11 @@ class WriterLock:
 
     @classmethod
     def acquire(cls, ledger: Path, address: str | None = None) -> Self:
-        """Take the lock of a ledger file. Errors: LedgerLocked, naming the holder's pid and address."""
-        descriptor = os.open(lock_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        """Take the lock of a ledger file. Errors: LedgerLocked, naming the holder's pid and address; LedgerUnusable."""
+        try:
+            descriptor = os.open(lock_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise LedgerUnusable(f"{ledger} cannot be locked: {error}.", "Check the folder's permissions.") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -13,6 +13,7 @@ Each has its test in `tests/contract/`, named after it.
 """
 
 import asyncio
+import os
 import random
 import sqlite3
 from collections import deque
@@ -72,7 +73,8 @@ class SqliteLog(SqliteReader):
         self._queue: deque[Waiting] = deque()
         self._waiting_events = 0
         self._wake = asyncio.Event()
-        self._committed = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._committed = self._loop.create_future()
         self._closing = False
         self._broken: LedgerUnavailable | None = None
         self._task = asyncio.create_task(self._run(), name="ledger-writer")
@@ -93,6 +95,8 @@ class SqliteLog(SqliteReader):
         """
         if not path.parent.is_dir():
             raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or name another with --ledger.")
+        if path.exists() and not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+            raise LedgerUnusable(f"{path} is not a file that can be written.", "Name another with --ledger.")
         lock = WriterLock.acquire(path, address)
         opened: list[aiosqlite.Connection] = []
         try:
@@ -144,7 +148,7 @@ class SqliteLog(SqliteReader):
             raise LedgerUnavailable("The ledger is closing; nothing was written.", "Retry when it is back.")
         if self._waiting_events + len(entries) > QUEUE_EVENTS_MAX:
             raise LedgerBusy(self._waiting_events)
-        answer: asyncio.Future[list[Placed]] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[list[Placed]] = self._loop.create_future()
         self._queue.append(Waiting(entries, answer))
         self._waiting_events += len(entries)
         self._wake.set()
@@ -194,7 +198,7 @@ class SqliteLog(SqliteReader):
                 answer.set_result(placed)
         if group.rows:
             self._committed.set_result(None)
-            self._committed = asyncio.get_running_loop().create_future()
+            self._committed = self._loop.create_future()
 
     async def _look_up(self, waiting: list[Waiting]) -> tuple[Known, list[list[Entry]]]:
         """Ask the log about every stream and id of the group, and name the streams that have no id yet."""

@@ -91,7 +91,13 @@ def test_a_reader_refuses_a_missing_file_and_makes_nothing(tmp_path: Path) -> No
 @BOTH
 def test_a_folder_is_no_ledger(tmp_path: Path, opener: type[SqliteLog]) -> None:
     (tmp_path / "ledger.db").mkdir()
-    refusal(tmp_path / "ledger.db", opener, "cannot be opened|There is no ledger")
+    refusal(tmp_path / "ledger.db", opener, "is not a file that can be written|There is no ledger")
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
+
+
+def test_a_lock_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ledger.db.lock").mkdir()
+    refusal(tmp_path / "ledger.db", SqliteLog, "cannot be locked: .*ledger.db.lock")
 
 
 def test_a_reader_refuses_an_empty_file_and_a_writer_begins_in_it(tmp_path: Path) -> None:
