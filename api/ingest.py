@@ -3,10 +3,10 @@
 from urllib.parse import unquote
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from api.access import Speaker
 from api.operations import House
 from api.problems import BodyTooLarge, UnsupportedMedia
 from events.envelope import Draft
@@ -20,6 +20,10 @@ EVENT = "application/cloudevents+json"
 BATCH = "application/cloudevents-batch+json"
 LINES = "application/x-ndjson"
 MEDIA = (JSON, EVENT, BATCH, LINES)
+
+_JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in MEDIA)
+
+Headers = dict[bytes, bytes]
 
 _encode = msgspec.json.Encoder().encode
 _integers = frozenset({"expectedversion"})
@@ -37,30 +41,58 @@ class Appended(msgspec.Struct, frozen=True):
 
 async def read_body(request: Request) -> bytes:
     """The request's body. Errors: BodyTooLarge."""
-    chunks: list[bytes] = []
-    size = 0
-    declared = request.headers.get("content-length", "")
+    return await _receive(headers_of(request.scope), request.receive)
+
+
+async def _receive(headers: Headers, receive: Receive) -> bytes:
+    declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
         raise _too_large()
-    async for chunk in request.stream():
-        size += len(chunk)
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message["body"])
+        size += len(chunks[-1])
         if size > BODY_BYTES_MAX:
             raise _too_large()
-        chunks.append(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if not message.get("more_body", False):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-async def post_events(request: Request) -> Response:
-    """Record one event or a batch, all or nothing."""
-    house: House = request.app.state.house
-    speaker: Speaker = house.tokens.identify(request.headers.get("authorization"))
-    drafts, single = decode(request, await read_body(request))
-    placed = await house.record(drafts, speaker)
-    if single:
-        status = 200 if placed[0].duplicate else 201
-        return Response(_encode(placed[0]), status, media_type=JSON)
-    answer = appended(placed)
-    return Response(_encode(answer), 200 if answer.duplicates == answer.count else 201, media_type=JSON)
+def headers_of(scope: Scope) -> Headers:
+    """The headers by lower-case name; of one sent twice, the last."""
+    return dict(scope["headers"])
+
+
+class PostEvents:
+    """Record one event or a batch, all or nothing.
+
+    The busiest route: an ASGI application by itself, that reads its headers once. (Starlette's wrapper of functions
+    and its look-ups of headers, one scan each, were a fifth of the time of a request.)
+    """
+
+    __name__ = "post_events"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        house: House = scope["app"].state.house
+        headers = headers_of(scope)
+        authorization = headers.get(b"authorization")
+        speaker = house.tokens.identify(None if authorization is None else authorization.decode("latin-1"))
+        drafts, single = decode(headers, await _receive(headers, receive))
+        placed = await house.record(drafts, speaker)
+        if single:
+            response = Response(_encode(placed[0]), 200 if placed[0].duplicate else 201, media_type=JSON)
+        else:
+            answer = appended(placed)
+            status = 200 if answer.duplicates == answer.count else 201
+            response = Response(_encode(answer), status, media_type=JSON)
+        await response(scope, receive, send)
+
+
+post_events = PostEvents()
 
 
 def appended(placed: list[Placed]) -> Appended:
@@ -70,32 +102,32 @@ def appended(placed: list[Placed]) -> Appended:
     return Appended(min(positions), max(positions), len(placed), duplicates, placed)
 
 
-def decode(request: Request, body: bytes) -> tuple[list[Draft], bool]:
+def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     """The drafts in a body, and whether it holds a single event. Errors: InvalidEvent, UnsupportedMedia."""
-    media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if "ce-type" in request.headers or "ce-specversion" in request.headers:
-        return [_binary(request, body, media)], True
-    if media == EVENT or (media == JSON and body.lstrip()[:1] != b"["):
+    media = headers.get(b"content-type", _JSON).partition(b";")[0].strip().lower()
+    if b"ce-type" in headers or b"ce-specversion" in headers:
+        return [_binary(headers, body, media)], True
+    if media == _EVENT or (media == _JSON and body.lstrip()[:1] != b"["):
         return [VOCABULARY.draft(body)], True
-    if media == LINES:
+    if media == _LINES:
         return VOCABULARY.draft_lines(body), False
-    if media in (BATCH, JSON):
+    if media in (_BATCH, _JSON):
         return VOCABULARY.drafts(body), False
     raise UnsupportedMedia(
-        f"content-type {media!r} is not spoken here; nothing was written.",
+        f"content-type {media.decode('latin-1')!r} is not spoken here; nothing was written.",
         f"Send one of: {', '.join(MEDIA)}.",
     )
 
 
-def _binary(request: Request, body: bytes, media: str) -> Draft:
+def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
     """CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
-    if media != JSON:
-        raise UnsupportedMedia(f"content-type {media!r} cannot carry a payload here.", f"Send {JSON}.")
+    if media != _JSON:
+        raise UnsupportedMedia(f"content-type {media.decode('latin-1')!r} cannot carry a payload here.", f"Send {JSON}.")
     attributes: dict[str, object] = {}
-    for name, value in request.headers.items():
-        if name.startswith("ce-"):
-            attribute = name.removeprefix("ce-")
-            text = unquote(value)
+    for name, value in headers.items():
+        if name.startswith(b"ce-"):
+            attribute = name.removeprefix(b"ce-").decode("latin-1")
+            text = unquote(value.decode("latin-1"))
             attributes[attribute] = int(text) if attribute in _integers and text.isdigit() else text
     if "data" in attributes:
         raise InvalidEvent("ce-data is not an attribute.", "Send the payload as the body.", field="data")

@@ -21,7 +21,6 @@ from projections import (
     PROJECTIONS,
     Calibration,
     CalibrationView,
-    Comparison,
     Counted,
     Decisions,
     Engine,
@@ -95,6 +94,17 @@ class ProjectionState(ProjectionInfo, frozen=True, kw_only=True):
     view: dict[str, object]
 
 
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection folded from 1: its digest, and that of the state got by snapshot and increment where compared."""
+
+    name: str
+    version: int
+    position: int
+    digest: str
+    incremental: str | None = None
+    same: bool | None = None
+
+
 class House:
     """One ledger with its views, opened for writing by the one process that may, or for reading by any."""
 
@@ -117,9 +127,11 @@ class House:
         address: str | None = None,
         clock: Clock = system_clock,
         progress: Progress | None = None,
+        views: bool = True,
     ) -> Self:
         """Open a ledger file, making it when it is to be written and is not there, and bring the views up to date.
 
+        Without `views` none is folded until `fold`: for who reads or appends events alone.
         Errors: LedgerLocked, LedgerUnusable.
         """
         log = await SqliteLog.open(path, clock=clock, address=address) if writable else None
@@ -133,7 +145,8 @@ class House:
         engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
         house = cls(log, scanner, engine, Tokens(path), clock)
         try:
-            await engine.start(progress)
+            if views:
+                await house.fold(progress)
         except BaseException:
             await house.close()
             raise
@@ -145,6 +158,10 @@ class House:
         await self._scanner.close()
         if self.log is not None:
             await self.log.close()
+
+    async def fold(self, progress: Progress | None = None) -> None:
+        """Bring the views up to date, in a house that was opened without."""
+        await self.engine.start(progress)
 
     async def record(self, drafts: Sequence[Draft], speaker: Speaker) -> list[Placed]:
         """Append a batch, spoken by an agent. Errors: Forbidden, and those of `Log.append`."""
@@ -245,20 +262,42 @@ class House:
 
     async def projection(self, name: str, as_of: int | None = None) -> ProjectionState:
         """A projection as of a position. Errors: NotFound, InvalidQuery."""
-        kind = next((kind for kind in PROJECTIONS if kind.name == name), None)
-        if kind is None:
-            names = ", ".join(kind.name for kind in PROJECTIONS)
-            raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
+        kind = _kind_of(name)
         projection, position = await self.engine.at(kind, as_of)
         digest, view = projection.digest(), dict(projection.summary())
         info = _info(kind, position)
         return ProjectionState(**info, digest=digest, as_of=await self._dated(position), view=view)  # type: ignore[arg-type]
 
-    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[Comparison]:
-        """Fold everything again and compare with the incremental states."""
-        return await self.engine.check(upto, progress)
+    async def replay(
+        self,
+        name: str | None = None,
+        upto: int | None = None,
+        *,
+        check: bool = False,
+        progress: Progress | None = None,
+    ) -> list[Replayed]:
+        """Fold everything again from 1, one projection or all; compare with the incremental states where asked.
 
-    async def resolve(self, as_of: str | None) -> int | None:
+        Errors: NotFound, InvalidQuery.
+        """
+        kinds = PROJECTIONS if name is None else (_kind_of(name),)
+        target = (await self.reader.head()).position if upto is None else upto
+        incremental = {kind.name: (await self.engine.at(kind, target))[0].digest() for kind in kinds} if check else {}
+        folded = await Engine(self.reader, kinds).replay(target, progress)
+        found = ((kind, folded[kind.name].digest(), incremental.get(kind.name)) for kind in kinds)
+        return [
+            Replayed(
+                name=kind.name,
+                version=kind.version,
+                position=target,
+                digest=digest,
+                incremental=other,
+                same=None if other is None else digest == other,
+            )
+            for kind, digest, other in found
+        ]
+
+    async def resolve(self, as_of: str | None, name: str = "as_of") -> int | None:
         """An `as_of`, a position or a time, to a position; None for now. Errors: InvalidQuery."""
         if as_of is None:
             return None
@@ -267,12 +306,12 @@ class House:
             position = int(as_of[:20])
             if position > head.position:
                 detail = f"{as_of} is beyond the head, {head.position}."
-                raise InvalidQuery("as_of", detail, "Name a position up to the head.")
+                raise InvalidQuery(name, detail, "Name a position up to the head.")
             return position
-        moment = instant("as_of", as_of, end=True)
-        if instant("as_of", as_of) > self.clock() and microseconds(moment) > head.recorded_us:
+        moment = instant(name, as_of, end=True)
+        if instant(name, as_of) > self.clock() and microseconds(moment) > head.recorded_us:
             detail = f"{as_of} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
-            raise InvalidQuery("as_of", detail, "Name a time that has passed.")
+            raise InvalidQuery(name, detail, "Name a time that has passed.")
         return await self.reader.position_at(microseconds(moment))
 
     async def _check_cursor(self, name: str, position: int) -> None:
@@ -324,6 +363,15 @@ class _Committed:
         self.follow = log.follow
         self.position_at = scanner.position_at
         self.recorded_at = scanner.recorded_at
+
+
+def _kind_of(name: str) -> type[Projection]:
+    """The projection of a name. Errors: NotFound."""
+    for kind in PROJECTIONS:
+        if kind.name == name:
+            return kind
+    names = ", ".join(kind.name for kind in PROJECTIONS)
+    raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
 
 
 def _info(kind: type[Projection], position: int) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import gc
 import ipaddress
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -76,8 +77,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-async def serve(ledger: Path, listening: socket.socket, log_level: str, progress: Progress | None = None) -> None:
-    """Serve a ledger on a socket until a signal. Errors: LedgerLocked, LedgerUnusable."""
+async def serve(
+    ledger: Path,
+    listening: socket.socket,
+    log_level: str,
+    progress: Progress | None = None,
+    announce: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve a ledger on a socket until a signal; tell `announce` the address. Errors: LedgerLocked, LedgerUnusable."""
     configure_logging(log_level)
     host, port = listening.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -95,5 +102,6 @@ async def serve(ledger: Path, listening: socket.socket, log_level: str, progress
     )
     settle_collector()
     log.info("serving", address=address, ledger=str(ledger), head=(await house.reader.head()).position)
+    announce(address)
     await Server(config).serve(sockets=[listening])
     log.info("stopped", ledger=str(ledger))

@@ -14,6 +14,7 @@ from msgspec import structs
 from events.envelope import Draft, Line, encode_line, timestamp
 from events.errors import InvalidEvent
 from events.limits import LINE_BYTES_MAX
+from events.payload import Payload
 from events.registry import Kind, Vocabulary
 from ledger.clock import microseconds, moment_of
 from ledger.errors import IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
@@ -42,11 +43,12 @@ class Known(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A draft made ready: its kind, its stream, and whether the ledger made the stream's id."""
+    """A draft made ready: its kind, its stream, its payload, and whether the ledger made the stream's id."""
 
     draft: Draft
     kind: Kind
     subject: str
+    data: Payload
     made: bool
 
 
@@ -77,7 +79,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> Entry:
             field="id",
             index=index,
         )
-    return Entry(draft, kind, subject, made=name is None)
+    return Entry(draft, kind, subject, draft.data, made=name is None)
 
 
 def name_stream(entry: Entry, position: int, rng: random.Random) -> Entry:
@@ -88,8 +90,7 @@ def name_stream(entry: Entry, position: int, rng: random.Random) -> Entry:
     """
     name = f"{position >> 8 & 0xFFFF:04x}{rng.getrandbits(16):04x}"
     data = structs.replace(entry.draft.data, **{entry.kind.id_field: name})
-    draft = structs.replace(entry.draft, data=data)
-    return Entry(draft, entry.kind, f"{entry.kind.stream}/{name}", made=True)
+    return Entry(entry.draft, entry.kind, f"{entry.kind.stream}/{name}", data, made=True)
 
 
 class Group:
@@ -100,6 +101,8 @@ class Group:
         self.position = head.position
         self.recorded_us = max(microseconds(now), head.recorded_us)
         self._recorded = timestamp(moment_of(self.recorded_us))
+        ms = self.recorded_us // 1000
+        self._id_time = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}"
         self._vocabulary = vocabulary
         self._streams, self._taken = known
         self._rng = rng
@@ -129,7 +132,7 @@ class Group:
             del self._taken[key]
 
     def _place(self, entry: Entry, index: int) -> Placed:
-        draft, kind, subject, _ = entry
+        draft, kind, subject, _, _ = entry
         source = draft.source
         assert source is not None
         if draft.id is not None and (taken := self._taken.get((source, draft.id))) is not None:
@@ -191,7 +194,7 @@ class Group:
                 traceparent=draft.traceparent,
                 correlationid=draft.correlationid,
                 causationid=draft.causationid,
-                data=draft.data,
+                data=entry.data,
             )
         )
 
@@ -225,6 +228,5 @@ class Group:
 
     def _make_id(self, position: int) -> str:
         """A UUIDv7 (RFC 9562): milliseconds, the position's low bits, 62 random bits."""
-        ms = self.recorded_us // 1000
-        tail = self._rng.getrandbits(62) | 1 << 63
-        return f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7{position & 0xFFF:03x}-{tail >> 48:04x}-{tail & 0xFFFFFFFFFFFF:012x}"
+        tail = f"{self._rng.getrandbits(62) | 1 << 63:016x}"
+        return f"{self._id_time}-7{position & 0xFFF:03x}-{tail[:4]}-{tail[4:]}"

@@ -126,6 +126,11 @@ class SqliteLog(SqliteReader):
         return self._head
 
     @property
+    def newest(self) -> Head:
+        """The newest committed event, without waiting."""
+        return self._head
+
+    @property
     def waiting_events(self) -> int:
         """Events accepted and not yet committed."""
         return self._waiting_events

@@ -4,7 +4,7 @@ from projections.advice import Recommendation
 from projections.calibration import GROUPINGS, MIN_DECISIONS, Calibration, CalibrationView, Filter, Group, GroupBy
 from projections.cells import Range
 from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, Status
-from projections.engine import Comparison, Dated, Engine, Progress
+from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Figures, Spread
 from projections.projection import Projection
 from projections.snapshots import Snapshots
@@ -23,7 +23,6 @@ __all__ = [
     "CalibrationView",
     "Comparison",
     "Counted",
-    "Dated",
     "Decisions",
     "Engine",
     "Entry",

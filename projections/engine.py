@@ -26,13 +26,6 @@ Progress = Callable[[int, int], None]
 """Told the position folded to, and the position aimed at."""
 
 
-class Dated(NamedTuple):
-    """A position and the time it was recorded, UTC microseconds: what a view is as of."""
-
-    position: int
-    recorded_us: int
-
-
 class Comparison(NamedTuple):
     """A projection's digest got in two ways; they must be equal."""
 
@@ -111,33 +104,29 @@ class Engine:
                     self._live[kind.name] = fresh
                     return
 
-    async def at(self, kind: type[P], position: int | None = None) -> P:
-        """The state of a projection, live or as it stood behind a position.
+    async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
+        """The state of a projection, live or as it stood behind a position, and that position.
 
+        Take a view of a live state before anything else is awaited: folding goes on.
         Errors: InvalidQuery, for a position beyond the head.
         """
         head = await self.catch_up()
         if position is None or position == head:
             live = self._live[kind.name]
             assert isinstance(live, kind)
-            return live
+            return live, head
         if position > head:
             raise InvalidQuery("as_of", f"{position} is beyond the head, {head}.", "Name a position up to the head.")
         projection, start = await self._restore(kind, position)
         await self._fold([projection], start, position)
         assert isinstance(projection, kind)
-        return projection
-
-    async def dated(self, position: int) -> Dated:
-        """When a position was recorded; position 0 is before everything."""
-        return Dated(position, await self._log.recorded_at(position) if position else 0)
+        return projection, position
 
     async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[Comparison]:
         """Fold everything again from 1 and compare with the states got by snapshot and increment."""
         head = await self.catch_up()
         target = head if upto is None else upto
-        incremental = {name: await self.at(kind, target) for name, kind in self._kinds.items()}
-        digests = {name: projection.digest() for name, projection in incremental.items()}
+        digests = {name: (await self.at(kind, target))[0].digest() for name, kind in self._kinds.items()}
         replayed = await self.replay(target, progress)
         return [
             Comparison(name, kind.version, digests[name], replayed[name].digest()) for name, kind in self._kinds.items()
