@@ -63,13 +63,13 @@ def _warn(buckets: Sequence[Bucket]) -> Iterator[Recommendation]:
 
 def _habits(spread: Spread) -> Iterator[Recommendation]:
     fullest, most = max(spread.tenths.items(), key=lambda item: item[1])
-    if spread.std_dev < 0.05 and most > 0.7 * spread.count:
-        share = most / spread.count * 100
-        yield _info("low_variance", f"{share:.0f}% of stated confidences lie in {fullest}. Consider telling them apart.")
-    if spread.mean > 0.85 and spread.min > 0.75:
+    if spread.std_dev < 0.05 - TOLERANCE and 10 * most > 7 * spread.count:
+        share = f"{most / spread.count * 100:.0f}%"
+        yield _info("low_variance", f"{share} of stated confidences lie in {fullest}. Consider telling them apart.")
+    if spread.mean > 0.85 + TOLERANCE and spread.min > 0.75 + TOLERANCE:
         message = f"No stated confidence is below {spread.min:.2f}, and the mean is {spread.mean:.2f}."
         yield _info("overconfident_habit", message)
-    if spread.mean < 0.65 and spread.max < 0.75:
+    if spread.mean < 0.65 - TOLERANCE and spread.max < 0.75 - TOLERANCE:
         message = f"No stated confidence is above {spread.max:.2f}, and the mean is {spread.mean:.2f}."
         yield _info("underconfident_habit", message)
 

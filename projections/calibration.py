@@ -12,7 +12,7 @@ from events.payload import Payload
 from projections.advice import Recommendation, insufficient, recommend
 from projections.cells import Cells, Range, Table
 from projections.columns import Shared
-from projections.figures import BUCKETS, Bucket, Figures, Spread, bucket_of, buckets, figures, spread
+from projections.figures import BUCKETS, Bucket, Figures, Spread, Verdict, bucket_of, buckets, figures, spread
 from projections.projection import Projection
 
 GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"]
@@ -51,11 +51,11 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed."""
 
     group: str | None
-    brier_score: float | None
-    accuracy: float | None
-    mean_confidence: float | None
-    gap: float | None
-    interpretation: str | None
+    brier_score: float | None = None
+    accuracy: float | None = None
+    mean_confidence: float | None = None
+    gap: float | None = None
+    interpretation: Verdict | None = None
     reviewed: int
     total: int
 
@@ -143,14 +143,16 @@ def _groups(table: Table, group_by: GroupBy, min_decisions: int) -> list[Group]:
 def _row(name: str | None, table: Table, inside: np.typing.NDArray[np.bool_], min_decisions: int) -> Group:
     counts = table.counts[inside]
     found = figures(table.confidence[inside], counts)
-    shown = found if found is not None and found.reviewed >= min_decisions else None
+    reviewed, total = found.reviewed if found is not None else 0, int(counts.sum())
+    if found is None or reviewed < min_decisions:
+        return Group(group=name, reviewed=reviewed, total=total)
     return Group(
         group=name,
-        brier_score=shown and shown.brier_score,
-        accuracy=shown and shown.accuracy,
-        mean_confidence=shown and shown.mean_confidence,
-        gap=shown and shown.gap,
-        interpretation=shown and shown.interpretation,
-        reviewed=found.reviewed if found is not None else 0,
-        total=int(counts.sum()),
+        brier_score=found.brier_score,
+        accuracy=found.accuracy,
+        mean_confidence=found.mean_confidence,
+        gap=found.gap,
+        interpretation=found.interpretation,
+        reviewed=reviewed,
+        total=total,
     )

@@ -117,9 +117,9 @@ def read_brier(score: float) -> Reading:
 
 
 def bucket_of(confidence: Confidences) -> npt.NDArray[np.intp]:
-    """The number of each confidence's bucket in `BUCKETS`; -1 where none is stated."""
+    """The number of each confidence's bucket in `BUCKETS`; -1 where none is stated. 3 * 0.3 stands on .9."""
     edges = np.array([low for _, low, _ in reversed(BUCKETS)])
-    numbers = len(BUCKETS) - np.searchsorted(edges, confidence, side="right")
+    numbers = len(BUCKETS) - np.searchsorted(edges, confidence + TOLERANCE, side="right")
     return np.where(np.isnan(confidence), -1, numbers)
 
 
@@ -146,12 +146,12 @@ def buckets(confidence: Confidences, counts: Counts) -> Iterator[Bucket]:
 def spread(confidence: Confidences, counts: Counts) -> Spread | None:
     """The spread of all stated confidences; None where none is stated."""
     stated = ~np.isnan(confidence)
-    c, n = confidence[stated], counts[stated].sum(axis=1)
+    c, n = confidence[stated] + 0.0, counts[stated].sum(axis=1)  # which turns -0.0 into 0.0
     total = int(n.sum())
     if total == 0:
         return None
     mean = float((c * n).sum()) / total
-    tenth = np.minimum(np.floor(c * 10 + TOLERANCE), 9).astype(np.intp)
+    tenth = np.minimum(np.floor((c + TOLERANCE) * 10), 9).astype(np.intp)
     by_tenth = np.bincount(tenth, weights=n, minlength=10)
     return Spread(
         mean=mean,

@@ -139,22 +139,22 @@ def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time:
     return kind.draft(data=payload, source=source_of(agent), time=time)
 
 
-def record(name: str, confidence: float | None = None, *, agent: str = "ada", **more: Any) -> Draft:
+def record(name: str, confidence: float | None = None, *, agent: str = "ada", **more: object) -> Draft:
     """A decision.recorded; `time` among the rest is the envelope's, all else the payload's."""
     time = more.pop("time", None)
     assert time is None or isinstance(time, datetime)
-    payload = DecisionRecorded(decision_id=name, decision="ship", confidence=confidence, **more)
+    payload = DecisionRecorded(decision_id=name, decision="ship", confidence=confidence, **more)  # type: ignore[arg-type]
     return post(payload, agent=agent, time=time)
 
 
-def amend(name: str, **changes: Any) -> Draft:
+def amend(name: str, **changes: object) -> Draft:
     """A decision.amended."""
-    return post(DecisionAmended(decision_id=name, **changes))
+    return post(DecisionAmended(decision_id=name, **changes))  # type: ignore[arg-type]
 
 
-def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **more: Any) -> Draft:
+def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **more: object) -> Draft:
     """A decision.reviewed."""
-    return post(DecisionReviewed(decision_id=name, outcome=outcome, **more), agent=agent)
+    return post(DecisionReviewed(decision_id=name, outcome=outcome, **more), agent=agent)  # type: ignore[arg-type]
 
 
 def think(name: str, text: str) -> Draft:
