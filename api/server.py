@@ -44,6 +44,11 @@ def bind(host: str, port: int, ledger: Path) -> socket.socket:
             f"listening on {host} without any token would let everybody on the network write.",
             "Make a token first: tallystick token add AGENT. Or listen on 127.0.0.1.",
         )
+    return bind_any(host, port)
+
+
+def bind_any(host: str, port: int) -> socket.socket:
+    """A listening socket on any address. Errors: InvalidQuery, for an address that is taken."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -54,6 +59,21 @@ def bind(host: str, port: int, ledger: Path) -> socket.socket:
         raise InvalidQuery("port", f"{host}:{port} cannot be listened on: {error}.", "Choose another --port.") from None
     listening.setblocking(False)
     return listening
+
+
+def uvicorn_config(app: Starlette) -> uvicorn.Config:
+    """How the server runs; the benchmarks run the bare handler so, too."""
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        loop="uvloop",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=STOP_S,
+    )
 
 
 def settle_collector() -> None:
@@ -89,17 +109,7 @@ async def serve(
     host, port = listening.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     house = await House.open(ledger, writable=True, address=address, progress=progress)
-    config = uvicorn.Config(
-        make_app(house),
-        http="httptools",
-        loop="uvloop",
-        lifespan="on",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=STOP_S,
-    )
+    config = uvicorn_config(make_app(house))
     settle_collector()
     log.info("serving", address=address, ledger=str(ledger), head=(await house.reader.head()).position)
     announce(address)

@@ -1,0 +1,29 @@
+"""The bare mechanism: a Starlette handler that reads the body and answers 201, and nothing else."""
+
+import sys
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from api.server import bind_any, settle_collector, uvicorn_config
+
+
+async def post(request: Request) -> Response:
+    """As little as an HTTP service can do with an event."""
+    await request.body()
+    return Response(b'{"position":1}', 201, media_type="application/json")
+
+
+def main() -> None:
+    """Serve until terminated; the address goes to standard error."""
+    listening = bind_any("127.0.0.1", 0)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", file=sys.stderr, flush=True)
+    settle_collector()
+    uvicorn.Server(uvicorn_config(Starlette(routes=[Route("/events", post, methods=["POST"])]))).run([listening])
+
+
+if __name__ == "__main__":
+    main()
