@@ -67,7 +67,10 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts."""
+    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts.
+
+    `history` asks for what happened to each of them, which is left out otherwise.
+    """
 
     selection: Selection = Selection()
     sort: Sort = "created_at"
@@ -75,6 +78,7 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 100
     offset: int = 0
     search: str | None = None
+    history: bool = False
 
 
 class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,13 +226,13 @@ class House:
         return CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position))
 
     async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
-        """Decisions as they stand, without their history. Errors: InvalidQuery."""
+        """Decisions as they stand. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Decisions, as_of)
         places = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
         if query.search is not None:
             return await self._search(projection.subjects(places), query, position)
         chosen = projection.subjects(places[query.offset : query.offset + query.limit])
-        return await self._page(await self._stand(chosen, position), len(places), query.offset, position)
+        return await self._page(await self._stand(chosen, position, query), len(places), query.offset, position)
 
     async def decision(self, decision_id: str, as_of: int | None = None, *, prefix: bool = False) -> Standing:
         """One decision with its history; by an unambiguous beginning of its id where asked. Errors: NotFound."""
@@ -334,22 +338,23 @@ class House:
         query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)
         return b"\n".join([page.ndjson async for page in self.scan(query)])
 
-    async def _stand(self, subjects: Sequence[str], upto: int) -> list[Standing]:
-        """Decisions of some streams, in their order, without history."""
+    async def _stand(self, subjects: Sequence[str], upto: int, query: DecisionQuery) -> list[Standing]:
+        """Decisions of some streams, in their order."""
         if not subjects:
             return []
         streams: dict[str, list[object]] = {subject: [] for subject in subjects}
         for event in VOCABULARY.events(await self._events_of(subjects, upto)):
             streams[event.subject].append(event)
         standings = (stand(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
-        return [structs.replace(standing, history=()) for standing in standings if standing is not None]
+        found = [standing for standing in standings if standing is not None]
+        return found if query.history else [structs.replace(standing, history=()) for standing in found]
 
     async def _search(self, subjects: Sequence[str], query: DecisionQuery, position: int) -> DecisionPage:
         """Look through the texts of the decisions, a page of streams at a time."""
         words = set((query.search or "").lower().split())
         hits: list[Standing] = []
         for start in range(0, len(subjects), PAGE_EVENTS_MAX):
-            standings = await self._stand(subjects[start : start + PAGE_EVENTS_MAX], position)
+            standings = await self._stand(subjects[start : start + PAGE_EVENTS_MAX], position, query)
             hits.extend(standing for standing in standings if words <= _words(standing))
         return await self._page(hits[query.offset : query.offset + query.limit], len(hits), query.offset, position)
 
