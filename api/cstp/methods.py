@@ -1,0 +1,62 @@
+"""Every method of the protocol that is spoken here, once: its name, its scope, and what answers it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import structlog
+
+from api.access import AccessRefused, Scope, Speaker
+from api.cstp.amendment import update_decision
+from api.cstp.calibration import get_calibration
+from api.cstp.reading import get_decision, get_stats, list_decisions
+from api.cstp.record import record_decision
+from api.cstp.review import review_decision
+from api.cstp.rpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
+from api.operations import House
+from events.errors import TallystickError
+
+PREFIX = "cstp."
+
+log = structlog.get_logger()
+
+
+class Method(NamedTuple):
+    """The scope a method needs, and the function that answers it."""
+
+    scope: Scope
+    answer: Callable[[House, Speaker, dict[str, Any]], Awaitable[object]]
+
+
+METHODS: dict[str, Method] = {
+    "cstp.recordDecision": Method("append", record_decision),
+    "cstp.reviewDecision": Method("append", review_decision),
+    "cstp.updateDecision": Method("append", update_decision),
+    "cstp.getDecision": Method("read", get_decision),
+    "cstp.listDecisions": Method("read", list_decisions),
+    "cstp.getStats": Method("read", get_stats),
+    "cstp.getCalibration": Method("read", get_calibration),
+}
+
+
+async def perform(house: House, speaker: Speaker, call: Call) -> object:
+    """The result of a call. Errors: RpcError; Forbidden."""
+    method = METHODS.get(call.method)
+    if method is None:
+        raise _unknown(call.method)
+    speaker.require(method.scope)
+    try:
+        return await method.answer(house, speaker, call.params)
+    except (RpcError, AccessRefused):
+        raise
+    except TallystickError as error:
+        raise rpc_error_of(error) from error
+    except Exception as error:
+        log.exception("fault", method=call.method)
+        raise fault(error) from error
+
+
+def _unknown(method: str) -> RpcError:
+    if not method.startswith(PREFIX):
+        return RpcError(METHOD_NOT_FOUND, f"Unknown method: {method}", {"method": method})
+    data = {"method": method, "available": list(METHODS)}
+    return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", data)

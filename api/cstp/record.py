@@ -1,0 +1,116 @@
+"""cstp.recordDecision: a decision, as the agent states it."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import structs
+
+from api.access import Speaker
+from api.cstp.post import Posted, post
+from api.cstp.quality import quality_of
+from api.cstp.shape import Shape, Wrong, refusal
+from api.operations import House
+from events.decision import Bridge, DecisionRecorded, Reason
+from events.envelope import EventId
+from events.payload import Count, Label
+from events.registry import VOCABULARY
+from ledger.errors import IdentityConflict
+
+Category = Literal["architecture", "process", "integration", "tooling", "security"]
+
+_days = {"d": 1, "w": 7, "m": 30}
+_span = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
+
+REASON: Shape[Reason] = Shape(Reason, defaults={"type": "analysis", "strength": 0.8})
+"""A reason; the protocol assumes analysis, and a strength of .8 where none is stated."""
+
+BRIDGE: Shape[Bridge] = Shape(Bridge, aliases={"function": ("function", "purpose")})
+"""A bridge; its function may be called its purpose."""
+
+DECISION: Shape[DecisionRecorded] = Shape(
+    DecisionRecorded,
+    types={"category": Category},
+    defaults={"category": "process", "stakes": "medium"},
+    without=("decision_id", "review_by"),
+    inner={"reasons": REASON, "bridge": BRIDGE},
+)
+"""A decision; the protocol assumes category and stakes, and never a confidence."""
+
+
+class _Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a decision belongs, as some clients group it; what stands beside it in the parameters goes before."""
+
+    project: Label | None = None
+    feature: Label | None = None
+    pr: Count | None = None
+    file: str | None = None
+    line: Count | None = None
+    commit: str | None = None
+
+
+class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What else comes with a decision."""
+
+    review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
+    project_context: _Context | None = None
+    idempotency_key: EventId | None = None
+
+
+_beside: Shape[_Beside] = Shape(_Beside)
+
+
+async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
+    """Record a decision.
+
+    `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
+    same key with the same parameters gives the first answer again, with other parameters an error.
+    """
+    decision, beside = _decode(params)
+    posted = await _post(house, speaker, decision, beside)
+    return {
+        "success": True,
+        "id": posted.decision_id,
+        "path": posted.placed.subject,
+        "indexed": True,
+        "timestamp": posted.moment.isoformat(),
+        "quality": quality_of(decision),
+    }
+
+
+def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
+    wrong: list[Wrong] = []
+    values = DECISION.take(params, wrong)
+    others = _beside.take(params, wrong)
+    if (text := others.get("review_in")) is not None and _span.fullmatch(text) is None:
+        wrong.append(Wrong("reviewIn", f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    if wrong:
+        raise refusal(wrong)
+    beside = _Beside(**others)
+    if beside.project_context is not None:
+        for name, value in structs.asdict(beside.project_context).items():
+            if value is not None:
+                values.setdefault(name, value)
+    return DecisionRecorded(**values), beside
+
+
+async def _post(house: House, speaker: Speaker, decision: DecisionRecorded, beside: _Beside) -> Posted:
+    """Append; where a retry was told apart from its first post only by the day of review, say what that one said."""
+    now, key = house.clock(), beside.idempotency_key
+    try:
+        return await post(house, speaker, _due(decision, beside.review_in, now), key, now)
+    except IdentityConflict as conflict:
+        if beside.review_in is None:
+            raise
+        first = VOCABULARY.event(await house.event(conflict.position)).moment
+        return await post(house, speaker, _due(decision, beside.review_in, first), key, now)
+
+
+def _due(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
+    """The decision with the day of its review: so many days, weeks or months of 30 days from now."""
+    if review_in is None:
+        return decision
+    found = _span.fullmatch(review_in)
+    assert found is not None, "review_in was checked when it was decoded"
+    return structs.replace(decision, review_by=now + timedelta(days=int(found[1]) * _days[found[2]]))

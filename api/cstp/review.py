@@ -1,0 +1,54 @@
+"""cstp.reviewDecision: how a decision turned out. A later review supersedes; the earlier ones stay."""
+
+from typing import Any
+
+import msgspec
+
+from api.access import Speaker
+from api.cstp.post import post
+from api.cstp.rpc import RpcError
+from api.cstp.shape import Shape, Wrong, refusal
+from api.operations import House
+from api.problems import INTERNAL_ERROR
+from events.decision import DecisionReviewed
+from events.envelope import EventId
+from events.errors import InvalidEvent
+from ledger.errors import LifecycleViolation
+
+
+class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+    idempotency_key: EventId | None = None
+
+
+_review: Shape[DecisionReviewed] = Shape(DecisionReviewed, aliases={"decision_id": ("id",)}, types={"decision_id": str})
+_beside: Shape[_Beside] = Shape(_Beside)
+
+
+async def review_decision(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
+    """Record how a decision turned out, under its exact id. `idempotencyKey` is that of recordDecision."""
+    wrong: list[Wrong] = []
+    values, beside = _review.take(params, wrong), _beside.take(params, wrong)
+    if wrong:
+        raise refusal(wrong)
+    review = DecisionReviewed(**values)
+    try:
+        posted = await post(house, speaker, review, beside.get("idempotency_key"), house.clock())
+    except LifecycleViolation:
+        raise _not_found(review.decision_id) from None
+    except InvalidEvent as error:
+        if error.field != "data.decision_id":
+            raise
+        raise _not_found(review.decision_id) from None
+    return {
+        "success": True,
+        "id": posted.decision_id,
+        "path": posted.placed.subject,
+        "status": "reviewed",
+        "reviewedAt": posted.moment.isoformat(),
+        "reindexed": True,
+        "compactionLevel": "full",
+    }
+
+
+def _not_found(decision_id: str) -> RpcError:
+    return RpcError(INTERNAL_ERROR, f"Decision not found: {decision_id}", {"type": "NotFound"})
