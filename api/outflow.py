@@ -58,6 +58,12 @@ def query_of(parameters: Mapping[str, str]) -> Query:
     )
 
 
+def forwards(query: Query) -> None:
+    """Errors: InvalidQuery, for a query that cannot be followed."""
+    if query.order != "asc" or query.before is not None:
+        raise InvalidQuery("order", "a feed runs forwards, without an end.", "Leave out order and before.")
+
+
 async def get_events(request: Request) -> Response:
     """A page of events as JSON, all of them as NDJSON, or a feed, as the Accept header asks."""
     house: House = request.app.state.house
@@ -114,8 +120,7 @@ async def _lines(pages: AsyncIterator[Slice], query: Query, request: Request) ->
 
 
 async def _feed(request: Request, house: House, query: Query) -> Response:
-    if query.order != "asc" or query.before is not None:
-        raise InvalidQuery("order", "a feed runs forwards, without an end.", "Leave out order and before.")
+    forwards(query)
     last = request.headers.get("last-event-id")
     if last:
         query = msgspec.structs.replace(query, after=integer("Last-Event-ID", last, 0, 0, POSITION_MAX))

@@ -100,7 +100,7 @@ def problem_of(error: TallystickError, request_id: str | None = None) -> Problem
     """The problem document of an error."""
     answer = answer_of(error)
     return Problem(
-        type=f"urn:tallystick:problem:{_slug(type(error).__name__)}",
+        type=f"urn:tallystick:problem:{slug(type(error).__name__)}",
         title=answer.title,
         status=answer.status,
         detail=error.detail,
@@ -130,5 +130,6 @@ def to_json(value: object) -> bytes:
     return msgspec.json.encode(value)
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
+    """The end of a problem's type for a class's name: `invalid-event` for InvalidEvent."""
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")

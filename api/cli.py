@@ -1,0 +1,83 @@
+"""The command line: `tallystick [--ledger FILE] VERB`.
+
+Exit codes: 0 done; 1 the answer is no, or it could not be done now; 2 usage or unusable input; 130 interrupted.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from api.commands import appending, importing, log, replay, schema, serve, tokens, views
+from events.errors import TallystickError
+
+app = typer.Typer(
+    name="tallystick",
+    help="A ledger for AI agents: what they decided, how sure they were, how it turned out, and the proof.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - only one option needs it
+
+        typer.echo(f"tallystick {version('tallystick')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    context: typer.Context,
+    ledger: Annotated[Path, typer.Option(help="The ledger file.", envvar="TALLYSTICK_LEDGER", show_envvar=True)] = Path(
+        "tallystick.db"
+    ),
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    """A ledger for AI agents: what they decided, how sure they were, how it turned out, and the proof."""
+    context.obj = ledger
+
+
+app.command("serve")(serve.serve)
+app.command("append")(appending.append)
+app.add_typer(importing.app, name="import")
+app.command("log")(log.log)
+app.command("replay")(replay.replay)
+app.command("calibration")(views.calibration)
+app.command("decisions")(views.decisions)
+app.command("decision")(views.decision)
+app.command("projections")(views.projections)
+app.command("schema")(schema.schema)
+app.add_typer(tokens.app, name="token")
+
+
+def main() -> None:
+    """Run the command; every refusal is one or two plain lines on standard error."""
+    try:
+        app(prog_name="tallystick")
+    except TallystickError as error:
+        sys.exit(_refuse(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        print(f"error: {error.filename or 'input'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _refuse(error: TallystickError) -> int:
+    from api.problems import answer_of  # noqa: PLC0415 - needed by refusals alone, and slow to load
+
+    print(f"error: {error.detail}", file=sys.stderr)
+    if error.advice:
+        print(error.advice, file=sys.stderr)
+    return answer_of(error).exit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""import: decisions out of tables that were kept elsewhere."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.commands.options import AsJson, BearerToken, Url, ledger_of
+
+if TYPE_CHECKING:
+    from api.decision_import import DecisionImport, Imported
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Take in what was kept elsewhere."""
+
+
+@app.command("decisions")
+def decisions(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.csv|.jsonl", help="One decision a row.")],
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=COLUMN", help="Which column is which field; may be given several times."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave bad rows out; else they refuse the file.")
+    ] = False,
+    url: Url = None,
+    token: BearerToken = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import decisions and their outcomes. The same file again adds nothing.
+
+    Fields: agent and decision; where known, category, confidence (0..1), outcome (success, partial, failure,
+    abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project, feature. An empty value is not known.
+
+    Example: tallystick import decisions answers.csv --map decision=question_id
+    """
+    import asyncio
+
+    from api.decision_import import DecisionImport
+    from api.printing import print_json
+
+    checked = DecisionImport(file, mapping or [], skip_bad=skip_bad)
+    found = asyncio.run(_write(checked, ledger_of(context), url, token))
+    if as_json:
+        print_json(found)
+    else:
+        _tell(found)
+
+
+async def _write(checked: "DecisionImport", ledger: Path, url: str | None, token: str | None) -> "Imported":
+    from api.sink import sink
+
+    async with sink(ledger, url, token) as target:
+        return await checked.write(target)
+
+
+def _tell(found: "Imported") -> None:
+    from api.decision_import import listed
+    from api.printing import many, say
+
+    elapsed_s = max(found.elapsed_ms / 1000, 0.001)
+    typer.echo(
+        f"{many(found.rows, 'row')}: {many(found.decisions, 'decision')} ({found.with_confidence:,} with a confidence),"
+        f" {many(found.reviews, 'review')}."
+    )
+    typer.echo(
+        f"{many(found.appended, 'event')} appended, {found.duplicates:,} there already; {elapsed_s:.1f} s,"
+        f" {found.rows / elapsed_s:,.0f} rows/s."
+    )
+    if found.skipped:
+        say(f"{many(found.skipped, 'bad row')} left out:")
+        for line in listed(found):
+            say(line)
+    if found.unused_columns:
+        say(f"Columns not used: {', '.join(found.unused_columns)}.")

@@ -1,0 +1,86 @@
+"""token: who may come in, and what they may do."""
+
+from typing import Annotated
+
+import typer
+
+from api.commands.options import AsJson, ledger_of
+
+app = typer.Typer(help="Make, list and revoke the tokens by which agents are known.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    context: typer.Context,
+    agent: Annotated[str, typer.Argument(help="The agent's name.")],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="append, read, import or admin; may be given several times.  [default: append, read]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token. It is printed once, alone on standard output, and kept only as a hash.
+
+    Example: TOKEN=$(tallystick token add claude --scope append --scope read)
+    """
+    from typing import cast
+
+    from api.access import DEFAULT_SCOPES, Scope, Tokens
+    from api.printing import print_json, say
+    from ledger import system_clock
+
+    scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
+    kept, secret = Tokens(ledger_of(context)).add(agent, scopes, system_clock())
+    if as_json:
+        made = {"id": kept.id, "agent": kept.agent, "scopes": kept.scopes, "created": kept.created, "token": secret}
+        print_json(made)
+        return
+    say(f"Token {kept.id} of {agent} ({', '.join(kept.scopes)}). This is the only time it is shown:")
+    typer.echo(secret)
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the tokens: whose they are, and what they allow. The tokens themselves are not kept.
+
+    Example: tallystick token list
+    """
+    from api.access import Tokens
+    from api.printing import moment, out, print_json, say, table
+
+    tokens = Tokens(ledger_of(context)).list()
+    if as_json:
+        print_json(
+            [{"id": kept.id, "agent": kept.agent, "scopes": kept.scopes, "created": kept.created} for kept in tokens]
+        )
+        return
+    if not tokens:
+        say("There are no tokens: whoever reaches this ledger may do everything, and it is served on loopback only.")
+        return
+    shown = table("id", "agent", "scopes", "created (UTC)")
+    for kept in tokens:
+        shown.add_row(kept.id, kept.agent, ", ".join(kept.scopes), moment(kept.created))
+    out().print(shown)
+
+
+@app.command("revoke")
+def revoke(
+    context: typer.Context,
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `token list` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a token worthless at once, in a running server too.
+
+    Example: tallystick token revoke 3f2a9c1e
+    """
+    from api.access import Tokens
+    from api.printing import print_json
+
+    tokens = Tokens(ledger_of(context))
+    gone = tokens.revoke(token_id)
+    if as_json:
+        print_json({"id": gone.id, "agent": gone.agent, "revoked": True})
+        return
+    typer.echo(f"Token {gone.id} of {gone.agent} is worthless now.")
+    if not tokens.list():
+        typer.echo("It was the last one: without tokens, everybody who reaches the ledger may do everything.")

@@ -1,0 +1,129 @@
+"""What the command line shows: tables for people, JSON for programs, progress of long work on standard error."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from api.problems import to_json
+
+QUIET_S = 0.5
+"""Work that ends sooner shows no progress."""
+
+WIDTH_PIPED = 160
+"""Columns of a table that does not go to a terminal."""
+
+Report = Callable[[int, int], None]
+"""Told what is done, and what there is to do."""
+
+
+def out() -> Console:
+    """Where answers go. Colours only on a terminal, and none under NO_COLOR; words are printed as they are."""
+    width = None if sys.stdout.isatty() else WIDTH_PIPED
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+def print_json(value: object) -> None:
+    """A value as one line of JSON, in the bytes that the HTTP door would send."""
+    print_line(to_json(value))
+
+
+def print_line(line: bytes) -> None:
+    """Bytes and a line feed, at once."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def say(text: str) -> None:
+    """A word beside the answer, on standard error."""
+    print(text, file=sys.stderr)
+
+
+def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
+    """An empty table; numbers stand on the right, and what is too long is cut unless it may wrap."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        overflow = "fold" if column in wrap else "ellipsis"
+        made.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column not in wrap,
+            overflow=overflow,  # type: ignore[arg-type]
+        )
+    return made
+
+
+def figure(value: float | None, sign: str = "") -> str:
+    """Three decimals; a dash where there is nothing."""
+    return "-" if value is None else f"{value:{sign}.3f}"
+
+
+def count(value: int) -> str:
+    """A whole number with its thousands separated."""
+    return f"{value:,}"
+
+
+def many(number: int, noun: str) -> str:
+    """`1 event`, `2,000 events`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def moment(when: datetime | None) -> str:
+    """A time to the second, UTC."""
+    return "-" if when is None else f"{when:%Y-%m-%d %H:%M:%S}"
+
+
+def one_line(text: str | None) -> str:
+    """A text without its line feeds and control characters, which a terminal would obey."""
+    return "".join(letter if letter.isprintable() else " " for letter in text or "-")
+
+
+class _Rate(ProgressColumn):
+    """How much is done a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f} {self._unit}/s")
+
+
+@contextmanager
+def progress(label: str, unit: str) -> Iterator[Report]:
+    """A bar with rate and time left while the work lasts; nothing where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        _Rate(unit),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(label, total=0)
+    began = time.monotonic()
+    shown = False
+
+    def report(done: int, total: int) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - began > QUIET_S:
+            bar.start()
+            shown = True
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield report
+    finally:
+        if shown:
+            bar.stop()

@@ -1,0 +1,94 @@
+"""From batches to the ledger: one after another, the next made ready while one is written."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from api.sink import Sink
+from events.envelope import Draft
+from events.errors import InvalidEvent, TallystickError
+from ledger.errors import AppendRefused
+
+
+class Batch(NamedTuple):
+    """Events that are appended together, and the number of the line each came from."""
+
+    drafts: list[Draft]
+    lines: Sequence[int]
+
+
+class Tally(msgspec.Struct):
+    """What was written so far. `first` and `last` are positions, those of duplicates included."""
+
+    appended: int = 0
+    duplicates: int = 0
+    first: int | None = None
+    last: int | None = None
+
+
+async def pump(batches: Iterator[Batch], sink: Sink, tally: Tally, name: str, report: Callable[[Batch], None]) -> None:
+    """Append every batch in order, counting into `tally`; `report` is told each one that is written.
+
+    Errors: whatever making or appending a batch raises, told with file, line and what was written before.
+    """
+    pending: tuple[Batch, asyncio.Task[None]] | None = None
+
+    async def settle() -> None:
+        if pending is None:
+            return
+        batch, task = pending
+        try:
+            await task
+        except TallystickError as error:
+            raise located(error, name, batch.lines, tally) from None
+        report(batch)
+
+    async def write(batch: Batch) -> None:
+        answer = await sink.append(batch.drafts)
+        tally.appended += answer.count - answer.duplicates
+        tally.duplicates += answer.duplicates
+        tally.first = answer.first if tally.first is None else min(answer.first, tally.first)
+        tally.last = answer.last if tally.last is None else max(answer.last, tally.last)
+
+    while True:
+        try:
+            batch = await asyncio.to_thread(next, batches, None)
+        except Unreadable as unreadable:
+            await settle()
+            raise located(unreadable.error, name, unreadable.lines, tally) from None
+        await settle()
+        if batch is None:
+            return
+        pending = batch, asyncio.create_task(write(batch))
+
+
+class Unreadable(Exception):
+    """Lines that make no batch: the error, and the numbers of the lines."""
+
+    def __init__(self, error: InvalidEvent, lines: Sequence[int]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.lines = lines
+
+
+def located(error: TallystickError, name: str, lines: Sequence[int], tally: Tally) -> TallystickError:
+    """The same error, saying at which line of the input it came, and what was written before."""
+    written = f"{tally.appended:,} events were appended before"
+    if tally.duplicates:
+        written += f", and {tally.duplicates:,} were there already"
+    if isinstance(error, InvalidEvent | AppendRefused):
+        index = error.index
+        at = f"line {lines[index]}" if index is not None and index < len(lines) else f"lines {lines[0]} to {lines[-1]}"
+        detail = error.detail.replace("; nothing was written", "")
+        error.detail = f"{name}, {at}: {detail}"
+        advice = error.advice.replace(" Nothing was written.", "")
+        batch = f"lines {lines[0]} to {lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
+        error.advice = (
+            f"{advice} {written}; nothing of its batch ({batch}) was. "
+            "Running it again is safe where events carry ids: those are not written twice."
+        ).lstrip()
+    elif lines:
+        error.advice = f"{error.advice} {written} (up to line {lines[0] - 1}).".lstrip()
+    return error

@@ -1,0 +1,152 @@
+"""Where the command line writes: the ledger file itself, or a server that holds it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import httpx
+import msgspec
+
+from api.access import OWNER
+from api.operations import House
+from api.printing import progress
+from api.problems import TABLE, Problem, slug
+from events.envelope import Draft
+from events.errors import TallystickError
+from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable
+
+FOLD_EVENTS_MIN = 10_000
+"""After so many events appended to a file the views are folded and kept: else every reader would fold them again."""
+
+TRIES = 10
+"""How often a server that is busy is asked, waiting as long as it says, before the append is given up."""
+
+ANSWER_S = 120.0
+"""How long a server may take for one batch."""
+
+_encode = msgspec.json.Encoder().encode
+_errors = {slug(error.__name__): error for error in TABLE}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What became of a batch: how many events, how many of them were there before, lowest and highest position."""
+
+    first: int
+    last: int
+    count: int
+    duplicates: int
+
+
+class Sink(Protocol):
+    """Something that appends batches."""
+
+    async def append(self, drafts: list[Draft]) -> Answer:
+        """Append a batch atomically. Errors: those of `House.record`."""
+        ...
+
+
+class FileSink:
+    """The ledger file, which no other process writes."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.appended = 0
+
+    async def append(self, drafts: list[Draft]) -> Answer:
+        placed = await self.house.record(drafts, OWNER)
+        positions = [event.position for event in placed]
+        duplicates = sum(event.duplicate for event in placed)
+        self.appended += len(placed) - duplicates
+        return Answer(min(positions), max(positions), len(placed), duplicates)
+
+
+class ServerSink:
+    """A server's POST /events."""
+
+    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    async def append(self, drafts: list[Draft]) -> Answer:
+        body = b"\n".join(map(_encode, drafts))
+        for left in range(TRIES - 1, -1, -1):
+            response = await self._post(body)
+            if response.status_code in {200, 201}:
+                try:
+                    return msgspec.json.decode(response.content, type=Answer)
+                except msgspec.DecodeError:
+                    raise _no_tallystick(response) from None
+            error = error_of(response)
+            if not isinstance(error, LedgerBusy) or left == 0:
+                raise error
+            await asyncio.sleep(int(response.headers.get("retry-after", "1")))
+        raise AssertionError("the last try answers or raises")
+
+    async def _post(self, body: bytes) -> httpx.Response:
+        try:
+            return await self._client.post("/events", content=body, headers={"content-type": "application/x-ndjson"})
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise LedgerUnavailable(
+                f"{self._url} cannot be reached: {_said(error)}.", "Is the server running there?"
+            ) from error
+        except httpx.TransportError as error:
+            raise LedgerUnavailable(
+                f"{self._url} broke off: {_said(error)}; whether this batch was written is unknown.",
+                "Run it again: events that carry ids are not written twice.",
+            ) from error
+
+
+def error_of(response: httpx.Response) -> TallystickError:
+    """The error that a server answered with."""
+    try:
+        problem = msgspec.json.decode(response.content, type=Problem)
+        kind = _errors[problem.type.rpartition(":")[2]]
+    except (msgspec.DecodeError, KeyError):
+        return _no_tallystick(response)
+    error = kind.__new__(kind)
+    TallystickError.__init__(error, problem.detail, problem.advice or "")
+    error.__dict__.update(field=problem.field, index=problem.index)
+    return error
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _no_tallystick(response: httpx.Response) -> InvalidQuery:
+    detail = f"{response.url} answered {response.status_code}, but not as Tallystick does."
+    return InvalidQuery("url", detail, "Check the address.")
+
+
+@asynccontextmanager
+async def sink(ledger: Path, url: str | None, token: str | None) -> AsyncIterator[Sink]:
+    """Somewhere to write: the server at `url` where one is named, the file where not.
+
+    Errors: LedgerLocked, LedgerUnusable, InvalidQuery.
+    """
+    if url is not None:
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        async with _client(url, headers) as client:
+            yield ServerSink(client, url)
+        return
+    house = await House.open(ledger, writable=True, views=False)
+    try:
+        file = FileSink(house)
+        yield file
+        if file.appended >= FOLD_EVENTS_MIN:
+            with progress("folding", "events") as report:
+                await house.fold(report)
+    finally:
+        await house.close()
+
+
+def _client(url: str, headers: dict[str, str]) -> httpx.AsyncClient:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise InvalidQuery("url", f"{url!r} is no address: {error}.", "Write http://127.0.0.1:8321.") from None
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise InvalidQuery("url", f"{url!r} is not the address of a server.", "Write http://127.0.0.1:8321.")
+    return httpx.AsyncClient(base_url=parsed, headers=headers, timeout=ANSWER_S)
