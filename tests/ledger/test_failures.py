@@ -70,16 +70,16 @@ def test_an_unknown_outcome_stops_the_writer_and_a_retry_tells(tmp_path: Path) -
     run(scenario())
 
 
-def test_what_waits_behind_a_failed_sync_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_waits_behind_a_failure_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledger.sqlite.GROUP_EVENTS_MAX", 1)
 
     async def scenario() -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")
         await log.append(batch_of(1))
-        intrude(tmp_path / "ledger.db", 2)
-        answers = await outcomes(log, *([one] for one in batch_of(5, "late")))
-        assert [type(answer) for answer in answers] == [LedgerUnavailable] * 5
-        assert (await log.read(Query())).positions == [1, 2]
+        broken = draft_of(DecisionThought(decision_id="d0", text=object()))  # type: ignore[arg-type]
+        answers = await outcomes(log, [broken], *([one] for one in batch_of(5, "late")))
+        assert [type(answer) for answer in answers] == [LedgerUnavailable] * 6
+        assert (await log.read(Query())).positions == [1]
         await log.close()
 
     run(scenario())
