@@ -1,7 +1,6 @@
 # One command for each thing one does here. `make help` lists them.
 
 PYTHON ?= python3
-INDEX ?= https://pypi.org/simple
 ARGS ?=
 
 VENV := .venv
@@ -11,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The lock files name no index: pip takes yours, and the hashes hold the bytes to what was locked.
 LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_CONSTRAINT PIP_CONFIG_FILE=/dev/null \
 	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --upgrade \
-	--index-url $(INDEX) --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+	--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 	--build-deps-for editable --output-file -
 LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
 	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
