@@ -24,6 +24,10 @@ CREATE TABLE IF NOT EXISTS snapshots (
 """
 
 
+_PROBE = "SELECT name, version, position, anchor, digest, state FROM snapshots LIMIT 0"
+"""Fails on a table of another shape."""
+
+
 class Snapshot(NamedTuple):
     """The state of a projection behind a position; `anchor` is the SHA-256 of the line that stands there."""
 
@@ -37,30 +41,18 @@ class Snapshot(NamedTuple):
 class Snapshots:
     """The snapshots beside one ledger file. Nothing in it is needed: an unreadable file counts as empty."""
 
-    def __init__(self, connection: aiosqlite.Connection | None) -> None:
+    def __init__(self, connection: aiosqlite.Connection | None, path: Path | None = None) -> None:
         self._connection = connection
+        self._path = path
 
     @classmethod
     async def open(cls, path: Path, *, writable: bool) -> "Snapshots":
         """Open the file; a reader finds none where there is none, a writer makes it, anew if it is damaged."""
-        if not writable and not path.is_file():
-            return cls(None)
-        mode = "rwc" if writable else "ro"
-        for _ in range(2):
-            connection = await aiosqlite.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
-            try:
-                if writable:
-                    await connection.execute("PRAGMA journal_mode = WAL")
-                    await connection.execute(_CREATE)
-                    await connection.commit()
-                return cls(connection)
-            except sqlite3.Error:
-                await connection.close()
-                if not writable:
-                    break
-                for suffix in ("", "-wal", "-shm"):
-                    path.with_name(path.name + suffix).unlink(missing_ok=True)
-        return cls(None)
+        connection = await _connect(path, writable=writable)
+        if connection is None and writable:
+            _remove(path)
+            connection = await _connect(path, writable=True)
+        return cls(connection, path if writable else None)
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -83,7 +75,11 @@ class Snapshots:
         return None
 
     async def save(self, snapshots: list[Snapshot]) -> None:
-        """Keep some snapshots, all or none, and let old ones go. A failure is no loss: the next start folds more."""
+        """Keep some snapshots, all or none, and let old ones go. A failure is no loss: the next start folds more.
+
+        What stands behind them is let go too: it was made from a log that went another way, or from a restored one
+        before it was restored. A file that turns out damaged is removed, for the next start to make anew.
+        """
         if self._connection is None:
             return
         rows = [(*snapshot[:4], sha256(snapshot.state).digest(), snapshot.state) for snapshot in snapshots]
@@ -91,11 +87,43 @@ class Snapshots:
             await self._connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", rows)
             for snapshot in snapshots:
                 await self._connection.execute(
-                    "DELETE FROM snapshots WHERE name = ? AND (version <> ? OR position NOT IN (SELECT position"
-                    " FROM snapshots WHERE name = ? AND version = ? ORDER BY position DESC LIMIT ?))",
-                    (snapshot.name, snapshot.version, snapshot.name, snapshot.version, KEPT),
+                    "DELETE FROM snapshots WHERE name = ?1 AND (version <> ?2 OR position > ?3 OR position NOT IN"
+                    " (SELECT position FROM snapshots WHERE name = ?1 AND version = ?2 AND position <= ?3"
+                    " ORDER BY position DESC LIMIT ?4))",
+                    (snapshot.name, snapshot.version, snapshot.position, KEPT),
                 )
             await self._connection.commit()
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 await self._connection.rollback()
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
+                _remove(self._path)
+
+
+async def _connect(path: Path, *, writable: bool) -> aiosqlite.Connection | None:
+    """A connection to a file that holds snapshots; None where that cannot be."""
+    if path.exists() != path.is_file() or not (writable or path.exists()):
+        return None  # before a thread is started for it
+    try:
+        connection = await aiosqlite.connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
+    except sqlite3.Error:
+        return None
+    try:
+        if writable:
+            await connection.execute("PRAGMA journal_mode = WAL")
+            await connection.execute(_CREATE)
+            await connection.commit()
+        await connection.execute_fetchall(_PROBE)
+    except BaseException as error:
+        await connection.close()
+        if isinstance(error, sqlite3.Error):
+            return None
+        raise
+    return connection
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + suffix).unlink()

@@ -53,14 +53,14 @@ questions = st.one_of(st.just(Filter()), filters, st.builds(Filter, range=st.bui
     group_by=st.sampled_from(GROUPINGS),
     min_decisions=st.integers(1, 7),
 )
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_the_view_is_the_models(drafts: list[Draft], wanted: Filter, group_by: GroupBy, min_decisions: int) -> None:
     seen = calibration_of(drafts).view(wanted, group_by, min_decisions)
     model.view_agrees(seen, model.tell(lines_of(drafts)), wanted, group_by, min_decisions)
 
 
 @given(drafts=histories(), order=st.randoms(use_true_random=False), group_by=st.sampled_from(GROUPINGS))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_decisions_may_come_in_any_order(drafts: list[Draft], order: Any, group_by: GroupBy) -> None:  # noqa: ANN401
     """Each stream's events keep their order; between streams there is none."""
     timed = [draft if draft.time is not None else _at(draft, NOON) for draft in drafts]

@@ -61,7 +61,7 @@ def found(index: Decisions, wanted: Selection) -> list[str]:
 
 
 @given(drafts=histories(), wanted=narrow, sort=st.sampled_from(get_args(Sort)), descending=st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_find_order_and_count_are_the_models(
     drafts: list[Draft], wanted: Selection, sort: Sort, descending: bool
 ) -> None:

@@ -1,0 +1,295 @@
+"""Snapshots: a start takes up what fits, leaves aside what does not, and always ends in the state a replay gives."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.msgpack import decode, encode
+
+from events import Draft
+from projections import PROJECTIONS, Calibration, Decisions, Projection, Snapshots
+from projections import engine as engine_module
+from projections.snapshots import KEPT, Snapshot
+from tests.loop import run
+from tests.projections.histories import amend, record, review
+from tests.projections.ledgers import encoded, engine, post_each, views_of, write
+from tests.projections.liars import Counting, DecisionsAnew, Undecodable
+from tests.projections.test_engine import all_agree, some, twelve
+
+Position = int
+SNAPSHOTS = "SELECT name, version, position FROM snapshots ORDER BY name, position"
+
+
+@contextmanager
+def opened_views(path: Path) -> Iterator[sqlite3.Connection]:
+    """The snapshots' file, for a test to spoil."""
+    with closing(sqlite3.connect(views_of(path))) as connection, connection:
+        yield connection
+
+
+def kept(path: Path) -> list[tuple[str, int, int]]:
+    with opened_views(path) as connection:
+        return list(connection.execute(SNAPSHOTS))
+
+
+def spoil(path: Path, statement: str) -> None:
+    with opened_views(path) as connection:
+        connection.create_function("flip", 1, lambda blob: bytes([blob[0] ^ 1]) + blob[1:])
+        connection.create_function("garbled", 1, garbled)
+        assert connection.execute(statement).rowcount > 0
+
+
+def garbled(state: bytes) -> bytes:
+    """Well-formed MessagePack that is no state."""
+    return encode({**decode(state), "outcome": b"one too many" * 99})
+
+
+async def start(path: Path, kinds: tuple[type[Projection], ...] = PROJECTIONS, *, crash: bool = False) -> set[Position]:
+    """Start an engine, see that it is right, and say behind which positions it folded."""
+    folded: set[Position] = set()
+    async with engine(path, kinds, progress=lambda at, _: folded.add(at), crash=crash) as opened:
+        told = set(folded)
+        await all_agree(opened)
+    return told
+
+
+async def append(path: Path, drafts: list[Draft], *, crash: bool = False) -> None:
+    """Append to a ledger under an engine that folds what is appended."""
+    async with engine(path, crash=crash) as opened:
+        await opened.log.append(drafts)
+        await opened.engine.catch_up()
+        await all_agree(opened)
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A ledger of twelve events whose views were kept at 12; slices are of one event."""
+    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 1)
+    run(append(tmp_path / "ledger.db", twelve()))
+    return tmp_path / "ledger.db"
+
+
+def test_a_restart_goes_on_from_what_was_kept(path: Path) -> None:
+    assert kept(path) == [("calibration", 1, 12), ("decisions", 1, 12)]
+    assert run(start(path)) == set()
+    run(write(path, some(1, "more")))
+    assert run(start(path)) == {13, 14, 15}
+    assert run(start(path)) == set()
+    assert [position for *_, position in kept(path)] == [12, 15, 12, 15]
+
+
+def test_a_restated_confidence_survives_a_restart(path: Path) -> None:
+    run(write(path, [record("r", 0.5)]))
+    run(start(path))
+    run(write(path, [amend("r", confidence=0.6, tags=("z",)), review("r"), amend("r", confidence=0.1)]))
+    assert run(start(path)) == {14, 15, 16}
+
+
+def test_a_crash_between_folding_and_keeping_loses_nothing(path: Path) -> None:
+    run(append(path, some(2, "more"), crash=True))
+    assert [position for *_, position in kept(path)] == [12, 12]
+    assert run(start(path)) == {13, 14, 15, 16, 17, 18}
+
+
+def test_a_crash_before_anything_was_kept_loses_nothing(tmp_path: Path) -> None:
+    run(append(tmp_path / "ledger.db", some(2), crash=True))
+    assert kept(tmp_path / "ledger.db") == []
+    assert run(start(tmp_path / "ledger.db"))
+
+
+def test_snapshots_of_another_ledger_are_left_aside(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    run(write(other, [*some(3, "other"), record("x"), record("y"), record("z"), record("last")]))
+    shutil.copy(views_of(path), views_of(other))
+    assert run(start(other)) == set(range(1, 14))
+    assert run(start(other)) == set()
+
+
+def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Path, tmp_path: Path) -> None:
+    """A backup is put back and goes on another way; what was kept of the lost history must not crowd that out."""
+    backup = tmp_path / "backup.db"
+    shutil.copy(path, backup)
+    for number in range(KEPT + 1):
+        run(append(path, some(1, f"lost{number}-")))
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    shutil.copy(backup, path)
+    assert run(start(path)) == set(range(1, 13)), "none was kept at or before 12 but those let go"
+    run(append(path, some(1, "other")))
+    assert run(start(path)) == set(), "what is kept now is not crowded out by what stood ahead"
+    assert {position for *_, position in kept(path)} == {12, 15}
+
+
+@pytest.mark.parametrize("name", ["decisions", "calibration"])
+def test_a_damaged_state_is_folded_again(path: Path, name: str) -> None:
+    spoil(path, f"UPDATE snapshots SET state = flip(state) WHERE name = '{name}'")
+    assert run(start(path)) == set(range(1, 13))
+
+
+def test_a_damaged_state_gives_way_to_an_older_one(path: Path) -> None:
+    run(append(path, some(1, "more")))
+    spoil(path, "UPDATE snapshots SET state = flip(state) WHERE position = 15")
+    assert run(start(path)) == {13, 14, 15}
+
+
+@pytest.mark.parametrize("damage", ["digest = flip(digest)", "anchor = flip(anchor)", "position = 11", "version = 9"])
+def test_a_damaged_row_is_folded_again(path: Path, damage: str) -> None:
+    spoil(path, f"UPDATE snapshots SET {damage}")
+    assert run(start(path)) == set(range(1, 13))
+
+
+def test_a_state_that_cannot_be_decoded_is_folded_again(path: Path) -> None:
+    kinds: tuple[type[Projection], ...] = (*PROJECTIONS, Undecodable)
+    assert run(start(path, kinds)) == set(range(1, 13))
+    run(append(path, some(1, "more")))
+    assert run(start(path, kinds)) == set(range(1, 16))
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"no snapshots here " * 500)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:5_000])
+
+
+def riddled(file: Path) -> None:
+    """The header stands, and every page behind the first is garbage."""
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
+
+
+def gone(file: Path) -> None:
+    file.unlink()
+
+
+def of_another_shape(file: Path) -> None:
+    file.unlink()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE snapshots (name TEXT, body BLOB)")
+
+
+@pytest.mark.parametrize("damage", [garbage, empty, cut_short, riddled, gone, of_another_shape])
+def test_a_damaged_file_is_made_anew(path: Path, damage: Callable[[Path], None]) -> None:
+    for suffix in ("-wal", "-shm"):
+        assert not views_of(path).with_name(views_of(path).name + suffix).exists()
+    damage(views_of(path))
+    assert run(start(path)) == set(range(1, 13))
+    run(append(path, some(1, "more")))
+    run(append(path, some(1, "again")))
+    assert run(start(path)) == set(), "snapshots are kept again"
+
+
+def test_a_folder_in_the_files_place_is_done_without(path: Path) -> None:
+    views_of(path).unlink()
+    views_of(path).mkdir()
+    (views_of(path) / "something").touch()
+    assert run(start(path)) == set(range(1, 13))
+    assert (views_of(path) / "something").exists()
+
+
+def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
+    async def scenario(file: Path) -> None:
+        snapshots = await Snapshots.open(file, writable=False)
+        try:
+            assert await snapshots.latest("decisions", 1, 99) is None
+            await snapshots.save([Snapshot("decisions", 1, 1, b"", b"")])
+        finally:
+            await snapshots.close()
+
+    run(scenario(tmp_path / "none.views.db"))
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "garbage.views.db").write_bytes(b"garbage" * 999)
+    run(scenario(tmp_path / "garbage.views.db"))
+    assert (tmp_path / "garbage.views.db").read_bytes() == b"garbage" * 999, "a reader changes nothing"
+
+
+def test_a_reader_takes_up_what_the_writer_kept(path: Path) -> None:
+    async def scenario() -> None:
+        snapshots = await Snapshots.open(views_of(path), writable=False)
+        try:
+            found = await snapshots.latest("decisions", 1, 99)
+            assert found is not None
+            assert (found.position, len(Decisions.decode(found.state))) == (12, 4)
+            assert await snapshots.latest("decisions", 1, 11) is None
+            assert await snapshots.latest("decisions", 2, 99) is None
+            await snapshots.save([found._replace(position=5)])
+        finally:
+            await snapshots.close()
+
+    run(scenario())
+    assert [position for *_, position in kept(path)] == [12, 12], "a reader keeps nothing"
+
+
+def test_projections_kept_at_different_positions_start_together(path: Path) -> None:
+    run(append(path, some(1, "more")))
+    spoil(path, "DELETE FROM snapshots WHERE name = 'decisions' AND position = 15")
+    run(write(path, [record("last")]))
+    assert run(start(path)) == {13, 14, 15, 16}
+    spoil(path, "DELETE FROM snapshots WHERE name = 'calibration'")
+    run(write(path, [record("very-last")]))
+    assert run(start(path)) == set(range(1, 18))
+
+
+def test_a_projection_new_to_a_ledger_is_folded_from_1(path: Path) -> None:
+    assert run(start(path, (*PROJECTIONS, Counting))) == set(range(1, 13))
+
+
+def test_another_version_is_folded_again_and_the_old_one_let_go(path: Path) -> None:
+    kinds = (DecisionsAnew, Calibration)
+    assert run(start(path, kinds)) == set(range(1, 13))
+    run(write(path, some(1, "more")))
+    run(start(path, kinds))
+    assert ("decisions", 2, 15) in kept(path)
+    assert not [row for row in kept(path) if row[:2] == ("decisions", 1)]
+    assert run(start(path, kinds)) == set()
+    assert run(start(path)) == set(range(1, 16)), "and back again"
+
+
+def test_few_are_kept_and_each_dates_a_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 2)
+    path = tmp_path / "ledger.db"
+    states: list[dict[str, bytes]] = []
+
+    async def scenario() -> None:
+        async with engine(path) as opened:
+            for draft in some(20):
+                states.append(encoded(opened.engine))
+                await opened.log.append([draft])
+                await opened.engine.catch_up()
+            for position, state in enumerate(states):
+                seen = [(await opened.engine.at(kind, position))[0] for kind in PROJECTIONS]
+                assert encoded(seen) == state
+
+    run(scenario())
+    positions = [position for name, _, position in kept(path) if name == "decisions"]
+    assert len(positions) == KEPT
+    assert max(positions) == 60
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_what_is_kept_while_catching_up_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash: bool
+) -> None:
+    monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 4)
+    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 1)
+    path = tmp_path / "ledger.db"
+
+    async def scenario() -> None:
+        async with engine(path, crash=crash) as opened:
+            for at in range(0, 9, 3):
+                await post_each(opened.log, twelve()[at : at + 3])
+                await opened.engine.catch_up()
+
+    run(scenario())
+    assert kept(path), "kept without closing"
+    behind = max(position for *_, position in kept(path))
+    assert behind == (6 if crash else 9)
+    assert run(start(path)) == set(range(behind + 1, 10))
