@@ -73,10 +73,18 @@ def main() -> None:
 def _refuse(error: TallystickError) -> int:
     from api.problems import answer_of  # noqa: PLC0415 - needed by refusals alone, and slow to load
 
-    print(f"error: {error.detail}", file=sys.stderr)
+    print(f"error: {_as_typed(error)}", file=sys.stderr)
     if error.advice:
         print(error.advice, file=sys.stderr)
     return answer_of(error).exit
+
+
+def _as_typed(error: TallystickError) -> str:
+    """The detail, with the option in place of the parameter it stands for: `--group-by` for `group_by`."""
+    field = str(getattr(error, "field", ""))
+    option = f"--{field.replace('_', '-')}"
+    typed = any(argument.partition("=")[0] == option for argument in sys.argv)
+    return f"{option}{error.detail[len(field) :]}" if typed and error.detail.startswith(f"{field}:") else error.detail
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the command line shows: tables for people, JSON for programs, progress of long work on standard error."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,8 +26,13 @@ Report = Callable[[int, int], None]
 
 def out() -> Console:
     """Where answers go. Colours only on a terminal, and none under NO_COLOR; words are printed as they are."""
-    width = None if sys.stdout.isatty() else WIDTH_PIPED
-    return Console(highlight=False, markup=False, emoji=False, width=width)
+    return Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if sys.stdout.isatty() else WIDTH_PIPED,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
 
 
 def print_json(value: object) -> None:
@@ -46,17 +52,16 @@ def say(text: str) -> None:
 
 
 def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
-    """An empty table; numbers stand on the right, and what is too long is cut unless it may wrap."""
+    """An empty table; numbers stand on the right. In a narrow terminal columns that may wrap give way first."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        overflow = "fold" if column in wrap else "ellipsis"
-        made.add_column(
-            column,
-            justify="right" if column in right else "left",
-            no_wrap=column not in wrap,
-            overflow=overflow,  # type: ignore[arg-type]
-        )
+        made.add_column(column, justify="right" if column in right else "left", no_wrap=column not in wrap)
     return made
+
+
+def cut(text: str) -> Text:
+    """A text on one line, cut where its column, one that may wrap, ends."""
+    return Text(text, no_wrap=True, overflow="ellipsis")
 
 
 def figure(value: float | None, sign: str = "") -> str:

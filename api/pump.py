@@ -73,11 +73,14 @@ class Unreadable(Exception):
         self.lines = lines
 
 
+def _written(tally: Tally) -> str:
+    before = f"{tally.appended:,} event{' was' if tally.appended == 1 else 's were'} appended before"
+    return f"{before}, and {tally.duplicates:,} there already" if tally.duplicates else before
+
+
 def located(error: TallystickError, name: str, lines: Sequence[int], tally: Tally) -> TallystickError:
     """The same error, saying at which line of the input it came, and what was written before."""
-    written = f"{tally.appended:,} events were appended before"
-    if tally.duplicates:
-        written += f", and {tally.duplicates:,} were there already"
+    written = _written(tally)
     if isinstance(error, InvalidEvent | AppendRefused):
         index = error.index
         at = f"line {lines[index]}" if index is not None and index < len(lines) else f"lines {lines[0]} to {lines[-1]}"
@@ -86,7 +89,7 @@ def located(error: TallystickError, name: str, lines: Sequence[int], tally: Tall
         advice = error.advice.replace(" Nothing was written.", "")
         batch = f"lines {lines[0]} to {lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
         error.advice = (
-            f"{advice} {written}; nothing of its batch ({batch}) was. "
+            f"{advice} {written}; nothing of its batch ({batch}) was written. "
             "Running it again is safe where events carry ids: those are not written twice."
         ).lstrip()
     elif lines:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import BinaryIO, TextIO
 
 import msgspec
 
@@ -19,7 +19,7 @@ PEEK_ROWS = 100
 """Rows of a JSON Lines file whose keys count as its columns."""
 
 
-class Fault(NamedTuple):
+class Fault(msgspec.Struct, frozen=True):
     """What is wrong with a row: in which line and field, what stands there, and what may."""
 
     line: int

@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from api.operations import AsOf, CalibrationAnswer, DecisionPage
-from api.printing import count, figure, many, moment, one_line, out, say, table
+from api.printing import count, cut, figure, many, moment, one_line, out, say, table
 from projections import Bucket, Figures, Group, Spread, Standing
 
 VERDICTS = {
@@ -22,9 +22,10 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     if answer.overall is not None:
         console.print(
             f"Brier score {figure(answer.overall.brier_score)} ({answer.overall.brier_reading}), "
-            f"gap {figure(answer.overall.gap, '+')}; {count(answer.overall.total - answer.overall.reviewed)} more are "
-            "not reviewed or state no confidence."
+            f"gap {figure(answer.overall.gap, '+')}."
         )
+        if others := answer.overall.total - answer.overall.reviewed:
+            console.print(f"Not counted: {many(others, 'decision')} without a review or a stated confidence.")
     if group_by not in {"confidence_bucket", "confidenceBucket"}:
         _print_groups(console, answer.groups, group_by)
     _print_buckets(console, answer.buckets)
@@ -103,18 +104,27 @@ def _dated(as_of: AsOf) -> str:
 def print_decisions(page: DecisionPage) -> None:
     """Decisions, one a line."""
     shown = table(
-        "id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", "decision", right=("confidence",)
+        "id",
+        "time (UTC)",
+        "agent",
+        "category",
+        "stakes",
+        "confidence",
+        "outcome",
+        "decision",
+        right=("confidence",),
+        wrap=("agent", "category", "decision"),
     )
     for standing in page.decisions:
         shown.add_row(
             standing.decision_id,
             moment(standing.recorded_at),
-            one_line(standing.agent),
-            one_line(standing.decision.category),
+            cut(one_line(standing.agent)),
+            cut(one_line(standing.decision.category)),
             standing.decision.stakes or "-",
             figure(standing.decision.confidence),
             standing.review.outcome if standing.review is not None else "-",
-            one_line(standing.decision.decision),
+            cut(one_line(standing.decision.decision)),
         )
     out().print(shown)
     more = f" The next: --offset {page.next}." if page.next is not None else ""

@@ -98,11 +98,11 @@ def _pages(house: "House", query: "Query") -> "AsyncIterator[Slice]":
 
 
 def _table(page: "Slice") -> object:
-    from api.printing import table
+    from api.printing import cut, table
 
-    shown = table("position", "time (UTC)", "type", "subject", "agent", "", right=("position",))
-    for row in _rows(page):
-        shown.add_row(*row)
+    shown = table("position", "time (UTC)", "type", "subject", "agent", "", right=("position",), wrap=("agent", ""))
+    for *row, agent, gist in _rows(page):
+        shown.add_row(*row, cut(agent), cut(gist))
     return shown
 
 
