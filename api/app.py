@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 
 from api import cstp, health, ingest, openapi, outflow, views
 from api.operations import House
@@ -55,6 +55,7 @@ def make_app(house: House) -> Starlette:
         exception_handlers={TallystickError: _refused, HTTPException: _unrouted},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False
     app.state.house = house
     app.state.metrics = metrics
     app.state.stopping = asyncio.Event()
@@ -79,13 +80,19 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        refused: TallystickError = WrongMethod(
-            f"{request.method} is not a method of {request.url.path}.", "See /openapi.json."
-        )
-    else:
-        refused = NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json.")
-    response = problem_response(refused, _request_id(request))
-    response.headers.update(error.headers or {})
+        return _wrong_method(request)
+    return problem_response(
+        NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json."), _request_id(request)
+    )
+
+
+def _wrong_method(request: Request) -> Response:
+    """405 with every method of the path, over all the routes that share it."""
+    shared = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    allowed = ", ".join(sorted({method for route in shared for method in route.methods}))
+    detail = f"{request.method} is not a method of {request.url.path}."
+    response = problem_response(WrongMethod(detail, f"Its methods: {allowed}."), _request_id(request))
+    response.headers["allow"] = allowed
     return response
 
 

@@ -1,5 +1,6 @@
 """POST /events: bytes to drafts, for every way CloudEvents come over HTTP."""
 
+import re
 from urllib.parse import unquote
 
 import msgspec
@@ -27,6 +28,7 @@ Headers = dict[bytes, bytes]
 
 _encode = msgspec.json.Encoder().encode
 _integers = frozenset({"expectedversion"})
+_number = re.compile("[0-9]{1,16}", re.ASCII)
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -122,18 +124,20 @@ def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
 def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
     """CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
     if media != _JSON:
-        raise UnsupportedMedia(f"content-type {media.decode('latin-1')!r} cannot carry a payload here.", f"Send {JSON}.")
+        raise UnsupportedMedia(
+            f"content-type {media.decode('latin-1')!r} cannot carry a payload here.", f"Send {JSON}."
+        )
     attributes: dict[str, object] = {}
     for name, value in headers.items():
         if name.startswith(b"ce-"):
             attribute = name.removeprefix(b"ce-").decode("latin-1")
             text = unquote(value.decode("latin-1"))
-            attributes[attribute] = int(text) if attribute in _integers and text.isdigit() else text
+            attributes[attribute] = int(text) if attribute in _integers and _number.fullmatch(text) else text
     if "data" in attributes:
         raise InvalidEvent("ce-data is not an attribute.", "Send the payload as the body.", field="data")
     try:
         attributes["data"] = msgspec.json.decode(body, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedInput(
             f"The body is not well-formed JSON: {error}.", "Send UTF-8 JSON. Nothing was written.", field="data"
         ) from None

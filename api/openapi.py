@@ -187,7 +187,7 @@ def _operations() -> Json:
 
 
 def _cstp() -> Json:
-    told = {"200": answer("What it says of itself.", {JSON: {"type": "object"}})}
+    told = answer("What it says of itself.", {JSON: {"type": "object"}})
     refused = {"type": "object", "properties": {"detail": TEXT}, "required": ["detail"]}
     return {
         "/cstp": {
@@ -198,12 +198,13 @@ def _cstp() -> Json:
                 "responses": {
                     "200": _told("The result, or an error.", "RpcAnswer"),
                     "401": answer("A token is required.", {JSON: refused}),
+                    "403": answer("The token does not allow this.", {JSON: refused}),
                     **problems(413, 503),
                 },
             }
         },
-        "/health": {"get": _open("get_health", "Whether it is up, as CSTP asks it.", told)},
-        "/.well-known/agent.json": {"get": _open("get_agent_card", "What CSTP calls the agent's card.", told)},
+        "/health": {"get": _open("get_health", "Whether it is up, as CSTP asks it.", {"200": told, "503": told})},
+        "/.well-known/agent.json": {"get": _open("get_agent_card", "What CSTP calls the agent's card.", {"200": told})},
     }
 
 

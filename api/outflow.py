@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from api.ingest import LINES
 from api.operations import House
-from api.parameters import POSITION_MAX, choice, instant, integer, known
+from api.parameters import POSITION_MAX, choice, instant, integer, known, several, single
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger import Query, Slice, microseconds
@@ -37,7 +37,7 @@ def query_of(parameters: Mapping[str, str]) -> Query:
     Errors: InvalidQuery, naming the parameter.
     """
     known(parameters.keys(), PARAMETERS)
-    types = tuple(parameters["type"].split(",")) if "type" in parameters else ()
+    types = several("type", parameters.get("type"))
     for name in types:
         if name not in VOCABULARY.kinds:
             raise InvalidQuery("type", f"{name!r} is not in the vocabulary.", f"Types: {', '.join(VOCABULARY.types)}.")
@@ -51,7 +51,7 @@ def query_of(parameters: Mapping[str, str]) -> Query:
         limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
         order=choice("order", parameters.get("order"), ("asc", "desc"), "asc"),
         types=types,
-        subjects=tuple(parameters["subject"].split(",")) if "subject" in parameters else (),
+        subjects=several("subject", parameters.get("subject")),
         source=source,
         since_us=microseconds(instant("since", since)) if since is not None else None,
         until_us=microseconds(instant("until", until, end=True)) if until is not None else None,
@@ -68,7 +68,7 @@ async def get_events(request: Request) -> Response:
     """A page of events as JSON, all of them as NDJSON, or a feed, as the Accept header asks."""
     house: House = request.app.state.house
     house.tokens.identify(request.headers.get("authorization")).require("read")
-    query = query_of(request.query_params)
+    query = query_of(single(request.query_params.multi_items()))
     accept = request.headers.get("accept", "")
     if FEED in accept:
         return await _feed(request, house, query)
@@ -93,9 +93,10 @@ async def get_stream(request: Request) -> Response:
     """A page of the events of one stream."""
     house: House = request.app.state.house
     house.tokens.identify(request.headers.get("authorization")).require("read")
-    known(request.query_params.keys(), ("after", "limit"))
-    after = integer("after", request.query_params.get("after"), 0, 0)
-    limit = integer("limit", request.query_params.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
+    parameters = single(request.query_params.multi_items())
+    known(parameters.keys(), ("after", "limit"))
+    after = integer("after", parameters.get("after"), 0, 0)
+    limit = integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
     page = await house.stream(request.path_params["subject"], after, limit)
     return Response(page_json(page, (await house.reader.head()).position), media_type="application/json")
 

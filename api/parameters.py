@@ -1,10 +1,11 @@
 """Parameters as text, from a query string or a command line, to what operations take. Errors name the parameter."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeVar
 
+from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
 from projections import Range
 
@@ -15,6 +16,24 @@ POSITION_MAX = 2**63 - 2
 
 _offset_lost = re.compile(r" (\d\d:\d\d)$")
 _Choice = TypeVar("_Choice", bound=str)
+
+
+def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The parameters of a query string by name. Errors: InvalidQuery, for one that is given twice: which counts?"""
+    found: dict[str, str] = {}
+    for name, text in pairs:
+        if name in found:
+            raise InvalidQuery(name, "is given more than once.", "Give it once; several values stand between commas.")
+        found[name] = text
+    return found
+
+
+def several(name: str, text: str | None) -> tuple[str, ...]:
+    """Values separated by commas; none where there is no such parameter. Errors: InvalidQuery."""
+    values = tuple(text.split(",")) if text is not None else ()
+    if len(values) > ITEMS_MAX:
+        raise InvalidQuery(name, f"{len(values)} values are more than {ITEMS_MAX}.", "Ask in several requests.")
+    return values
 
 
 def known(given: Collection[str], allowed: Collection[str]) -> None:

@@ -3,7 +3,8 @@
 import gc
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
@@ -27,6 +28,16 @@ log = structlog.get_logger()
 
 class Server(uvicorn.Server):
     """uvicorn, that ends feeds when it stops: they would keep it waiting for ever."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Stop on a signal and return, so that what follows a stop is done, and the process ends well.
+
+        uvicorn would raise the signal again: the process would die of it, and never say that it stopped.
+        """
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app = self.config.app

@@ -18,11 +18,15 @@ import structlog
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import InternalFault, problem_response
 
 log = structlog.get_logger()
+
+CLIENT_GONE = 499
+"""What is counted for a request whose client left before it was whole; nobody is there to be answered."""
 
 _safe_id = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -125,6 +129,8 @@ class Telemetry:
 
         try:
             await self.app(scope, receive, send_named)
+        except ClientDisconnect:
+            status = CLIENT_GONE
         except Exception:
             log.exception("fault", request_id=request_id.decode(), method=scope["method"], path=scope["path"])
             if status:

@@ -1,13 +1,13 @@
 """One readable route for each view."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.operations import DecisionQuery, House, Question
-from api.parameters import choice, integer, known, time_range
+from api.parameters import choice, integer, known, several, single, time_range
 from api.problems import to_json
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery
@@ -26,41 +26,41 @@ OUTCOMES = ("success", "partial", "failure", "abandoned")
 async def get_projections(request: Request) -> Response:
     """Every projection."""
     house = _reader(request)
-    known(request.query_params.keys(), ())
+    _given(request, ())
     return _json({"projections": await house.projections()})
 
 
 async def get_projection(request: Request) -> Response:
     """One projection: its digest and its summary, now or as of a position or time."""
     house = _reader(request)
-    known(request.query_params.keys(), ("as_of",))
-    as_of = await house.resolve(request.query_params.get("as_of"))
+    parameters = _given(request, ("as_of",))
+    as_of = await house.resolve(parameters.get("as_of"))
     return _json(await house.projection(request.path_params["name"], as_of))
 
 
 async def get_decisions(request: Request) -> Response:
     """Decisions as they stand, the newest first."""
     house = _reader(request)
-    known(request.query_params.keys(), DECISIONS_PARAMETERS)
-    query = decision_query(request.query_params, house.clock())
-    return _json(await house.decisions(query, await house.resolve(request.query_params.get("as_of"))))
+    parameters = _given(request, DECISIONS_PARAMETERS)
+    query = decision_query(parameters, house.clock())
+    return _json(await house.decisions(query, await house.resolve(parameters.get("as_of"))))
 
 
 async def get_decision(request: Request) -> Response:
     """One decision with its history."""
     house = _reader(request)
-    known(request.query_params.keys(), ("as_of",))
-    as_of = await house.resolve(request.query_params.get("as_of"))
+    parameters = _given(request, ("as_of",))
+    as_of = await house.resolve(parameters.get("as_of"))
     return _json(await house.decision(request.path_params["decision_id"], as_of))
 
 
 async def get_calibration(request: Request) -> Response:
     """The figures: is it as good as it thinks it is?"""
     house = _reader(request)
-    known(request.query_params.keys(), CALIBRATION_PARAMETERS)
-    as_of = await house.resolve(request.query_params.get("as_of"))
+    parameters = _given(request, CALIBRATION_PARAMETERS)
+    as_of = await house.resolve(parameters.get("as_of"))
     now = house.clock()
-    return _json(await house.calibration(question(request.query_params, now), as_of))
+    return _json(await house.calibration(question(parameters, now), as_of))
 
 
 def question(parameters: Mapping[str, str], now: datetime) -> Question:
@@ -89,7 +89,7 @@ def decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuer
             **about,
             status=status or None,  # type: ignore[arg-type]
             outcome=outcome or None,
-            tags=tuple(parameters["tag"].split(",")) if "tag" in parameters else (),
+            tags=several("tag", parameters.get("tag")),
             range=time_range(parameters, now),
         ),
         sort=choice("sort", parameters.get("sort"), SORTS, "created_at"),  # type: ignore[arg-type]
@@ -109,6 +109,12 @@ def _reader(request: Request) -> House:
     house: House = request.app.state.house
     house.tokens.identify(request.headers.get("authorization")).require("read")
     return house
+
+
+def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:
+    parameters = single(request.query_params.multi_items())
+    known(parameters.keys(), allowed)
+    return parameters
 
 
 def _json(value: object) -> Response:

@@ -1,0 +1,122 @@
+"""The description matches the door: its paths, its parameters, its schemas."""
+
+import re
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from starlette.routing import Route
+
+from api import outflow, views
+from api.app import routes
+from api.openapi import document
+from api.problems import TABLE
+from events import VOCABULARY
+from tests.serving import Served
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+def described() -> dict[tuple[str, str], dict[str, Any]]:
+    """Every operation of the document, by method and path."""
+    return {
+        (method, path): operation
+        for path, item in document()["paths"].items()
+        for method, operation in item.items()
+        if method in METHODS
+    }
+
+
+def routed() -> dict[tuple[str, str], str]:
+    """Every operation of the application, with its endpoint's name; HEAD is GET without a body."""
+    found = {}
+    for route in routes():
+        assert isinstance(route, Route)
+        assert route.methods is not None
+        path = re.sub(r":\w+}", "}", route.path)
+        found |= {(method.lower(), path): route.endpoint.__name__ for method in route.methods - {"HEAD"}}
+    return found
+
+
+def taken(path: str, place: str = "query") -> set[str]:
+    """The names of the parameters that GET takes at a path."""
+    return {made["name"] for made in described()["get", path]["parameters"] if made["in"] == place}
+
+
+def references(node: object) -> set[str]:
+    if isinstance(node, dict):
+        here = {node["$ref"]} if "$ref" in node else set()
+        return here.union(*(references(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(references(value) for value in node))
+    return set()
+
+
+def test_every_route_is_described_and_nothing_else_is() -> None:
+    assert {key: operation["operationId"] for key, operation in described().items()} == routed()
+
+
+def test_operation_ids_are_unique() -> None:
+    names = [operation["operationId"] for operation in described().values()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("/events", outflow.PARAMETERS),
+        ("/calibration", views.CALIBRATION_PARAMETERS),
+        ("/decisions", views.DECISIONS_PARAMETERS),
+        ("/decisions/{decision_id}", ("as_of",)),
+        ("/projections/{name}", ("as_of",)),
+        ("/projections", ()),
+    ],
+)
+def test_the_parameters_are_those_the_route_knows(path: str, parameters: tuple[str, ...]) -> None:
+    assert taken(path) == set(parameters)
+
+
+@pytest.mark.parametrize("path", [path for _, path in described()])
+def test_the_parameters_of_a_path_are_named(path: str) -> None:
+    named = set(re.findall(r"{(\w+)}", path))
+    for method, where in described():
+        if where == path and named:
+            assert taken(path, "path") == named, method
+
+
+def test_every_parameter_is_explained() -> None:
+    for operation in described().values():
+        assert operation["summary"]
+        for made in operation.get("parameters", ()):
+            assert made["description"], made
+
+
+def test_every_reference_leads_somewhere() -> None:
+    found = {reference.removeprefix("#/components/schemas/") for reference in references(document())}
+    assert found <= set(document()["components"]["schemas"])
+
+
+def test_every_type_can_be_posted_and_read() -> None:
+    schemas = document()["components"]["schemas"]
+    for name in ("Draft", "Event"):
+        assert tuple(schemas[name]["discriminator"]["mapping"]) == VOCABULARY.types
+
+
+def test_statuses_are_those_that_errors_have() -> None:
+    told = {int(status) for operation in described().values() for status in operation["responses"]}
+    unrouted, faults = {405}, {500}
+    assert told - {200, 201} == {answer.status for answer in TABLE.values()} - unrouted - faults
+
+
+def test_a_refusal_is_a_problem_document() -> None:
+    for (_, path), operation in described().items():
+        for status, answer in operation["responses"].items():
+            if int(status) >= 400 and path not in {"/cstp", "/readyz", "/health"}:
+                assert list(answer["content"]) == ["application/problem+json"], (path, status)
+
+
+def test_it_is_served(server: Served, client: httpx.Client) -> None:
+    response = client.get("/openapi.json")
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == msgspec.json.decode(msgspec.json.encode(document()))

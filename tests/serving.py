@@ -1,0 +1,77 @@
+"""A server as users run it: a process of its own, a real socket, and what it says on standard error."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+ROOT = Path(__file__).parent.parent
+POLL_S = 0.02
+STOP_S = 60.0
+"""How long a server that was asked to stop is given before it is killed."""
+
+
+class Served:
+    """A running server: its address, its process, and the lines of its log."""
+
+    def __init__(self, ledger: Path, *serve_args: str) -> None:
+        self.errors = ledger.with_name(f"{ledger.name}.{time.monotonic_ns()}.stderr")
+        command = [sys.executable, "-m", "api.cli", "--ledger", str(ledger), "serve", "--port", "0", *serve_args]
+        with self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=errors)
+        try:
+            self.url: str = self.wait_for("serving")["address"]
+            while httpx.get(f"{self.url}/readyz").status_code != 200:
+                time.sleep(POLL_S)
+        except BaseException:
+            self.stop()
+            raise
+
+    def log(self) -> list[dict[str, Any]]:
+        """Every whole line of standard error, each one JSON."""
+        return [msgspec.json.decode(line) for line in self.errors.read_bytes().split(b"\n")[:-1]]
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        """The first log line of an event, once it is there."""
+        while True:
+            ended = self.process.poll() is not None
+            text = self.errors.read_text(encoding="utf-8")
+            if f'"event":"{event}"' in text:
+                for line in self.log():
+                    if line["event"] == event:
+                        return line
+            assert not ended, f"the server ended with {self.process.returncode} and never said {event}: {text}"
+            time.sleep(POLL_S)
+
+    def stop(self) -> int:
+        """Ask it to stop, wait, and return its exit code; kill it where it does not."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+@contextmanager
+def served(ledger: Path, *serve_args: str) -> Iterator[Served]:
+    """Run a server over a ledger file, and stop it at the end."""
+    server = Served(ledger, *serve_args)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def serving(ledger: Path, *serve_args: str) -> Iterator[str]:
+    """Run a server over a ledger file; the value is its base URL."""
+    with served(ledger, *serve_args) as server:
+        yield server.url
