@@ -54,7 +54,7 @@ def head(client: httpx.Client) -> int:
     return position
 
 
-def get(client: httpx.Client, path: str, **parameters: Any) -> Json:
+def get(client: httpx.Client, path: str, **parameters: str | int) -> Json:
     """The JSON at a path."""
     response = client.get(path, params=parameters)
     assert response.status_code == 200, response.text
