@@ -65,17 +65,17 @@ class Caller:
         made = []
         for confidence, letters in cases:
             for letter in letters:
-                decision_id = self.record(project=project, confidence=confidence, **more)
+                decision_id = self.record({"project": project, "confidence": confidence, **more})
                 self.result("reviewDecision", {"id": decision_id, "outcome": OUTCOMES[letter]})
                 made.append(decision_id)
         return made
 
     def calibration(self, project: str, **filters: object) -> dict[str, Any]:
-        """GetCalibration of a project."""
+        """What getCalibration says of a project."""
         return self.result("getCalibration", {"filters": {"project": project, **filters}})
 
     def decision(self, decision_id: str) -> dict[str, Any]:
-        """GetDecision."""
+        """What getDecision says of a decision."""
         found: dict[str, Any] = self.result("getDecision", {"id": decision_id})["decision"]
         return found
 
