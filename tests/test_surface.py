@@ -9,6 +9,7 @@ import pytest
 PACKAGES = ("events", "ledger", "projections", "instruments", "api")
 
 SURFACE: dict[str, list[str]] = {
+    "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
     "events": [
         "VOCABULARY",
         "DecisionAmended",
