@@ -61,9 +61,8 @@ def show(report: Report) -> None:
         table.add_column(heading, justify="right" if heading in ("ours", "other", "ratio") else "left")
     for row in report.measures:
         verdict = "" if row.holds is None else "holds" if row.holds else "MISSED"
-        table.add_row(
-            row.name, _figure(row.ours), _figure(row.other), row.unit, row.against, f"{row.ratio:.2f}", row.target, verdict
-        )  # fmt: skip
+        figures = _figure(row.ours), _figure(row.other), row.unit, row.against, f"{row.ratio:.2f}", row.target
+        table.add_row(row.name, *figures, verdict)
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
 
 

@@ -31,7 +31,7 @@ def single(folder: Path) -> Iterator[Measure]:
 
 
 def batched(folder: Path) -> Iterator[Measure]:
-    """Batches of 1,000 as NDJSON beside executemany of the same lines into the same schema, in transactions of 1,000."""
+    """Batches of 1,000 as NDJSON beside executemany of the same lines into the same schema, 1,000 a transaction."""
     ours, other = [], []
     for number in range(ROUNDS):
         path = folder / f"batched-{number}.db"

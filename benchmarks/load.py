@@ -94,7 +94,8 @@ def wrk(url: str, *, connections: int, seconds: int, body: bytes | None = None, 
         raise SystemExit(f"The server refused some of the load:\n{said}")
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
     middle = re.search(r"50%\s+([\d.]+)(us|ms|s|m)\b", said)
-    assert rate is not None and middle is not None, said
+    assert rate is not None, said
+    assert middle is not None, said
     return Load(float(rate[1]), float(middle[1]) * _units[middle[2]])
 
 

@@ -10,6 +10,9 @@ from events.errors import InvalidEvent, MalformedInput
 
 LEDGER_SETS = frozenset({"position", "recordedtime", "streamversion"})
 
+SHOWN_CHARS_MAX = 80
+"""Characters of a wrong value that an answer repeats."""
+
 _place = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _path = re.compile(r"^\$(?:\[(?P<index>\d+)\])?\.?(?P<field>.*)$")
 _named = re.compile(r"field `(?P<name>[^`]+)`")
@@ -43,7 +46,8 @@ def _explain(what: str, field: str, types: Collection[str]) -> tuple[str, str]:
         given = what.removeprefix("Invalid value ")
         near = get_close_matches(given.strip("'"), types, n=1, cutoff=0.5)
         hint = f"Did you mean '{near[0]}'?" if near else f"Known types: {', '.join(sorted(types))}."
-        return f"type {given} is not in the vocabulary.", hint
+        shown = given if len(given) <= SHOWN_CHARS_MAX else f"{given[:SHOWN_CHARS_MAX]}…'"
+        return f"type {shown} is not in the vocabulary.", hint
     if what.startswith("Object contains unknown field"):
         if field in LEDGER_SETS:
             return f"{field} is set by the ledger.", "Leave it out."

@@ -13,6 +13,14 @@ from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Query, Slice
 from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN
 
+POSITION_MAX = 2**63 - 1
+
+_JOINED = (
+    "SELECT {positions}, CAST(group_concat(line, char(10)) AS BLOB) FROM"
+    " (SELECT position, line FROM events WHERE {where} ORDER BY position {order} LIMIT ?)"
+)
+"""A page joined inside SQLite: one row, one step and one release of the interpreter's lock for all of it."""
+
 POLL_S = 0.05
 """How often a reader in another process looks for new events."""
 
@@ -39,13 +47,28 @@ class SqliteReader:
         return Head(*rows[0]) if rows else Head(0, 0)
 
     async def read(self, query: Query) -> Slice:
-        where, parameters = _where(query)
-        direction = "DESC" if query.order == "desc" else "ASC"
-        # Joined inside SQLite: one row, one step and one release of the interpreter's lock for a whole page.
-        statement = (
-            "SELECT group_concat(position), CAST(group_concat(line, char(10)) AS BLOB) FROM"
-            f" (SELECT position, line FROM events WHERE {where} ORDER BY position {direction} LIMIT ?)"
+        return await (self._read_run(query) if _is_run(query) else self._read_chosen(query))
+
+    async def _read_run(self, query: Query) -> Slice:
+        """Events side by side: by I1 the ends of the run tell every position of it, and whether there are more."""
+        before = query.before if query.before is not None else POSITION_MAX
+        statement = _JOINED.format(
+            positions="min(position), max(position), (SELECT max(position) FROM events)",
+            where="position > ? AND position < ?",
+            order=query.order,
         )
+        first, last, head, ndjson = (await self._fetch(statement, (query.after, before, query.limit)))[0]
+        if first is None:
+            return Slice(b"", [], more=False)
+        numbers = list(range(first, last + 1))
+        if query.order == "desc":
+            return Slice(ndjson, numbers[::-1], more=first > query.after + 1)
+        return Slice(ndjson, numbers, more=last < min(head, before - 1))
+
+    async def _read_chosen(self, query: Query) -> Slice:
+        """Events picked by what they are."""
+        where, parameters = _where(query)
+        statement = _JOINED.format(positions="group_concat(position)", where=where, order=query.order)
         positions, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
         if positions is None:
             return Slice(b"", [], more=False)
@@ -134,6 +157,12 @@ async def check_identity(connection: aiosqlite.Connection, path: Path) -> None:
 def _from(query: Query, last: int) -> Query:
     """The same query, from behind a position."""
     return structs.replace(query, **({"before": last} if query.order == "desc" else {"after": last}))
+
+
+def _is_run(query: Query) -> bool:
+    """Whether a query asks for neighbours, whatever they are."""
+    chosen = (query.types, query.subjects, query.source, query.since_us, query.until_us)
+    return chosen == ((), (), None, None, None)
 
 
 def _where(query: Query) -> tuple[str, tuple[object, ...]]:
