@@ -37,14 +37,14 @@ class Served:
         """Every whole line of standard error, each one JSON."""
         return [msgspec.json.decode(line) for line in self.errors.read_bytes().split(b"\n")[:-1]]
 
-    def wait_for(self, event: str) -> dict[str, Any]:
-        """The first log line of an event, once it is there."""
+    def wait_for(self, event: str, **fields: object) -> dict[str, Any]:
+        """The first log line of an event with these fields, once it is there."""
         while True:
             ended = self.process.poll() is not None
             text = self.errors.read_text(encoding="utf-8")
             if f'"event":"{event}"' in text:
                 for line in self.log():
-                    if line["event"] == event:
+                    if {"event": event, **fields}.items() <= line.items():
                         return line
             assert not ended, f"the server ended with {self.process.returncode} and never said {event}: {text}"
             time.sleep(POLL_S)

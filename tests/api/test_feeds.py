@@ -2,7 +2,6 @@
 
 import http.client
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import httpx
 import msgspec
 
 from tests.api.talk import fresh, head, post, recorded, reviewed, thought
-from tests.serving import POLL_S, Served, served
+from tests.serving import Served, served
 
 
 class Message(NamedTuple):
@@ -160,7 +159,6 @@ def test_a_client_that_leaves_half_way_is_no_fault(server: Served, client: httpx
     before = head(client)
     with begun(server.url, 1000) as connection:
         connection.sendall(b"{")
-    while not any(line.get("status") == 499 for line in server.log()):
-        time.sleep(POLL_S)
+    server.wait_for("request", status=499)
     assert head(client) == before
     assert "fault" not in [line["event"] for line in server.log()]
