@@ -221,9 +221,15 @@ class House:
 
     async def calibration(self, question: Question, as_of: int | None = None) -> CalibrationAnswer:
         """The figures of some decisions. Errors: InvalidQuery."""
+        (answer,) = await self.calibrations([question], as_of)
+        return answer
+
+    async def calibrations(self, questions: Sequence[Question], as_of: int | None = None) -> list[CalibrationAnswer]:
+        """The answers to several questions, all as of one position. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Calibration, as_of)
-        view = projection.view(question.filter, question.group_by, question.min_decisions)
-        return CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position))
+        views = [projection.view(asked.filter, asked.group_by, asked.min_decisions) for asked in questions]
+        dated = await self._dated(position)
+        return [CalibrationAnswer(**structs.asdict(view), as_of=dated) for view in views]
 
     async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
         """Decisions as they stand. Errors: InvalidQuery."""

@@ -63,9 +63,9 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
         feature=asked.feature or None,
         range=when,
     )
-    group_by = _GROUPINGS[asked.group_by]
-    found = await house.calibration(Question(filter=wanted, group_by=group_by, min_decisions=asked.min_decisions))
-    categories = await house.calibration(Question(filter=wanted, group_by="category", min_decisions=1))
+    question = Question(filter=wanted, group_by=_GROUPINGS[asked.group_by], min_decisions=asked.min_decisions)
+    by_category = Question(filter=wanted, group_by="category", min_decisions=1)
+    found, categories = await house.calibrations([question, by_category])
     return _answer(found, categories.groups, _period(asked.window, when, now), now)
 
 
