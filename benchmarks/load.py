@@ -13,6 +13,7 @@ from typing import NamedTuple
 import httpx
 import msgspec
 
+from benchmarks import bare as bare_handler
 from benchmarks.measure import median
 
 ROOT = Path(__file__).parent.parent
@@ -59,7 +60,7 @@ def tallystick(ledger: Path) -> Iterator[Process]:
 @contextmanager
 def bare() -> Iterator[Process]:
     """A bare Starlette handler under the same server, settings and collector thresholds."""
-    with _process([sys.executable, "-m", "benchmarks.bare"]) as (process, log):
+    with _process([sys.executable, "-m", bare_handler.__name__]) as (process, log):
         url = next(line.decode().strip() for line in log if line.startswith(b"http://"))
         yield Process(url, process.pid)
 

@@ -5,6 +5,7 @@ import gc
 import sqlite3
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -14,9 +15,9 @@ from eventsourcing.domain import DomainEvent
 from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUIDAsHex
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
+from api.server import settle_collector
 from benchmarks import ledgers
 from benchmarks.measure import Measure, at_least, median
-from api.server import settle_collector
 from events.registry import VOCABULARY
 from ledger import SqliteReader
 from projections import PROJECTIONS, Engine
@@ -69,6 +70,7 @@ def _scan(path: Path) -> float:
     return elapsed_s
 
 
+@dataclass(frozen=True)
 class PeerEvent(DomainEvent):
     """One of our events as the peer's users declare theirs."""
 

@@ -5,7 +5,8 @@ rest, a scan from 1) must be the same bytes when encoded. `check` holds the engi
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
@@ -70,7 +71,8 @@ class Engine:
         """
         head = (await self._log.head()).position
         found = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
-        self.position = self._saved = max((position for _, position in found.values()), default=0)
+        self.position = max((position for _, position in found.values()), default=0)
+        self._saved = min((position for _, position in found.values()), default=0)
         for name, (projection, position) in found.items():
             await self._fold([projection], position, self.position, progress)
             self._live[name] = projection
@@ -102,6 +104,7 @@ class Engine:
                 if position == self.position:
                     self._kinds[kind.name] = kind
                     self._live[kind.name] = fresh
+                    self._saved = 0
                     return
 
     async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
@@ -115,9 +118,10 @@ class Engine:
             live = self._live[kind.name]
             assert isinstance(live, kind)
             return live, head
-        if position > head:
-            raise InvalidQuery("as_of", f"{position} is beyond the head, {head}.", "Name a position up to the head.")
-        projection, start = await self._restore(kind, position)
+        if not 0 <= position <= head:
+            detail = f"{position} is before the first event" if position < 0 else f"{position} is beyond the head"
+            raise InvalidQuery("as_of", f"{detail}; the head is {head}.", "Name a position up to the head.")
+        projection, start = await self._restore(self._kinds[kind.name], position)
         await self._fold([projection], start, position)
         assert isinstance(projection, kind)
         return projection, position
@@ -147,20 +151,31 @@ class Engine:
         *,
         live: bool = False,
     ) -> int:
-        async for page in self._pages(after, upto):
-            events = self._vocabulary.events(page.ndjson)
-            assert events[0].position == after + 1, (events[0].position, after)
-            assert events[-1].position == after + len(events), "the log has a gap"
-            for projection in projections:
-                projection.fold(events)
-            after = events[-1].position
-            if live:
-                self.position = after
-            if progress is not None:
-                progress(after, upto)
+        async with aclosing(self._pages(after, upto)) as pages:
+            async for page in pages:
+                events = self._vocabulary.events(page.ndjson)
+                assert events[0].position == after + 1, (events[0].position, after)
+                assert events[-1].position == after + len(events), "the log has a gap"
+                try:
+                    for projection in projections:
+                        projection.fold(events)
+                except BaseException:
+                    if live:
+                        self._start_over()
+                    raise
+                after = events[-1].position
+                if live:
+                    self.position = after
+                if progress is not None:
+                    progress(after, upto)
         return after
 
-    async def _pages(self, after: int, upto: int) -> AsyncIterator[Slice]:
+    def _start_over(self) -> None:
+        """Leave live states of which some folded a slice and some did not; the next fold begins at 1."""
+        self._live = {name: kind() for name, kind in self._kinds.items()}
+        self.position = self._saved = 0
+
+    async def _pages(self, after: int, upto: int) -> AsyncGenerator[Slice, None]:
         """The slices between two positions, the next one read while this one is folded."""
         reading: asyncio.Task[Slice] | None = None
         try:

@@ -18,7 +18,7 @@ from projections import engine as engine_module
 from tests.loop import run
 from tests.projections.histories import events_of, histories, record, review, think
 from tests.projections.ledgers import Opened, encoded, engine, ledger, post_each, write
-from tests.projections.liars import Counting, DecisionsAnew, Forgetting, Lying
+from tests.projections.liars import Counting, DecisionsAnew, Failing, Forgetting, Lying
 
 
 @pytest.fixture
@@ -114,6 +114,16 @@ def test_as_of_every_position_is_what_stood_there(
         patch.setattr(engine_module, "SLICE_EVENTS", slice_events)
         patch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", between)
         run(scenario(Path(folder) / "ledger.db"))
+
+
+@pytest.mark.parametrize("position", [-1, -3])
+def test_a_position_before_the_first_is_refused(tmp_path: Path, position: int) -> None:
+    async def scenario() -> None:
+        async with engine(tmp_path / "ledger.db") as opened:
+            with pytest.raises(InvalidQuery, match="before the first event"):
+                await opened.engine.at(Decisions, position)
+
+    run(scenario())
 
 
 def test_a_position_beyond_the_head_is_refused(tmp_path: Path) -> None:
@@ -229,6 +239,49 @@ def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path)
         async with engine(path, (DecisionsAnew, Calibration)) as opened:
             assert encoded(opened.engine) == last
             await all_agree(opened)
+
+    run(scenario())
+
+
+def test_a_fold_that_fails_half_way_is_begun_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with engine(tmp_path / "ledger.db", (Counting, Failing, Decisions)) as opened:
+            Failing.failures.clear()
+            await post_each(opened.log, twelve())
+            with pytest.raises(MemoryError):
+                await opened.engine.catch_up()
+            state, position = await opened.engine.at(Counting)
+            assert (state.count, position) == (4, 12)
+            await all_agree(opened)
+
+    run(scenario())
+
+
+def test_a_new_version_is_kept_though_nothing_was_appended(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def scenario() -> None:
+        await write(path, twelve())
+        async with engine(path):
+            pass
+        async with engine(path, (DecisionsAnew, Calibration)):
+            pass
+        told: list[tuple[int, int]] = []
+        async with engine(path, (DecisionsAnew, Calibration), progress=lambda at, end: told.append((at, end))):
+            assert told == []
+
+    run(scenario())
+
+
+def test_the_past_of_a_replaced_projection_is_told_by_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def scenario() -> None:
+        await write(path, twelve())
+        async with engine(path) as opened:
+            await opened.engine.replace(DecisionsAnew)
+            state, _ = await opened.engine.at(Decisions, 6)
+            assert (type(state), len(state)) == (DecisionsAnew, 2)
 
     run(scenario())
 
