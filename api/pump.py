@@ -58,6 +58,10 @@ async def pump(batches: Iterator[Batch], sink: Sink, tally: Tally, name: str, re
         except Unreadable as unreadable:
             await settle()
             raise located(unreadable.error, name, unreadable.lines, tally) from None
+        except TallystickError as error:
+            await settle()
+            error.advice = f"{error.advice} {_written(tally)}.".lstrip()
+            raise
         await settle()
         if batch is None:
             return

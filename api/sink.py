@@ -9,7 +9,7 @@ from typing import Protocol
 import httpx
 import msgspec
 
-from api.access import OWNER
+from api.access import OWNER, Unauthenticated
 from api.operations import House
 from api.printing import progress
 from api.problems import TABLE, Problem, slug
@@ -108,6 +108,8 @@ def error_of(response: httpx.Response) -> TallystickError:
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
     error.__dict__.update(field=problem.field, index=problem.index)
+    if isinstance(error, Unauthenticated):
+        error.advice = "Give a token with --token, or in TALLYSTICK_TOKEN; tallystick token add AGENT makes one."
     return error
 
 

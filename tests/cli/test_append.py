@@ -1,12 +1,16 @@
 """append: files, pipes, retries, lines that are wrong."""
 
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import msgspec
 
 from tests.cli.command import ROOT, command, done, environment, refused
 from tests.cli.lines import decided, history, turned_out
+
+POLL_S = 0.005
 
 
 def summary(out: bytes) -> dict[str, object]:
@@ -86,3 +90,19 @@ def test_a_pipe_that_falls_silent_gives_what_it_has(tmp_path: Path) -> None:
         finally:
             writer.kill()
             follower.kill()
+
+
+def test_an_interruption_is_quiet(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    with subprocess.Popen(
+        command(ledger, "append"), cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as waiting:
+        assert waiting.stderr is not None
+        try:
+            while not ledger.exists():
+                time.sleep(POLL_S)
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.wait(60) == 130
+            assert waiting.stderr.read() == b""
+        finally:
+            waiting.kill()

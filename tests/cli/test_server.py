@@ -55,7 +55,9 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         nowhere = refused(ledger, "append", "--url", f"{url}/nowhere", given=decided("a"))
         assert "There is nothing at /nowhere/events." in nowhere
         token = done(ledger, "token", "add", "ann").text.strip()
-        assert "Authorization header required" in refused(ledger, "append", "--url", url, given=decided("c"))
+        unknown = refused(ledger, "append", "--url", url, given=decided("c"))
+        assert "Authorization header required" in unknown
+        assert "Give a token with --token" in unknown
         done(ledger, "append", "--url", url, "--token", token, given=decided("c"))
         assert "cannot speak as /agents/x" in refused(
             ledger, "import", "decisions", file, TALLYSTICK_URL=url, TALLYSTICK_TOKEN=token
