@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="which to run: single batched replaying viewing growing (default all)")
     parser.add_argument("--scale", type=float, default=1.0, help="1.0 is a million events; 0.01 for a try-out")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the report goes")
+    parser.add_argument("--markdown", action="store_true", help="print the table as README.md has it")
     arguments = parser.parse_args()
     known = sections(arguments.scale)
     if unknown := [name for name in arguments.names if name not in known]:
@@ -48,7 +49,10 @@ def main() -> int:
                 console.print(f"  {measure.name}: {measure.ratio:.2f} (target {measure.target})")
     report = Report(machine=machine(), measures=measures)
     arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(report)))
-    show(report)
+    if arguments.markdown:
+        print(markdown(report))
+    else:
+        show(report)
     return 0 if all(measure.holds is not False for measure in measures) else 1
 
 
@@ -64,6 +68,23 @@ def show(report: Report) -> None:
         figures = _figure(row.ours), _figure(row.other), row.unit, row.against, f"{row.ratio:.2f}", row.target
         table.add_row(row.name, *figures, verdict)
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
+
+
+def markdown(report: Report) -> str:
+    """The report as README.md has it."""
+    where = report.machine
+    software = f"Python {where.python}, SQLite {where.sqlite}"
+    lines = [
+        f"Measured on {where.cpu}, {where.cores} cores, {where.memory_gib} GiB; {software}.",
+        "",
+        "|what|ours|the other|unit|against|ratio|target|",
+        "|-|-|-|-|-|-|-|",
+    ]
+    for row in report.measures:
+        missed = " (missed)" if row.holds is False else ""
+        figures = f"{_figure(row.ours)}|{_figure(row.other)}|{row.unit}|{row.against}"
+        lines.append(f"|{row.name}|{figures}|{row.ratio:.2f}|{row.target}{missed}|")
+    return "\n".join(lines)
 
 
 def _figure(value: float) -> str:

@@ -119,8 +119,8 @@ class Engine:
             assert isinstance(live, kind)
             return live, head
         if not 0 <= position <= head:
-            detail = f"{position} is before the first event" if position < 0 else f"{position} is beyond the head"
-            raise InvalidQuery("as_of", f"{detail}; the head is {head}.", "Name a position up to the head.")
+            side = "before the first event" if position < 0 else f"beyond the head, {head}"
+            raise InvalidQuery("as_of", f"{position} is {side}.", "Name a position up to the head.")
         projection, start = await self._restore(self._kinds[kind.name], position)
         await self._fold([projection], start, position)
         assert isinstance(projection, kind)
