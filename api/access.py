@@ -1,7 +1,8 @@
 """Who asks, and what they may: tokens, scopes, and the speaker of an event.
 
-Tokens stand in a file beside the ledger, hashed; the token itself is shown once, when it is made. Without any token
-the house is one person's: everybody who reaches it may do everything, and it listens on loopback only.
+Tokens stand in a file beside the ledger, hashed; the token itself is shown once, when it is made. Where there has never
+been one the house is one person's: everybody who reaches it may do everything, and it listens on loopback only. Once
+there is a file the door is closed, even when its last token is revoked: removing the file opens it again.
 """
 
 import fcntl
@@ -138,7 +139,7 @@ class Tokens:
         if now_s - self._looked_s > LOOK_S:
             self.list()
             self._looked_s = now_s
-        if not self._tokens:
+        if self._stamp is None:
             return OWNER
         if not authorization:
             raise Unauthenticated("Authorization header required", "Send Authorization: Bearer TOKEN.")

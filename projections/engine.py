@@ -212,6 +212,8 @@ class Engine:
         return sha256(page.ndjson).digest()
 
     async def _save(self) -> None:
+        if not self._snapshots.writable:
+            return
         anchor = await self._anchor(self.position)
         await self._snapshots.save(
             [

@@ -54,6 +54,11 @@ class Snapshots:
             connection = await _connect(path, writable=True)
         return cls(connection, path if writable else None)
 
+    @property
+    def writable(self) -> bool:
+        """Whether what is saved is kept."""
+        return self._connection is not None and self._path is not None
+
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()

@@ -83,4 +83,4 @@ def revoke(
         return
     typer.echo(f"Token {gone.id} of {gone.agent} is worthless now.")
     if not tokens.list():
-        typer.echo("It was the last one: without tokens, everybody who reaches the ledger may do everything.")
+        typer.echo(f"It was the last one: nobody is let in now. Make another, or remove {tokens.path}.")

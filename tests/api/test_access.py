@@ -1,6 +1,7 @@
 """Tokens at the HTTP door: who is not known, what a token does not allow, and who may speak for whom."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import httpx
@@ -64,7 +65,7 @@ def problem_of(response: httpx.Response, status: int, kind: str) -> Json:
 @pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer nope", "Basic eDp5", "bearer nope", "Bearer é"])
 @pytest.mark.parametrize("path", READS)
 def test_a_token_is_required(guarded: Guarded, authorization: str | None, path: str) -> None:
-    headers = {} if authorization is None else {"authorization": authorization.encode()}
+    headers = [] if authorization is None else [(b"authorization", authorization.encode())]
     response = guarded.client.get(path, headers=headers)
     problem_of(response, 401, "unauthenticated")
     assert response.headers["www-authenticate"] == "Bearer"
@@ -139,3 +140,19 @@ def test_a_revoked_token_is_worthless(guarded: Guarded) -> None:
     while guarded.client.get("/decisions", headers=headers).status_code == 200:
         pass
     problem_of(guarded.client.get("/decisions", headers=headers), 401, "unauthenticated")
+
+
+def test_the_last_token_revoked_lets_nobody_in_until_the_file_is_removed(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "ledger.db")
+    kept, secret = tokens.add("only", ("read",), system_clock())
+    with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
+        headers = {"authorization": f"Bearer {secret}"}
+        assert client.get("/decisions", headers=headers).status_code == 200
+        tokens.revoke(kept.id)
+        while client.get("/decisions", headers=headers).status_code == 200:
+            pass  # the file is looked at a few times a second
+        assert client.get("/decisions").status_code == 401
+        tokens.path.unlink()
+        while client.get("/decisions").status_code == 401:
+            pass
+        assert client.get("/decisions").status_code == 200
