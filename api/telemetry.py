@@ -41,8 +41,16 @@ class _Level:
 _LEVEL = _Level()
 
 
+class Relay(logging.Handler):
+    """What libraries log, as lines like ours."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log.log(record.levelno, "library", logger=record.name, message=record.getMessage(), exc_info=record.exc_info)
+
+
 def configure_logging(level: str = "info") -> None:
-    """JSON lines on standard error, from `level` up: debug, info, warning or error."""
+    """JSON lines on standard error, from `level` up: debug, info, warning or error; of libraries, their warnings."""
+    logging.basicConfig(level=logging.WARNING, handlers=[Relay()])
     _LEVEL.debug = level == "debug"
     structlog.configure(
         processors=[

@@ -30,7 +30,7 @@ def described() -> dict[tuple[str, str], dict[str, Any]]:
 
 def routed() -> dict[tuple[str, str], str]:
     """Every operation of the application, with its endpoint's name; HEAD is GET without a body."""
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for route in routes():
         assert isinstance(route, Route)
         assert route.methods is not None

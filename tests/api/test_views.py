@@ -1,5 +1,6 @@
 """The views over HTTP, now and as they stood; and what an operator sees."""
 
+import socket
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -269,3 +270,12 @@ def test_views_see_what_every_form_of_post_wrote(client: httpx.Client) -> None:
     client.post("/events", content=msgspec.json.encode([recorded(project=project)]), headers=BATCH)
     post(client, recorded(project=project))
     assert get(client, "/decisions", project=project)["total"] == 3
+
+
+def test_what_is_no_http_is_logged_as_json_too(server: Served) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"HELO there\r\n\r\n")
+        assert connection.makefile("rb").read().startswith(b"HTTP/1.1 400 ")
+    line = server.wait_for("library", logger="uvicorn.error")
+    assert (line["level"], line["message"]) == ("warning", "Invalid HTTP request received.")
