@@ -90,5 +90,7 @@ def time_range(parameters: Mapping[str, str], now: datetime) -> Range:
         days = WINDOWS[window]
         begin = now - timedelta(days=days) if days is not None else None
     if begin is not None and end is not None and begin > end:
+        if window is not None:
+            raise InvalidQuery("window", "begins after until ends.", "It ends now: leave one of them out.")
         raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
     return Range(begin, end)
