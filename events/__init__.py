@@ -1,7 +1,7 @@
 """The words: everything that can be said. No clock, no I/O, nothing of ours beneath."""
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.envelope import Draft, Event, Line, agent_of, encode_line, source_of, timestamp
+from events.envelope import Draft, Event, Fact, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.payload import Payload
 from events.registry import VOCABULARY, Kind, Life, Vocabulary
@@ -15,6 +15,7 @@ __all__ = [
     "DecisionThought",
     "Draft",
     "Event",
+    "Fact",
     "InvalidEvent",
     "Kind",
     "Life",

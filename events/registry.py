@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.envelope import Draft, Event
+from events.envelope import Draft, Event, Fact
 from events.errors import InvalidEvent
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import Payload
@@ -19,7 +19,8 @@ from events.refusal import refuse
 Upcaster = Callable[[Any], Payload]
 """From the payload of one version to the payload of the next: pure, total, and never needing to know more."""
 
-_Envelope = TypeVar("_Envelope", Draft, Event)
+_Envelope = TypeVar("_Envelope", Draft, Event, Fact)
+_Fact = TypeVar("_Fact", bound=Fact)
 _stream_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
 
 
@@ -57,6 +58,7 @@ class Kind:
         self.ends = life.ends
         self.draft = self._envelope(Draft)
         self.event = self._envelope(Event)
+        self.fact = self._envelope(Fact)
 
     def _envelope(self, base: type[_Envelope]) -> type[_Envelope]:
         made = msgspec.defstruct(
@@ -99,6 +101,8 @@ class Vocabulary:
         self._by_payload = {kind.payload: kind for kind in self.kinds.values()}
         drafts: Any = reduce(or_, (kind.draft for kind in self.kinds.values()))
         events: Any = reduce(or_, (kind.event for kind in self.kinds.values()))
+        facts: Any = reduce(or_, (kind.fact for kind in self.kinds.values()))
+        self._fact = msgspec.json.Decoder(facts)
         self._draft = msgspec.json.Decoder(drafts)
         self._drafts = msgspec.json.Decoder(list[drafts])
         self._event = msgspec.json.Decoder(events)
@@ -149,17 +153,21 @@ class Vocabulary:
     def events(self, lines: bytes) -> list[Event]:
         """Decode stored lines (NDJSON), each in its current shape."""
         events: list[Event] = self._event.decode_lines(lines)
-        if self._upcasters:
-            return [self._current(event) for event in events]
-        return events
+        return [self._current(event) for event in events] if self._upcasters else events
 
-    def _current(self, event: Event) -> Event:
-        while (upcast := self._upcasters.get(event.name)) is not None:
-            data = upcast(event.data)
+    def facts(self, lines: bytes) -> list[Fact]:
+        """Decode stored lines (NDJSON) to what a fold needs of them, each in its current shape."""
+        facts: list[Fact] = self._fact.decode_lines(lines)
+        return [self._current(fact) for fact in facts] if self._upcasters else facts
+
+    def _current(self, fact: _Fact) -> _Fact:
+        while (upcast := self._upcasters.get(fact.name)) is not None:
+            data = upcast(fact.data)
             kind = self._by_payload[type(data)]
-            attributes = {name: getattr(event, name) for name in event.__struct_fields__}
-            event = kind.event(**{**attributes, "data": data})
-        return event
+            envelope: Any = kind.event if isinstance(fact, Event) else kind.fact
+            attributes = {name: getattr(fact, name) for name in fact.__struct_fields__}
+            fact = envelope(**{**attributes, "data": data})
+        return fact
 
 
 def _decision(name: str, payload: type[Payload], life: Life) -> Kind:

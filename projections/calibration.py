@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
-from events.envelope import Event, agent_of, source_of
+from events.envelope import Fact, agent_of, source_of
 from events.payload import Payload
 from projections.advice import Recommendation, insufficient, recommend
 from projections.cells import Cells, Range, Table
@@ -80,7 +80,7 @@ class Calibration(Projection):
     def __init__(self, cells: Cells | None = None) -> None:
         self._cells = cells if cells is not None else Cells()
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         self._cells.fold(events)
 
     def encode(self) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
-from events.envelope import Event
+from events.envelope import Fact
 from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
 
 OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
@@ -66,7 +66,7 @@ class Cells:
         self._cell_confidence = array("d")
         self._counts: Counts = np.zeros(0, dtype=np.int64)
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         """Decisions opened, restated and reviewed.
 
         The loop notes which counts to lower and raise and numpy applies them after it: counting one by one took a

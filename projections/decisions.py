@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
-from events.envelope import Event, agent_of, source_of
+from events.envelope import Fact, agent_of, source_of
 from events.payload import Payload
 from projections.cells import OUTCOMES, UNREVIEWED, Range
 from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
@@ -77,7 +77,7 @@ class Decisions(Projection):
         self._shareds: dict[Shared, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {}
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         index, subjects, shareds, tagsets = self._index, self._subjects, self._shareds, self._tagsets
         shared, tags, confidence, outcome = self._shared, self._tags, self._confidence, self._outcome
         times: list[str] = []

@@ -153,7 +153,7 @@ class Engine:
     ) -> int:
         async with aclosing(self._pages(after, upto)) as pages:
             async for page in pages:
-                events = self._vocabulary.events(page.ndjson)
+                events = self._vocabulary.facts(page.ndjson)
                 assert events[0].position == after + 1, (events[0].position, after)
                 assert events[-1].position == after + len(events), "the log has a gap"
                 try:

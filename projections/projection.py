@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import ClassVar, Self
 
-from events.envelope import Event
+from events.envelope import Fact
 from events.payload import Payload
 
 
@@ -24,7 +24,7 @@ class Projection(ABC):
     """The payload types it folds; events of others change nothing."""
 
     @abstractmethod
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         """Fold a run of events, oldest first. How a history is cut into runs makes no difference to the state."""
 
     @abstractmethod
@@ -40,7 +40,7 @@ class Projection(ABC):
     def summary(self) -> Mapping[str, object]:
         """The view shown where only the projection's name is known."""
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Fact) -> None:
         """Fold one event."""
         self.fold((event,))
 

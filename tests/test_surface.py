@@ -18,6 +18,7 @@ SURFACE: dict[str, list[str]] = {
         "DecisionThought",
         "Draft",
         "Event",
+        "Fact",
         "InvalidEvent",
         "Kind",
         "Life",

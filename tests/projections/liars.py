@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
-from events import DecisionRecorded, DecisionReviewed, Event, Payload
+from events import DecisionRecorded, DecisionReviewed, Fact, Payload
 from projections import Decisions, Projection
 
 
@@ -31,7 +31,7 @@ class Counting(Projection):
     def __init__(self, count: int = 0) -> None:
         self.count = count
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         self.count += sum(type(event.data) is DecisionRecorded for event in events)
 
     def encode(self) -> bytes:
@@ -50,7 +50,7 @@ class Lying(Counting):
 
     name: ClassVar[str] = "lying"
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         self.count += 1
 
 
@@ -80,7 +80,7 @@ class Failing(Counting):
     name: ClassVar[str] = "failing"
     failures: ClassVar[list[str]] = []
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         for event in events:
             if type(event.data) is DecisionReviewed and not self.failures:
                 self.failures.append(event.subject)

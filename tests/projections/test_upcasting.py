@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from events import Draft, Event, Kind, Life, Payload, Vocabulary
+from events import Draft, Fact, Kind, Life, Payload, Vocabulary
 from events.payload import StreamId
 from projections import Projection
 from tests.drafts import draft_of
@@ -49,7 +49,7 @@ class Slowest(Projection):
     def __init__(self, slowest: dict[str, int] | None = None) -> None:
         self.slowest = slowest if slowest is not None else {}
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def fold(self, events: Sequence[Fact]) -> None:
         for event in events:
             assert isinstance(event.data, MeasuredAnew), "the fold sees no old shape"
             self.slowest[event.subject] = max(event.data.elapsed_ms, self.slowest.get(event.subject, 0))
