@@ -12,6 +12,7 @@ from events.payload import Payload
 from projections.advice import Recommendation, insufficient, recommend
 from projections.cells import Cells, Range, Table
 from projections.columns import Shared
+from projections.decisions import Decisions
 from projections.figures import BUCKETS, Bucket, Figures, Spread, Verdict, bucket_of, buckets, figures, spread
 from projections.projection import Projection
 
@@ -82,6 +83,15 @@ class Calibration(Projection):
 
     def fold(self, events: Sequence[Fact]) -> None:
         self._cells.fold(events)
+
+    def join(self, family: Sequence[Projection]) -> None:
+        for other in family:
+            if isinstance(other, Decisions) and other.index == self._cells.index:
+                self._cells.index = other.index
+
+    def shares_index_with(self, decisions: Decisions) -> bool:
+        """Whether one dictionary of names serves both."""
+        return self._cells.index is decisions.index
 
     def encode(self) -> bytes:
         return self._cells.encode()

@@ -25,6 +25,9 @@ Sort = Literal["created_at", "confidence", "category", "stakes", "status"]
 Status = Literal["pending", "reviewed"]
 Places = npt.NDArray[np.intp]
 
+UNTAGGED = 0
+"""Number of the empty set of tags: most decisions have none."""
+
 DAY_US = 86_400_000_000
 STAKES = ("low", "medium", "high", "critical")
 
@@ -67,7 +70,8 @@ class Decisions(Projection):
     reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionReviewed)
 
     def __init__(self) -> None:
-        self._index: dict[str, int] = {}
+        self.index: dict[str, int] = {}
+        """Stream to place. Another that numbers decisions in the same order may share it."""
         self._subjects: list[str] = []
         self._shared = array("I")
         self._tags = array("I")
@@ -75,22 +79,28 @@ class Decisions(Projection):
         self._time_us = array("q")
         self._outcome = bytearray()
         self._shareds: dict[Shared, int] = {}
-        self._tagsets: dict[tuple[str, ...], int] = {}
+        self._tagsets: dict[tuple[str, ...], int] = {(): UNTAGGED}
 
     def fold(self, events: Sequence[Fact]) -> None:
-        index, subjects, shareds, tagsets = self._index, self._subjects, self._shareds, self._tagsets
+        index, subjects, shareds, tagsets = self.index, self._subjects, self._shareds, self._tagsets
         shared, tags, confidence, outcome = self._shared, self._tags, self._confidence, self._outcome
+        size = len(subjects)
         times: list[str] = []
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
-                index[event.subject] = len(subjects)
-                subjects.append(event.subject)
+                subject = event.subject
+                index[subject] = size
+                size += 1
+                subjects.append(subject)
                 about = (event.source, data.category, data.stakes, data.project, data.feature)
-                shared.append(shareds.setdefault(about, len(shareds)))
-                tags.append(tagsets.setdefault(data.tags, len(tagsets)))
+                number = shareds.get(about)
+                if number is None:
+                    number = shareds[about] = len(shareds)
+                shared.append(number)
+                tags.append(tagsets.setdefault(data.tags, len(tagsets)) if data.tags else UNTAGGED)
                 confidence.append(_NAN if data.confidence is None else data.confidence)
-                outcome.append(UNREVIEWED)
+                outcome.append(0)
                 times.append(event.time)
             elif type(data) is DecisionReviewed:
                 outcome[index[event.subject]] = _outcome[data.outcome]
@@ -105,7 +115,7 @@ class Decisions(Projection):
     def encode(self) -> bytes:
         return pack(
             {
-                "index": pack_names(self._index),
+                "index": pack_names(self.index),
                 "shared": self._shared.tobytes(),
                 "tags": self._tags.tobytes(),
                 "confidence": self._confidence.tobytes(),
@@ -120,14 +130,14 @@ class Decisions(Projection):
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
         made = cls()
-        made._index = unpack_names(parts.index)
-        made._subjects = list(made._index)
+        made.index = unpack_names(parts.index)
+        made._subjects = list(made.index)
         for name in ("shared", "tags", "confidence", "time_us"):
             getattr(made, f"_{name}").frombytes(getattr(parts, name))
         made._outcome.extend(parts.outcome)
         made._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
         made._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
-        lengths = {len(made._index), len(made._shared), len(made._confidence), len(made._time_us)}
+        lengths = {len(made.index), len(made._shared), len(made._confidence), len(made._time_us)}
         assert lengths == {len(made._outcome)}, "columns of unlike length"
         return made
 
@@ -139,12 +149,12 @@ class Decisions(Projection):
 
     def has(self, decision_id: str) -> bool:
         """Whether a decision of exactly this id is in the log."""
-        return f"decision/{decision_id}" in self._index
+        return f"decision/{decision_id}" in self.index
 
     def matching(self, prefix: str, most: int = 2) -> list[str]:
         """Up to `most` decision ids that begin with a prefix, the oldest first."""
         found = []
-        for subject in self._index:
+        for subject in self.index:
             if subject.startswith(prefix, len("decision/")):
                 found.append(subject.removeprefix("decision/"))
                 if len(found) == most:

@@ -53,7 +53,7 @@ class Engine:
         self.position = 0
         self._log = log
         self._kinds = {kind.name: kind for kind in kinds}
-        self._live: dict[str, Projection] = {kind.name: kind() for kind in kinds}
+        self._live = self._family()
         self._snapshots = snapshots if snapshots is not None else Snapshots(None)
         self._saved = 0
         self._vocabulary = vocabulary
@@ -76,6 +76,7 @@ class Engine:
         for name, (projection, position) in found.items():
             await self._fold([projection], position, self.position, progress)
             self._live[name] = projection
+        _join(self._live)
         await self.catch_up(progress)
 
     async def catch_up(self, progress: Progress | None = None) -> int:
@@ -104,6 +105,7 @@ class Engine:
                 if position == self.position:
                     self._kinds[kind.name] = kind
                     self._live[kind.name] = fresh
+                    _join(self._live)
                     self._saved = 0
                     return
 
@@ -138,7 +140,7 @@ class Engine:
 
     async def replay(self, upto: int, progress: Progress | None = None) -> dict[str, Projection]:
         """Fresh states of all projections, folded from 1 up to a position."""
-        fresh: dict[str, Projection] = {name: kind() for name, kind in self._kinds.items()}
+        fresh = self._family()
         await self._fold(list(fresh.values()), 0, upto, progress)
         return fresh
 
@@ -172,8 +174,14 @@ class Engine:
 
     def _start_over(self) -> None:
         """Leave live states of which some folded a slice and some did not; the next fold begins at 1."""
-        self._live = {name: kind() for name, kind in self._kinds.items()}
+        self._live = self._family()
         self.position = self._saved = 0
+
+    def _family(self) -> dict[str, Projection]:
+        """Empty states of all projections."""
+        family = {name: kind() for name, kind in self._kinds.items()}
+        _join(family)
+        return family
 
     async def _pages(self, after: int, upto: int) -> AsyncGenerator[Slice, None]:
         """The slices between two positions, the next one read while this one is folded."""
@@ -222,3 +230,8 @@ class Engine:
             ]
         )
         self._saved = self.position
+
+
+def _join(family: Mapping[str, Projection]) -> None:
+    for projection in family.values():
+        projection.join(list(family.values()))

@@ -40,6 +40,12 @@ class Projection(ABC):
     def summary(self) -> Mapping[str, object]:
         """The view shown where only the projection's name is known."""
 
+    def join(self, family: Sequence["Projection"]) -> None:  # noqa: B027 - most share nothing
+        """Share with others, folded to the same position and from now on together, what all of them hold alike.
+
+        One dictionary of a million names instead of two saves a tenth of a replay and 150 MB.
+        """
+
     def apply(self, event: Fact) -> None:
         """Fold one event."""
         self.fold((event,))

@@ -338,3 +338,19 @@ def test_a_reader_beside_the_writer_keeps_nothing(tmp_path: Path) -> None:
             assert not path.with_suffix(".views.db").exists()
 
     run(scenario())
+
+
+def test_live_projections_share_their_index_also_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def scenario() -> None:
+        await write(path, twelve())
+        for round_ in range(2):
+            async with engine(path) as opened:
+                await opened.log.append(some(1, f"round{round_}-"))
+                decisions, _ = await opened.engine.at(Decisions)
+                calibration, _ = await opened.engine.at(Calibration)
+                assert calibration.shares_index_with(decisions)
+                await all_agree(opened)
+
+    run(scenario())
