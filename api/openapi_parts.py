@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from api.answers import CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
-from api.operations import CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
 from api.outflow import FEED
 from api.parameters import POSITION_MAX, WINDOWS
 from api.problems import Problem

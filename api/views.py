@@ -6,7 +6,8 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.operations import DecisionQuery, House, Question
+from api.answers import DecisionQuery, Question
+from api.operations import House
 from api.parameters import choice, integer, known, several, single, time_range
 from api.problems import to_json
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX

@@ -48,7 +48,7 @@ class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
 class Fact(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False):
     """What a fold needs of a stored event: who said what of which stream, when, and where it stands.
 
-    Decoding it leaves the other attributes unread, which makes a replay a tenth faster. `time` is text as `timestamp`
+    Decoding it leaves the other attributes unread, which takes an eighth less time. `time` is text as `timestamp`
     makes it: order as text is order in time, and a fold that wants numbers converts a slice at a time.
     """
 

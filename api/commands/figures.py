@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from api.operations import AsOf, CalibrationAnswer, DecisionPage
+from api.answers import AsOf, CalibrationAnswer, DecisionPage
 from api.printing import count, cut, figure, many, moment, one_line, out, say, table
 from projections import Bucket, Figures, Group, Spread, Standing
 

@@ -8,7 +8,7 @@ import typer
 from api.commands.options import AsJson, ledger_of
 
 if TYPE_CHECKING:
-    from api.operations import Replayed
+    from api.answers import Replayed
 
 
 def replay(

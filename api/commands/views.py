@@ -9,7 +9,7 @@ from api.commands.options import AsJson, AsOf, given, ledger_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from api.operations import CalibrationAnswer, DecisionPage, ProjectionInfo
+    from api.answers import CalibrationAnswer, DecisionPage, ProjectionInfo
     from projections import Standing
 
 Agent = Annotated[str | None, typer.Option(help="Only this agent's.")]

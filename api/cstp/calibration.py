@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from api.access import Speaker
+from api.answers import CalibrationAnswer, Question
 from api.cstp.period import period_of
 from api.cstp.shape import Shape, Wrong, refusal
-from api.operations import CalibrationAnswer, House, Question
+from api.operations import House
 from events.decision import Stakes
 from projections import MIN_DECISIONS, Bucket, Figures, Filter, Group, GroupBy, Range, Spread
 

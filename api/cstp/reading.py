@@ -8,11 +8,12 @@ import msgspec
 from msgspec import structs
 
 from api.access import Speaker
+from api.answers import DecisionQuery
 from api.cstp.period import period_of
 from api.cstp.row import decision_of, row_of
 from api.cstp.rpc import RpcError
 from api.cstp.shape import Shape, missing
-from api.operations import DecisionQuery, House
+from api.operations import House
 from api.problems import INVALID_PARAMS
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX

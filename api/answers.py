@@ -1,0 +1,80 @@
+"""What operations are asked and what they answer: the shapes every door encodes."""
+
+from datetime import datetime
+
+import msgspec
+
+from projections import MIN_DECISIONS, CalibrationView, Filter, GroupBy, Selection, Sort, Standing
+
+
+class AsOf(msgspec.Struct, frozen=True):
+    """What a view is as of: a position, and when that was recorded (None before the first event)."""
+
+    position: int
+    time: datetime | None
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of calibration."""
+
+    filter: Filter = Filter()
+    group_by: GroupBy = "confidence_bucket"
+    min_decisions: int = MIN_DECISIONS
+
+
+class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
+    """The figures, and what they are as of."""
+
+    as_of: AsOf
+
+
+class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions in the order asked for; `next` is the offset of the page after, None on the last."""
+
+    decisions: list[Standing]
+    total: int
+    next: int | None
+    as_of: AsOf
+
+
+class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts.
+
+    `history` asks for what happened to each of them, which is left out otherwise.
+    """
+
+    selection: Selection = Selection()
+    sort: Sort = "created_at"
+    descending: bool = True
+    limit: int = 100
+    offset: int = 0
+    search: str | None = None
+    history: bool = False
+
+
+class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection, what it reads, and how far it has folded."""
+
+    name: str
+    version: int
+    types: list[str]
+    position: int
+
+
+class ProjectionState(ProjectionInfo, frozen=True, kw_only=True):
+    """A projection as of a position: the digest of its state, and its summary."""
+
+    digest: str
+    as_of: AsOf
+    view: dict[str, object]
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection folded from 1: its digest, and that of the state got by snapshot and increment where compared."""
+
+    name: str
+    version: int
+    position: int
+    digest: str
+    incremental: str | None = None
+    same: bool | None = None
