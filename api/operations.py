@@ -179,7 +179,9 @@ class House:
             found = projection.matching(decision_id)
         if len(found) != 1:
             several = f"{decision_id} begins more than one id." if found else ""
-            raise NotFound(f"Decision not found: {decision_id}", several or "Check the id; GET /decisions lists them.")
+            raise NotFound(
+                f"Decision not found: {decision_id}", several or "Check the id, or list the decisions to find it."
+            )
         events = await self._events_of([f"decision/{found[0]}"], position)
         standing = stand(VOCABULARY.events(events))
         assert standing is not None, "the index names a stream the log does not hold"
