@@ -1,4 +1,4 @@
-"""For every test: no example is too slow to be right. (Under CI, hypothesis draws the same examples each time.)"""
+"""For every test: no example is too slow to be right. Under CI, hypothesis draws the same examples each time."""
 
 from hypothesis import settings
 

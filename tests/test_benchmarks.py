@@ -1,0 +1,33 @@
+"""The benchmarks run: what they measure is a matter for `make bench`, that they still can is one for every change."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.__main__ import sections
+from benchmarks.measure import Report
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_a_try_out_writes_its_report(tmp_path: Path) -> None:
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "replaying", "--scale", "0.002", "--json", str(report), "--markdown"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
+    assert [measure.against for measure in measures] == ["SELECT + msgspec decode", "eventsourcing, read and decode"]
+    for measure in measures:
+        assert measure.ratio == measure.ours / measure.other > 0
+        assert measure.name in done.stdout
+    assert done.returncode == (0 if all(measure.holds for measure in measures) else 1)
+
+
+def test_a_benchmark_that_is_not_there_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "nothing"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in sections(1.0))
