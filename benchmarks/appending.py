@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import ledgers, load
-from benchmarks.measure import Measure, at_least, median
+from benchmarks.measure import Measure, at_least, median, paired
 from ledger.schema import COLUMNS, CREATE
 from ledger.sqlite import CACHE_KIB, CHECKPOINT_PAGES
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
-ROUNDS = 3
-SECONDS = 5
+ROUNDS = 5
+SECONDS = 3
 
 
 def single(folder: Path) -> Iterator[Measure]:
@@ -25,9 +25,7 @@ def single(folder: Path) -> Iterator[Measure]:
             other.append(_post(server.url, ledgers.SINGLE, JSON, 64))
         with load.tallystick(folder / f"single-{number}.db") as server:
             ours.append(_post(server.url, ledgers.SINGLE, JSON, 64))
-    yield at_least(
-        "append, one event a request", median(ours), median(other), "events/s", "bare Starlette handler", 0.45
-    )
+    yield paired("append, one event a request", ours, other, "events/s", "bare Starlette handler", 0.45)
 
 
 def batched(folder: Path) -> Iterator[Measure]:
@@ -39,7 +37,7 @@ def batched(folder: Path) -> Iterator[Measure]:
             ours.append(ledgers.BATCH * _post(server.url, ledgers.BATCH_BODY, NDJSON, 4))
         rows = ledgers.rows(path)
         other.append(len(rows) / _executemany(folder / f"raw-{number}.db", rows))
-    yield at_least("append, batches of 1,000", median(ours), median(other), "events/s", "raw sqlite3.executemany", 0.5)
+    yield paired("append, batches of 1,000", ours, other, "events/s", "raw sqlite3.executemany", 0.5)
 
 
 def growing(folder: Path, small: int, large: int) -> Iterator[Measure]:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.server import bind_any, settle_collector, uvicorn_config
+from api.server import bind_any, uvicorn_config
 
 
 async def post(request: Request) -> Response:
@@ -21,7 +21,6 @@ def main() -> None:
     """Serve until terminated; the address goes to standard error."""
     listening = bind_any("127.0.0.1", 0)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", file=sys.stderr, flush=True)
-    settle_collector()
     uvicorn.Server(uvicorn_config(Starlette(routes=[Route("/events", post, methods=["POST"])]))).run([listening])
 
 

@@ -59,7 +59,7 @@ def tallystick(ledger: Path) -> Iterator[Process]:
 
 @contextmanager
 def bare() -> Iterator[Process]:
-    """A bare Starlette handler under the same server, settings and collector thresholds."""
+    """A bare Starlette handler under the same server and settings."""
     with _process([sys.executable, "-m", bare_handler.__name__]) as (process, log):
         url = next(line.decode().strip() for line in log if line.startswith(b"http://"))
         yield Process(url, process.pid)

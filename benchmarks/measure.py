@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 
 class Measure(msgspec.Struct, kw_only=True):
@@ -48,6 +49,13 @@ def at_least(name: str, ours: float, other: float, unit: str, against: str, leas
         name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
         target=f">= {least:g}", holds=ratio >= least,
     )  # fmt: skip
+
+
+def paired(name: str, ours: list[float], other: list[float], unit: str, against: str, least: float) -> Measure:
+    """A rate beside another, measured in turns: the ratio is the median of the rounds', which slow spells move least."""
+    ratio = median([mine / theirs for mine, theirs in zip(ours, other, strict=True)])
+    measure = at_least(name, median(ours), median(other), unit, against, least)
+    return structs.replace(measure, ratio=ratio, holds=ratio >= least)
 
 
 def at_most(name: str, ours: float, other: float, unit: str, against: str, most: float) -> Measure:
