@@ -52,7 +52,7 @@ def at_least(name: str, ours: float, other: float, unit: str, against: str, leas
 
 
 def paired(name: str, ours: list[float], other: list[float], unit: str, against: str, least: float) -> Measure:
-    """A rate beside another, measured in turns: the ratio is the median of the rounds', which slow spells move least."""
+    """A rate beside another, measured in turns: the ratio is the median of the rounds', which spells move least."""
     ratio = median([mine / theirs for mine, theirs in zip(ours, other, strict=True)])
     measure = at_least(name, median(ours), median(other), unit, against, least)
     return structs.replace(measure, ratio=ratio, holds=ratio >= least)
