@@ -6,6 +6,7 @@ from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.payload import Payload
 from events.registry import VOCABULARY, Kind, Life, Vocabulary
 from events.schema import json_schema
+from events.thought import ThoughtAdopted, ThoughtRecorded
 
 __all__ = [
     "VOCABULARY",
@@ -23,6 +24,8 @@ __all__ = [
     "MalformedInput",
     "Payload",
     "TallystickError",
+    "ThoughtAdopted",
+    "ThoughtRecorded",
     "Vocabulary",
     "agent_of",
     "encode_line",

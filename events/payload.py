@@ -18,6 +18,15 @@ StreamId = Annotated[
         extra_json_schema={"pattern": STREAM_ID_PATTERN},
     ),
 ]
+StreamName = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=1,
+        max_length=STREAM_ID_CHARS_MAX,
+        pattern=STREAM_ID_PATTERN,
+        description="Names another stream: 1..64 of letters, digits, '.', '_' and '-'.",
+    ),
+]
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_CHARS_MAX)]

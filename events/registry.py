@@ -15,6 +15,7 @@ from events.errors import InvalidEvent
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import Payload
 from events.refusal import refuse
+from events.thought import ThoughtAdopted, ThoughtRecorded
 
 Upcaster = Callable[[Any], Payload]
 """From the payload of one version to the payload of the next: pure, total, and never needing to know more."""
@@ -174,12 +175,18 @@ def _decision(name: str, payload: type[Payload], life: Life) -> Kind:
     return Kind(name, payload, stream="decision", id_field="decision_id", life=life)
 
 
+def _thought(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="thought", id_field="thought_id", life=life)
+
+
 VOCABULARY = Vocabulary(
     [
         _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
         _decision("decision.amended.v1", DecisionAmended, Life.CONTINUES),
         _decision("decision.thought.v1", DecisionThought, Life.CONTINUES),
         _decision("decision.reviewed.v1", DecisionReviewed, Life.CONTINUES),
+        _thought("thought.recorded.v1", ThoughtRecorded, Life.OPENS),
+        _thought("thought.adopted.v1", ThoughtAdopted, Life.CLOSES),
     ]
 )
 """Everything that can be said today."""

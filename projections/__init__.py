@@ -9,8 +9,9 @@ from projections.figures import Bucket, Figures, Spread
 from projections.projection import Projection
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
+from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
 
-PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration)
+PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Thoughts)
 """Every projection of the house."""
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "MIN_DECISIONS",
     "PROJECTIONS",
     "STAKES",
+    "THOUGHT_AGE_MAX",
     "Bucket",
     "Calibration",
     "CalibrationView",
@@ -35,11 +37,14 @@ __all__ = [
     "Range",
     "Recommendation",
     "Review",
+    "Scope",
     "Selection",
     "Snapshots",
     "Sort",
     "Spread",
     "Standing",
     "Status",
+    "Thought",
+    "Thoughts",
     "stand",
 ]

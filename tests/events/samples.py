@@ -16,6 +16,7 @@ from events.decision import (
     Reason,
     TraceStep,
 )
+from events.thought import ThoughtAdopted, ThoughtRecorded
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
 _BRIDGE = Bridge(
@@ -86,6 +87,13 @@ SAMPLES: dict[str, Payload] = {
         notes="Measured on two cores",
         affected_kpis={"appends_per_s": 4.5, "p99_ms": -0.25},
     ),
+    "thought.recorded.v1": ThoughtRecorded(
+        thought_id="51f0c3aa",
+        text='One writer could be enough: "één"',
+        agent_id="planner",
+        decision_id="storage-choice",
+    ),
+    "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
 }
 
 

@@ -16,6 +16,8 @@ from events import (
     Draft,
     Event,
     Payload,
+    ThoughtAdopted,
+    ThoughtRecorded,
     source_of,
 )
 from events.decision import Outcome, Reason, Stakes
@@ -47,11 +49,11 @@ MOMENTS = (
 )
 """Backdated times around a few instants; None: the time of recording."""
 
-Verb = Literal["record", "amend", "think", "review"]
+Verb = Literal["record", "amend", "think", "review", "ponder", "adopt"]
 
 
 class Step(NamedTuple):
-    """One thing that may be posted. `pick` chooses among the decisions that are open when its turn comes."""
+    """One thing that may be posted. `pick` chooses among what is open when its turn comes: decisions, or thoughts."""
 
     verb: Verb
     pick: int
@@ -98,6 +100,13 @@ _change = st.fixed_dictionaries(
 _amended = _change.filter(bool).map(_amendment)
 _reviewed = st.builds(DecisionReviewed, decision_id=st.just("?"), outcome=st.sampled_from(OUTCOMES))
 _thought = st.builds(DecisionThought, decision_id=st.just("?"), text=st.sampled_from(["hmm", "aha"]))
+_pondered = st.builds(
+    ThoughtRecorded,
+    text=st.sampled_from(["hmm", "aha"]),
+    agent_id=st.sampled_from((None, "a1", "a2")),
+    decision_id=st.sampled_from((None, "next")),
+)
+_adopted = st.builds(ThoughtAdopted, thought_id=st.just("?"), decision_id=st.sampled_from(["d0", "d1"]))
 
 _steps = st.one_of(
     st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
@@ -106,18 +115,28 @@ _steps = st.one_of(
     st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
     st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
     st.builds(Step, st.just("think"), _pick, _agent, _time, _thought),
+    st.builds(Step, st.just("ponder"), _pick, _agent, _time, _pondered),
+    st.builds(Step, st.just("adopt"), _pick, _agent, _time, _adopted),
 )
 
 
 def drafts_of(steps: Sequence[Step]) -> list[Draft]:
-    """The drafts of some steps; what would change a decision while there is none is left out."""
+    """The drafts of some steps; what would change a decision, or take up a thought, while there is none is left out."""
     drafts: list[Draft] = []
     names: list[str] = []
+    thoughts: list[str] = []
+    waiting: list[str] = []
     for step in steps:
         if step.verb == "record":
             names.append(f"d{len(names)}")
             name = names[-1]
-        elif names:
+        elif step.verb == "ponder":
+            thoughts.append(f"t{len(thoughts)}")
+            name = thoughts[-1]
+            waiting.append(name)
+        elif step.verb == "adopt" and waiting:
+            name = waiting.pop(step.pick % len(waiting))
+        elif step.verb != "adopt" and names:
             name = names[step.pick % len(names)]
         else:
             continue
@@ -135,7 +154,7 @@ def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time:
     (kind,) = (kind for kind in VOCABULARY.kinds.values() if kind.payload is type(payload))
     if name is not None:
         fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
-        payload = type(payload)(**{**fields, "decision_id": name})
+        payload = type(payload)(**{**fields, kind.id_field: name})
     return kind.draft(data=payload, source=source_of(agent), time=time)
 
 
@@ -160,6 +179,16 @@ def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **mor
 def think(name: str, text: str) -> Draft:
     """A decision.thought."""
     return post(DecisionThought(decision_id=name, text=text))
+
+
+def ponder(name: str, text: str = "hmm", *, agent: str = "ada", time: datetime | None = None, **scope: str) -> Draft:
+    """A thought.recorded; `scope` is what the client states of agent_id and decision_id."""
+    return post(ThoughtRecorded(thought_id=name, text=text, **scope), agent=agent, time=time)
+
+
+def adopt(name: str, decision: str, *, agent: str = "ada") -> Draft:
+    """A thought.adopted."""
+    return post(ThoughtAdopted(thought_id=name, decision_id=decision), agent=agent)
 
 
 def lines_of(drafts: Sequence[Draft]) -> list[bytes]:

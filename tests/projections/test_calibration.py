@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from events import Draft
+from events import VOCABULARY, Draft
+from ledger.decide import prepare
 from projections import GROUPINGS, MIN_DECISIONS, Calibration, Filter, GroupBy, Range
 from tests.projections import model
 from tests.projections.histories import (
@@ -66,7 +67,7 @@ def test_decisions_may_come_in_any_order(drafts: list[Draft], order: Any, group_
     timed = [draft if draft.time is not None else _at(draft, NOON) for draft in drafts]
     streams: dict[str, list[Draft]] = {}
     for draft in timed:
-        streams.setdefault(draft.data.decision_id, []).append(draft)  # type: ignore[attr-defined]
+        streams.setdefault(prepare(VOCABULARY, draft, 0).subject, []).append(draft)
     names = [name for name, events in streams.items() for _ in events]
     order.shuffle(names)
     remaining = {name: iter(events) for name, events in streams.items()}

@@ -214,6 +214,7 @@ def test_an_asker_who_leaves_half_way_spoils_nothing(tmp_path: Path, turns: int)
 @pytest.mark.usefixtures("small")
 def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
+    anew = tuple(DecisionsAnew if kind is Decisions else kind for kind in PROJECTIONS)
 
     async def scenario() -> None:
         await write(path, some(60))
@@ -234,9 +235,10 @@ def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path)
             assert type(state) is DecisionsAnew
             await opened.log.append(some(1, "after"))
             await all_agree(opened)
-            assert {one.name: one.version for one in await opened.engine.check()} == {"decisions": 2, "calibration": 1}
+            versions = {kind.name: kind.version for kind in PROJECTIONS} | {"decisions": 2}
+            assert {one.name: one.version for one in await opened.engine.check()} == versions
             last = encoded(opened.engine)
-        async with engine(path, (DecisionsAnew, Calibration)) as opened:
+        async with engine(path, anew) as opened:
             assert encoded(opened.engine) == last
             await all_agree(opened)
 
