@@ -97,8 +97,8 @@ class DecisionImport:
                 drafts, lines, size_bytes = [], [], 0
             drafts.extend(one.drafts)
             lines.extend([one.line] * len(one.drafts))
-            # A character is at most six bytes of JSON; the rest of two events is some hundreds.
-            size_bytes += 6 * len(one.row.decision) + 2_000
+            # A character is at most six bytes of JSON; the rest of three events is some hundreds, a question apart.
+            size_bytes += 6 * len(one.row.decision) + 2_000 * len(one.drafts)
         self._check_unchanged()
         if drafts:
             yield Batch(drafts, lines)

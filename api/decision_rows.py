@@ -4,6 +4,7 @@ The ids of decisions and events are digests of what the row says, so that import
 
 - A row with an id is the decision of that id, whatever else it says. Its outcome may come with a later file.
 - A row without one is named by all of its content, and by its number among rows of the same content.
+- The question that it answers is no part of either, so that it can be told of decisions that are there already.
 """
 
 import re
@@ -18,7 +19,7 @@ import msgspec
 from api.access import valid_agent
 from api.parameters import instant
 from api.rows import Fault, Rows, Texts
-from events.decision import DecisionRecorded, DecisionReviewed, Outcome, Stakes
+from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome, Stakes
 from events.envelope import Draft, source_of, timestamp
 from events.limits import LABEL_CHARS_MAX, LINE_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
@@ -28,7 +29,7 @@ from projections import STAKES
 
 FIELDS = (
     "agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project",
-    "feature",
+    "feature", "question",
 )  # fmt: skip
 NEEDED = ("agent", "decision")
 
@@ -44,6 +45,7 @@ _number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _stream_id = re.compile(STREAM_ID_PATTERN)
 _encode = msgspec.json.Encoder().encode
 _recorded = VOCABULARY.kinds["decision.recorded.v1"].draft
+_asked = VOCABULARY.kinds["decision.asked.v1"].draft
 _reviewed = VOCABULARY.kinds["decision.reviewed.v1"].draft
 
 
@@ -65,6 +67,7 @@ class Row(NamedTuple):
     stakes: Stakes | None
     project: str | None
     feature: str | None
+    question: str | None
 
 
 class Decided(NamedTuple):
@@ -91,6 +94,8 @@ def columns_of(rows: Rows, mapping: Sequence[str]) -> dict[str, str]:
             raise InvalidQuery("map", f"there is no column {column!r}.", there)
         mapped.add(field)
         chosen[field] = column
+    if "question" not in mapped and chosen.get("question") in {chosen[field] for field in mapped}:
+        del chosen["question"]  # a column that was said to be something else
     if missing := [field for field in NEEDED if field not in chosen]:
         raise InvalidQuery(
             "map",
@@ -119,16 +124,17 @@ def decided(rows: Rows, columns: Mapping[str, str]) -> Iterator[Decided | Fault]
             name = sha256(content + number.to_bytes(8)).hexdigest()
             yield Decided(line, row, _drafts(row, name[:16], name[:32]))
             continue
-        first, other = ids.setdefault(row.id, (line, short))
-        if other != short:
+        said = hash((short, row.question))
+        first, other = ids.setdefault(row.id, (line, said))
+        if other != said:
             yield Fault(line, "id", row.id, f"an id for one decision: line {first} has it with other content")
             continue
         yield Decided(line, row, _drafts(row, row.id, sha256(row.id.encode()).hexdigest()[:32]))
 
 
 def _content(row: Row) -> list[object]:
-    """What a row says, in a form that does not depend on how it is written."""
-    return [timestamp(value) if isinstance(value, datetime) else value for value in row]
+    """What a row says of the decision, in a form that does not depend on how it is written."""
+    return [timestamp(value) if isinstance(value, datetime) else value for value in row[:-1]]
 
 
 def _drafts(row: Row, decision_id: str, name: str) -> list[Draft]:
@@ -143,6 +149,10 @@ def _drafts(row: Row, decision_id: str, name: str) -> list[Draft]:
         feature=row.feature,
     )
     drafts = [_recorded(id=f"import-{name}", source=source, time=row.time, data=recorded)]
+    if row.question is not None:
+        asked = DecisionAsked(decision_id=decision_id, question=row.question)
+        question = sha256(f"{name} asked {row.question}".encode()).hexdigest()[:32]
+        drafts.append(_asked(id=f"import-{question}", source=source, time=row.time, data=asked))
     if row.outcome is not None:
         reviewed = DecisionReviewed(decision_id=decision_id, outcome=row.outcome)
         # Named by the outcome too: a later file with another outcome is another review, which supersedes.
@@ -159,7 +169,7 @@ def _meant(line: int, texts: Texts) -> Row | Fault:
             values.append(_MEANING[field](text))
         except Wrong as wrong:
             return Fault(line, field, text if len(text) <= 60 else f"{text[:57]}...", str(wrong))
-    return Row(*cast(tuple[str, None, str, None, None, None, None, None, None, None, None], tuple(values)))
+    return Row(*cast(tuple[str, None, str, None, None, None, None, None, None, None, None, None], tuple(values)))
 
 
 @lru_cache(4096)
@@ -239,4 +249,5 @@ def _label(text: str) -> str | None:
 _MEANING: dict[str, Callable[[str], object]] = {
     "agent": _agent, "category": _label, "decision": _decision, "confidence": _confidence, "outcome": _outcome,
     "id": _id, "time": _time, "review_time": _time, "stakes": _stakes, "project": _label, "feature": _label,
+    "question": _label,
 }  # fmt: skip

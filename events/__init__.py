@@ -1,6 +1,6 @@
 """The words: everything that can be said. No clock, no I/O, nothing of ours beneath."""
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.envelope import Draft, Event, Fact, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.payload import Payload
@@ -11,6 +11,7 @@ from events.thought import ThoughtAdopted, ThoughtRecorded
 __all__ = [
     "VOCABULARY",
     "DecisionAmended",
+    "DecisionAsked",
     "DecisionRecorded",
     "DecisionReviewed",
     "DecisionThought",

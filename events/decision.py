@@ -205,6 +205,15 @@ class DecisionThought(Payload, frozen=True, kw_only=True):
     """The thought in words. Source: the agent."""
 
 
+class DecisionAsked(Payload, frozen=True, kw_only=True):
+    """Which question a decision answers; agents that answered the same one can be compared. The latest counts."""
+
+    decision_id: StreamId
+    """The decision that answers it. Source: the client."""
+    question: Label
+    """Name of the question, unique within project and category. Source: the agent, or who set the question."""
+
+
 class DecisionReviewed(Payload, frozen=True, kw_only=True):
     """How a decision turned out. A later review supersedes; the earlier ones stay in the history."""
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.envelope import Draft, Event, Fact
 from events.errors import InvalidEvent
 from events.limits import STREAM_ID_CHARS_MAX
@@ -184,6 +184,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
         _decision("decision.amended.v1", DecisionAmended, Life.CONTINUES),
         _decision("decision.thought.v1", DecisionThought, Life.CONTINUES),
+        _decision("decision.asked.v1", DecisionAsked, Life.CONTINUES),
         _decision("decision.reviewed.v1", DecisionReviewed, Life.CONTINUES),
         _thought("thought.recorded.v1", ThoughtRecorded, Life.OPENS),
         _thought("thought.adopted.v1", ThoughtAdopted, Life.CLOSES),

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal, Self
 import msgspec
 import numpy as np
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Fact, agent_of, source_of
 from events.payload import Payload
 from projections.advice import Recommendation, insufficient, recommend
-from projections.cells import Cells, Range, Table
+from projections.cells import Cells, History, Range, Table
 from projections.columns import Shared
 from projections.decisions import Decisions
 from projections.figures import BUCKETS, Bucket, Figures, Spread, Verdict, bucket_of, buckets, figures, spread
@@ -75,8 +75,8 @@ class Calibration(Projection):
     """Counts of outcomes by group and stated confidence; the confidence is that in force before the first review."""
 
     name: ClassVar[str] = "calibration"
-    version: ClassVar[int] = 1
-    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionReviewed)
+    version: ClassVar[int] = 2
+    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed)
 
     def __init__(self, cells: Cells | None = None) -> None:
         self._cells = cells if cells is not None else Cells()
@@ -102,6 +102,10 @@ class Calibration(Projection):
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(Filter()))  # type: ignore[no-any-return]
+
+    def history(self, wanted: Filter) -> History:
+        """The reviewed decisions that pass a filter and state a confidence, in the order in which they were made."""
+        return self._cells.history(wanted.wants(), wanted.range)
 
     def view(
         self, wanted: Filter, group_by: GroupBy = "confidence_bucket", min_decisions: int = MIN_DECISIONS

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Fact
 from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
 
@@ -51,8 +51,24 @@ class Table(msgspec.Struct, frozen=True):
     counts: Counts
 
 
+class History(msgspec.Struct, frozen=True):
+    """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of one length.
+
+    `outcome` is a column of OUTCOMES; `group` an index into `groups`, `question` one into `questions`, -1 for none.
+    The arrays are copies: a thread may read them while the cells go on.
+    """
+
+    groups: list[Shared]
+    questions: list[str]
+    time_us: npt.NDArray[np.int64]
+    confidence: npt.NDArray[np.float64]
+    outcome: npt.NDArray[np.uint8]
+    group: npt.NDArray[np.uint32]
+    question: npt.NDArray[np.int64]
+
+
 class Cells:
-    """The cells, and for each decision its cell, its outcome and its time."""
+    """The cells, and for each decision its cell, its outcome and its time; and the question it answers, where told."""
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
@@ -65,6 +81,9 @@ class Cells:
         self._cell_group = array("I")
         self._cell_confidence = array("d")
         self._counts: Counts = np.zeros(0, dtype=np.int64)
+        self._questions: dict[str, int] = {}
+        self._asked = array("I")
+        self._asked_question = array("I")
 
     def fold(self, events: Sequence[Fact]) -> None:
         """Decisions opened, restated and reviewed.
@@ -103,6 +122,9 @@ class Cells:
                     if decision < first:
                         lowered.append(before * width)
                         raised.append(after * width)
+            elif type(data) is DecisionAsked:
+                self._asked.append(index[event.subject])
+                self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
         self._count(first, lowered, raised)
 
@@ -142,13 +164,42 @@ class Cells:
         chosen = keep[group] & (counts.sum(axis=1) > 0)
         return Table(self._shared, group[chosen], view(self._cell_confidence, np.float64)[chosen], counts[chosen])
 
-    def _within(self, when: Range) -> Counts:
+    def history(self, wanted: Callable[[Shared], bool], when: Range) -> History:
+        """The reviewed decisions of the wanted groups that state a confidence and were made within a range."""
+        keep = np.fromiter(map(wanted, self._shared), dtype=bool, count=len(self._shared))
+        of_group, stated = view(self._cell_group, np.uint32), view(self._cell_confidence, np.float64)
+        cell, outcome = view(self.cell, np.uint32), view(self.outcome, np.uint8)
+        counted = (keep[of_group] & ~np.isnan(stated))[cell] & (outcome != UNREVIEWED) & self._inside(when)
+        places = np.flatnonzero(counted)
+        time_us = view(self._time_us, np.int64)[places]
+        if (time_us[1:] < time_us[:-1]).any():
+            order = np.argsort(time_us, kind="stable")
+            places, time_us = places[order], time_us[order]
+        cells = cell[places]
+        question = np.full(len(cell), -1, dtype=np.int64)
+        question[view(self._asked, np.uint32)] = view(self._asked_question, np.uint32)
+        return History(
+            groups=list(self._shared),
+            questions=list(self._questions),
+            time_us=time_us,
+            confidence=stated[cells],
+            outcome=outcome[places],
+            group=of_group[cells],
+            question=question[places],
+        )
+
+    def _inside(self, when: Range) -> npt.NDArray[np.bool_]:
+        """Which decisions were made within a range."""
         time_us = view(self._time_us, np.int64)
         inside = np.ones(len(time_us), dtype=bool)
         if when.since is not None:
             inside &= time_us >= microseconds(when.since)
         if when.until is not None:
             inside &= time_us <= microseconds(when.until)
+        return inside
+
+    def _within(self, when: Range) -> Counts:
+        inside = self._inside(when)
         places = view(self.cell, np.uint32)[inside].astype(np.int64) * WIDTH + view(self.outcome, np.uint8)[inside]
         return np.bincount(places, minlength=len(self._keys) * WIDTH).reshape(-1, WIDTH)
 
@@ -160,6 +211,9 @@ class Cells:
                 "outcome": bytes(self.outcome),
                 "time_us": self._time_us.tobytes(),
                 "keys": list(self._keys),
+                "questions": list(self._questions),
+                "asked": self._asked.tobytes(),
+                "asked_question": self._asked_question.tobytes(),
             }
         )
 
@@ -173,6 +227,9 @@ class Cells:
         cells._time_us.frombytes(parts.time_us)
         for key in parts.keys:
             cells._make_cell(key)
+        cells._questions = {question: number for number, question in enumerate(parts.questions)}
+        cells._asked.frombytes(parts.asked)
+        cells._asked_question.frombytes(parts.asked_question)
         cells._counts = cells._within(Range()).ravel()
         assert len(cells.index) == len(cells.cell) == len(cells.outcome) == len(cells._time_us)
         return cells
@@ -184,3 +241,6 @@ class _Parts(msgspec.Struct):
     outcome: bytes
     time_us: bytes
     keys: list[Key]
+    questions: list[str]
+    asked: bytes
+    asked_question: bytes

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought, Outcome
+from events.decision import (
+    DecisionAmended,
+    DecisionAsked,
+    DecisionRecorded,
+    DecisionReviewed,
+    DecisionThought,
+    Outcome,
+)
 from events.envelope import Event
 from events.payload import Payload
 
@@ -39,7 +46,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A decision as its stream leaves it. `decision` holds the recorded fields with every amendment applied.
 
     `confidence_at_review` is the confidence in force before the outcome was first known, the one calibration counts;
-    it stands only where a review does.
+    it stands only where a review does. `question` is the one it answers, where one was told.
     """
 
     decision_id: str
@@ -49,6 +56,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int
     streamversion: int
     decision: DecisionRecorded
+    question: str | None = None
     review: Review | None = None
     confidence_at_review: float | None = None
     thoughts: tuple[str, ...] = ()
@@ -90,6 +98,8 @@ def _changes(standing: Standing, event: Event) -> dict[str, Any]:
     data = event.data
     if isinstance(data, DecisionAmended):
         return {"decision": structs.replace(standing.decision, **_amended(data))}
+    if isinstance(data, DecisionAsked):
+        return {"question": data.question}
     if isinstance(data, DecisionReviewed):
         fields = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
         review = Review(reviewed_at=event.moment, reviewed_by=event.agent, **fields)

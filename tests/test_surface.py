@@ -13,6 +13,7 @@ SURFACE: dict[str, list[str]] = {
     "events": [
         "VOCABULARY",
         "DecisionAmended",
+        "DecisionAsked",
         "DecisionRecorded",
         "DecisionReviewed",
         "DecisionThought",

@@ -36,9 +36,10 @@ def decisions(
     """Import decisions and their outcomes. The same file again adds nothing.
 
     Fields: agent and decision; where known, category, confidence (0..1), outcome (success, partial, failure,
-    abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project, feature. An empty value is not known.
+    abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project, feature, question (by which agents that answered
+    the same one are compared). An empty value is not known.
 
-    Example: tallystick import decisions answers.csv --map decision=question_id
+    Example: tallystick import decisions answers.csv --map decision=question_id --map question=question_id
     """
     import asyncio
 

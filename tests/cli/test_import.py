@@ -90,6 +90,36 @@ def test_an_outcome_may_come_later_for_a_row_with_an_id(tmp_path: Path) -> None:
     assert f"{file}, line 2: id " in said
 
 
+def test_the_question_may_come_with_the_decision_or_later(tmp_path: Path) -> None:
+    ledger, other, file = tmp_path / "t.db", tmp_path / "other.db", tmp_path / "table.csv"
+    file.write_text("agent,decision,id,outcome,asked\na,do,x,1,q1\na,do,,0,q2\na,do,,0,\nb,do,,,q1\n")
+    assert "7 events appended" in done(ledger, "import", "decisions", file).text
+    mapped = ("--map", "question=asked")
+    assert "3 events appended, 7 there already" in done(ledger, "import", "decisions", file, *mapped).text
+    assert "0 events appended, 10 there already" in done(ledger, "import", "decisions", file, *mapped).text
+    assert "10 events appended, 0 there already" in done(other, "import", "decisions", file, *mapped).text
+    for one in (ledger, other):
+        asked = [event for event in events(one) if event["type"] == "decision.asked.v1"]
+        assert [event["data"]["question"] for event in asked] == ["q1", "q2", "q1"]
+        assert asked[0]["data"]["decision_id"] == "x"
+        assert msgspec.json.decode(done(one, "decision", "x", "--json").out)["question"] == "q1"
+    types = [event["type"].split(".")[1] for event in events(other)]
+    assert types[:3] == ["recorded", "asked", "reviewed"]
+
+
+def test_another_question_for_the_same_id(tmp_path: Path) -> None:
+    ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
+    file.write_text("agent,decision,id,question\na,do,x,q1\n")
+    done(ledger, "import", "decisions", file)
+    file.write_text("agent,decision,id,question\na,do,x,q2\n")
+    assert "1 event appended, 1 there already" in done(ledger, "import", "decisions", file).text
+    assert msgspec.json.decode(done(ledger, "decision", "x", "--json").out)["question"] == "q2"
+    file.write_text("agent,decision,id,question\na,do,x,q1\na,do,x,q2\n")
+    assert "id for one decision" in refused(ledger, "import", "decisions", file)
+    file.write_text(f"agent,decision,question\na,do,{'q' * 2000}\n")
+    assert "line 2: question is" in refused(ledger, "import", "decisions", file)
+
+
 BAD = """agent,decision,confidence,outcome,time,stakes,id
 a,ok,0.5,success,2026-01-02,low,
 a,ok,high,,,,

@@ -6,6 +6,7 @@ from events import VOCABULARY, Line, Payload, encode_line
 from events.decision import (
     Bridge,
     DecisionAmended,
+    DecisionAsked,
     DecisionRecorded,
     DecisionReviewed,
     DecisionThought,
@@ -79,6 +80,7 @@ SAMPLES: dict[str, Payload] = {
         bridge=_BRIDGE,
     ),
     "decision.thought.v1": DecisionThought(decision_id="3f2a9c1e", text="Checkpoints are the writer's alone"),
+    "decision.asked.v1": DecisionAsked(decision_id="3f2a9c1e", question="Which store? (é)"),
     "decision.reviewed.v1": DecisionReviewed(
         decision_id="3f2a9c1e",
         outcome="success",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from events import (
     VOCABULARY,
     DecisionAmended,
+    DecisionAsked,
     DecisionRecorded,
     DecisionReviewed,
     DecisionThought,
@@ -31,6 +32,7 @@ STAKES: tuple[Stakes | None, ...] = (None, "low", "high", "critical")
 PROJECTS = (None, "ledger", "probes")
 FEATURES = (None, "export")
 OUTCOMES: tuple[Outcome, ...] = ("success", "partial", "failure", "abandoned")
+QUESTIONS = ("q1", "q2", "q3")
 TAGS = ("a", "b", "c")
 
 DAWN = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
@@ -49,7 +51,7 @@ MOMENTS = (
 )
 """Backdated times around a few instants; None: the time of recording."""
 
-Verb = Literal["record", "amend", "think", "review", "ponder", "adopt"]
+Verb = Literal["ask", "record", "amend", "think", "review", "ponder", "adopt"]
 
 
 class Step(NamedTuple):
@@ -106,6 +108,7 @@ _pondered = st.builds(
     agent_id=st.sampled_from((None, "a1", "a2")),
     decision_id=st.sampled_from((None, "next")),
 )
+_asked = st.builds(DecisionAsked, decision_id=st.just("?"), question=st.sampled_from(QUESTIONS))
 _adopted = st.builds(ThoughtAdopted, thought_id=st.just("?"), decision_id=st.sampled_from(["d0", "d1"]))
 
 _steps = st.one_of(
@@ -115,6 +118,7 @@ _steps = st.one_of(
     st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
     st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
     st.builds(Step, st.just("think"), _pick, _agent, _time, _thought),
+    st.builds(Step, st.just("ask"), _pick, _agent, _time, _asked),
     st.builds(Step, st.just("ponder"), _pick, _agent, _time, _pondered),
     st.builds(Step, st.just("adopt"), _pick, _agent, _time, _adopted),
 )
@@ -174,6 +178,11 @@ def amend(name: str, **changes: object) -> Draft:
 def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **more: object) -> Draft:
     """A decision.reviewed."""
     return post(DecisionReviewed(decision_id=name, outcome=outcome, **more), agent=agent)  # type: ignore[arg-type]
+
+
+def ask(name: str, question: str) -> Draft:
+    """A decision.asked."""
+    return post(DecisionAsked(decision_id=name, question=question))
 
 
 def think(name: str, text: str) -> Draft:

@@ -41,6 +41,7 @@ class Told:
     counted: float | None
     """The confidence in force before the first review."""
     outcome: str | None = None
+    question: str | None = None
 
     @property
     def c(self) -> Fraction:
@@ -69,6 +70,8 @@ def tell(lines: Iterable[bytes]) -> list[Told]:
             )
         elif event["type"] == "decision.reviewed.v1":
             told[subject].outcome = data["outcome"]
+        elif event["type"] == "decision.asked.v1":
+            told[subject].question = data["question"]
         elif event["type"] == "decision.amended.v1":
             one = told[subject]
             one.tags = tuple(data.get("tags", one.tags))

@@ -7,7 +7,7 @@ import pytest
 from events import Draft
 from events.decision import Bridge, Reason
 from projections import Standing, stand
-from tests.projections.histories import DAWN, amend, events_of, record, review, think
+from tests.projections.histories import DAWN, amend, ask, events_of, record, review, think
 
 
 def given(*drafts: Draft) -> Standing:
@@ -52,6 +52,13 @@ def test_thoughts_stand_in_their_order() -> None:
     assert standing.thoughts == ("one", "two")
     assert standing.streamversion == 4
     assert standing.decision.context == "x"
+
+
+def test_the_latest_question_is_the_one_it_answers() -> None:
+    assert given(record("d")).question is None
+    standing = given(record("d"), ask("d", "which"), review("d"), ask("d", "which one"))
+    assert standing.question == "which one"
+    assert standing.history[-1].type == "decision.asked.v1"
 
 
 def test_a_later_review_supersedes_and_the_history_keeps_all() -> None:
