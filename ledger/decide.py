@@ -82,13 +82,18 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> Entry:
     return Entry(draft, kind, subject, draft.data, made=name is None)
 
 
-def name_stream(entry: Entry, position: int, rng: random.Random) -> Entry:
-    """Give a stream an id of 8 hex digits: four that grow with the log, four at random.
+def stream_name(position: int, rng: random.Random) -> str:
+    """An id of 8 hex digits for a stream: four that grow with the log, four at random.
 
     Growing digits keep the index's inserts side by side (with random ones the append rate at 5,000,000 events falls
     to a third); random ones let a mistyped id be found unknown instead of being its neighbour.
     """
-    name = f"{position >> 8 & 0xFFFF:04x}{rng.getrandbits(16):04x}"
+    return f"{position >> 8 & 0xFFFF:04x}{rng.getrandbits(16):04x}"
+
+
+def name_stream(entry: Entry, position: int, rng: random.Random) -> Entry:
+    """Give a stream that has no id one."""
+    name = stream_name(position, rng)
     data = structs.replace(entry.draft.data, **{entry.kind.id_field: name})
     return Entry(entry.draft, entry.kind, f"{entry.kind.stream}/{name}", data, made=True)
 

@@ -12,6 +12,7 @@ from api.cstp.reading import get_decision, get_stats, list_decisions
 from api.cstp.record import record_decision
 from api.cstp.review import review_decision
 from api.cstp.rpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
+from api.cstp.thought import debug_tracker, record_thought
 from api.operations import House
 from events.errors import TallystickError
 
@@ -31,6 +32,8 @@ METHODS: dict[str, Method] = {
     "cstp.recordDecision": Method("append", record_decision),
     "cstp.reviewDecision": Method("append", review_decision),
     "cstp.updateDecision": Method("append", update_decision),
+    "cstp.recordThought": Method("append", record_thought),
+    "cstp.debugTracker": Method("read", debug_tracker),
     "cstp.getDecision": Method("read", get_decision),
     "cstp.listDecisions": Method("read", list_decisions),
     "cstp.getStats": Method("read", get_stats),

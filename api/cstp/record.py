@@ -8,15 +8,15 @@ import msgspec
 from msgspec import structs
 
 from api.access import Speaker
-from api.cstp.post import Posted, post
+from api.adoption import decide
+from api.cstp.post import check_key
 from api.cstp.quality import quality_of
 from api.cstp.shape import Shape, Wrong, refusal
 from api.operations import House
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
 from events.payload import Count, Label
-from events.registry import VOCABULARY
-from ledger.errors import IdentityConflict
+from projections import Scope
 
 Category = Literal["architecture", "process", "integration", "tooling", "security"]
 
@@ -56,27 +56,43 @@ class _Beside(msgspec.Struct, frozen=True, kw_only=True):
     review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
     project_context: _Context | None = None
     idempotency_key: EventId | None = None
+    agent_id: Label | None = None
+    decision_id: Label | None = None
 
 
 _beside: Shape[_Beside] = Shape(_Beside)
 
 
 async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
-    """Record a decision.
+    """Record a decision, with the thoughts that wait for it (recordThought) as the last steps of its deliberation.
+
+    `agentId` and `decisionId` say which thoughts; the decision's own agent and id they are not. Thoughts for which
+    there was no room wait on: `thoughts_pending` counts them.
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters gives the first answer again, with other parameters an error.
     """
     decision, beside = _decode(params)
-    posted = await _post(house, speaker, decision, beside)
-    return {
+    check_key(beside.idempotency_key)
+    scope = Scope(beside.agent_id, beside.decision_id)
+    decided = await decide(
+        house, speaker, scope, lambda moment: _due(decision, beside.review_in, moment), beside.idempotency_key
+    )
+    subject = decided.placed.subject
+    answer: dict[str, object] = {
         "success": True,
-        "id": posted.decision_id,
-        "path": posted.placed.subject,
+        "id": subject.removeprefix("decision/"),
+        "path": subject,
         "indexed": True,
-        "timestamp": posted.moment.isoformat(),
-        "quality": quality_of(decision),
+        "timestamp": decided.moment.isoformat(),
+        "quality": quality_of(decided.decision),
     }
+    if decided.taken:
+        inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
+        answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.taken}
+    if decided.left:
+        answer["thoughts_pending"] = decided.left
+    return answer
 
 
 def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
@@ -93,18 +109,6 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
             if value is not None:
                 values.setdefault(name, value)
     return DecisionRecorded(**values), beside
-
-
-async def _post(house: House, speaker: Speaker, decision: DecisionRecorded, beside: _Beside) -> Posted:
-    """Append; where a retry was told apart from its first post only by the day of review, say what that one said."""
-    now, key = house.clock(), beside.idempotency_key
-    try:
-        return await post(house, speaker, _due(decision, beside.review_in, now), key, now)
-    except IdentityConflict as conflict:
-        if beside.review_in is None:
-            raise
-        first = VOCABULARY.event(await house.event(conflict.position)).moment
-        return await post(house, speaker, _due(decision, beside.review_in, first), key, now)
 
 
 def _due(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:

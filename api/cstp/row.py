@@ -2,6 +2,7 @@
 
 from msgspec import structs
 
+from api.deliberation import deliberation_of
 from events.decision import DecisionReviewed
 from projections import Entry, Standing
 
@@ -53,10 +54,13 @@ def row_of(standing: Standing) -> dict[str, object]:
 
 
 def decision_of(standing: Standing) -> dict[str, object]:
-    """A row with what is too much for a list: deliberation, trace, thoughts, and every review, the oldest first."""
+    """A row with what is too much for a list: deliberation, trace, thoughts, and every review, the oldest first.
+
+    What was thought since the decision stands in `thoughts`, and as the last steps of the deliberation, too.
+    """
     row, decision = row_of(standing), standing.decision
-    if decision.deliberation is not None:
-        row["deliberation"] = decision.deliberation
+    if (deliberation := deliberation_of(standing)) is not None:
+        row["deliberation"] = deliberation
     if decision.trace:
         row["trace"] = decision.trace
     if standing.thoughts:

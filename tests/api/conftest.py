@@ -32,3 +32,9 @@ def cstp(server: Served) -> Iterator[Caller]:
 def project() -> str:
     """A project that no other test records in."""
     return f"project-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def agent() -> str:
+    """An agent that no other test thinks as."""
+    return f"agent-{uuid4().hex[:12]}"

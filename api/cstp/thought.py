@@ -1,0 +1,139 @@
+"""cstp.recordThought and debugTracker: thinking before a decision and after it, and what waits to be taken up."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from api.access import Speaker
+from api.adoption import Kept, Tracked, step_number, taken, waiting
+from api.cstp.post import post
+from api.cstp.rpc import RpcError
+from api.cstp.shape import Shape, missing
+from api.deliberation import STEP_TYPE
+from api.operations import House
+from api.problems import INVALID_PARAMS
+from events.decision import DecisionThought
+from events.envelope import EventId
+from events.errors import InvalidEvent
+from events.limits import ITEMS_MAX
+from events.payload import Label, Text
+from events.thought import ThoughtRecorded
+from ledger.errors import LifecycleViolation
+from projections import Scope
+
+TAKEN_MAX = 20
+"""Decisions whose thoughts debugTracker lists."""
+
+SUMMARY_THOUGHTS = 10
+SUMMARY_CHARS = 80
+
+SOURCE = "cstp:recordThought"
+"""Where a thought came from, as this protocol writes it."""
+
+
+class _Thought(msgspec.Struct, frozen=True, kw_only=True):
+    text: Text | None = None
+    id: str | None = None
+    agent_id: Label | None = None
+    decision_id: Label | None = None
+    idempotency_key: EventId | None = None
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    key: str | None = None
+    include_consumed: bool = False
+
+
+_thought: Shape[_Thought] = Shape(_Thought)
+_asked: Shape[_Asked] = Shape(_Asked)
+
+
+async def record_thought(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
+    """Record a thought: on a recorded decision where `id` alone names one, else for the next that is made.
+
+    The next recordDecision of the same agent with the same `agentId` and `decisionId` takes it up within 300 seconds.
+    `idempotencyKey` is that of recordDecision.
+    """
+    thought = _thought.decode(params)
+    if not thought.text:
+        raise missing("text")
+    if thought.id and thought.agent_id is None and thought.decision_id is None:
+        return await _after(house, speaker, thought.id, thought.text, thought.idempotency_key)
+    payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
+    posted = await post(house, speaker, payload, thought.idempotency_key, house.clock())
+    return {
+        "success": True,
+        "mode": "pre-decision",
+        "tracker_key": Scope(thought.agent_id, thought.decision_id).key(speaker.agent),
+        "agent_id": thought.agent_id or speaker.agent,
+        "thought_id": posted.placed.subject.removeprefix("thought/"),
+    }
+
+
+async def _after(house: House, speaker: Speaker, decision_id: str, text: str, key: str | None) -> object:
+    payload = DecisionThought(decision_id=decision_id, text=text)
+    try:
+        posted = await post(house, speaker, payload, key, house.clock())
+    except LifecycleViolation:
+        raise _not_found(decision_id) from None
+    except InvalidEvent as error:
+        if error.field != "data.decision_id":
+            raise
+        raise _not_found(decision_id) from None
+    return {
+        "success": True,
+        "mode": "post-decision",
+        "decision_id": decision_id,
+        "step_number": await step_number(house, posted.placed),
+    }
+
+
+async def debug_tracker(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
+    """What waits to be taken up, by tracker key, of every agent; one key where `key` names it.
+
+    A key shows as many thoughts as one decision can take up. `includeConsumed` adds what the latest decisions took up.
+    """
+    asked, now = _asked.decode(params), house.clock()
+    found = await waiting(house, asked.key or None, ITEMS_MAX)
+    answer: dict[str, object] = {
+        "sessions": [one.key for one in found],
+        "sessionCount": len(found),
+        "detail": {
+            one.key: {"key": one.key, "inputCount": one.total, "inputs": [_input(kept, now) for kept in one.first]}
+            for one in found
+        },
+    }
+    if asked.include_consumed:
+        answer["consumed"] = [_consumed(one, now) for one in await taken(house, TAKEN_MAX, SUMMARY_THOUGHTS)]
+    return answer
+
+
+def _input(kept: Kept, now: datetime) -> dict[str, object]:
+    return {
+        "id": kept.thought.thought_id,
+        "type": STEP_TYPE,
+        "text": kept.text,
+        "source": SOURCE,
+        "ageSeconds": max(0, int(kept.thought.age(now).total_seconds())),
+        "agent": kept.agent,
+    }
+
+
+def _consumed(one: Tracked, now: datetime) -> dict[str, object]:
+    assert one.moment is not None, "it was taken up"
+    return {
+        "key": one.key,
+        "consumedAt": max(0, int((now - one.moment).total_seconds())),
+        "inputCount": one.total,
+        "agentId": one.agent_id,
+        "decisionId": one.decision_id,
+        "status": "consumed",
+        "inputsSummary": [
+            {"id": kept.thought.thought_id, "type": STEP_TYPE, "text": kept.text[:SUMMARY_CHARS]} for kept in one.first
+        ],
+    }
+
+
+def _not_found(decision_id: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, f"Decision not found: {decision_id}", {"fields": ["id"]})
