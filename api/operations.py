@@ -21,7 +21,7 @@ from api.answers import (
 from api.parameters import instant
 from events.envelope import Draft, timestamp
 from events.errors import InvalidEvent
-from events.limits import PAGE_EVENTS_MAX
+from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
 from events.registry import VOCABULARY
 from ledger import Clock, Placed, Query, Reading, Slice, SqliteLog, SqliteReader, microseconds, moment_of, system_clock
 from ledger.errors import InvalidQuery, LedgerUnavailable, NotFound
@@ -33,10 +33,12 @@ from projections import (
     Engine,
     Progress,
     Projection,
+    Search,
     Selection,
     Snapshots,
     Standing,
     stand,
+    words_of,
 )
 
 
@@ -44,11 +46,12 @@ class House:
     """One ledger with its views, opened for writing by the one process that may, or for reading by any."""
 
     def __init__(
-        self, log: SqliteLog | None, reader: SqliteReader, engine: Engine, tokens: Tokens, clock: Clock
+        self, log: SqliteLog | None, reader: SqliteReader, engine: Engine, search: Search, tokens: Tokens, clock: Clock
     ) -> None:
         self.log = log
         self.reader: Reading = log if log is not None else reader
         self.engine = engine
+        self.search = search
         self.tokens = tokens
         self.clock = clock
         self._scanner = reader
@@ -78,7 +81,8 @@ class House:
             raise
         snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable)
         engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
-        house = cls(log, scanner, engine, Tokens(path), clock)
+        search = Search(path.with_name(path.name + ".search.db"), engine)
+        house = cls(log, scanner, engine, search, Tokens(path), clock)
         try:
             if views:
                 await house.fold(progress)
@@ -89,6 +93,7 @@ class House:
 
     async def close(self) -> None:
         """Answer what was accepted, keep what was folded, let go of the files."""
+        await self.search.close()
         await self.engine.close()
         await self._scanner.close()
         if self.log is not None:
@@ -165,11 +170,15 @@ class House:
     async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
         """Decisions as they stand. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Decisions, as_of)
-        places = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
-        if query.search is not None:
-            return await self._search(projection.subjects(places), query, position)
-        chosen = projection.subjects(places[query.offset : query.offset + query.limit])
-        return await self._page(await self._stand(chosen, position, query), len(places), query.offset, position)
+        ordered = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
+        if query.search is not None and (words := searched(query.search, "search")):
+            hits = await self.search.find(words, position, projection.index)
+            ordered = hits.holding(ordered, len(words))
+        chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
+        shown = await self.standings(chosen, position, history=query.history)
+        after = query.offset + len(shown)
+        total, dated = len(ordered), await self._dated(position)
+        return DecisionPage(decisions=shown, total=total, next=after if after < total else None, as_of=dated)
 
     async def decision(self, decision_id: str, as_of: int | None = None, *, prefix: bool = False) -> Standing:
         """One decision with its history; by an unambiguous beginning of its id where asked. Errors: NotFound."""
@@ -268,17 +277,12 @@ class House:
             return AsOf(0, None)
         return AsOf(position, moment_of(await self.reader.recorded_at(position)))
 
-    async def _page(self, shown: list[Standing], total: int, offset: int, position: int) -> DecisionPage:
-        after = offset + len(shown)
-        dated = await self._dated(position)
-        return DecisionPage(decisions=shown, total=total, next=after if after < total else None, as_of=dated)
-
     async def _events_of(self, subjects: Sequence[str], upto: int) -> bytes:
         query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)
         return b"\n".join([page.ndjson async for page in self.scan(query)])
 
-    async def _stand(self, subjects: Sequence[str], upto: int, query: DecisionQuery) -> list[Standing]:
-        """Decisions of some streams, in their order."""
+    async def standings(self, subjects: Sequence[str], upto: int, *, history: bool = False) -> list[Standing]:
+        """The decisions of some streams, in their order, as they stood behind a position."""
         if not subjects:
             return []
         streams: dict[str, list[object]] = {subject: [] for subject in subjects}
@@ -286,16 +290,7 @@ class House:
             streams[event.subject].append(event)
         standings = (stand(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
         found = [standing for standing in standings if standing is not None]
-        return found if query.history else [structs.replace(standing, history=()) for standing in found]
-
-    async def _search(self, subjects: Sequence[str], query: DecisionQuery, position: int) -> DecisionPage:
-        """Look through the texts of the decisions, a page of streams at a time."""
-        words = set((query.search or "").lower().split())
-        hits: list[Standing] = []
-        for start in range(0, len(subjects), PAGE_EVENTS_MAX):
-            standings = await self._stand(subjects[start : start + PAGE_EVENTS_MAX], position, query)
-            hits.extend(standing for standing in standings if words <= _words(standing))
-        return await self._page(hits[query.offset : query.offset + query.limit], len(hits), query.offset, position)
+        return found if history else [structs.replace(standing, history=()) for standing in found]
 
 
 class _Committed:
@@ -323,10 +318,10 @@ def _info(kind: type[Projection], position: int) -> dict[str, object]:
     return {"name": kind.name, "version": kind.version, "types": types, "position": position}
 
 
-def _words(standing: Standing) -> set[str]:
-    decision = standing.decision
-    texts = [decision.decision, decision.context, decision.pattern, decision.category, *decision.tags]
-    texts += [reason.text for reason in decision.reasons]
-    if standing.review is not None:
-        texts += [standing.review.lessons, standing.review.actual_result, standing.review.notes]
-    return {word.strip(".,;:!?()[]\"'") for text in texts if text for word in text.lower().split()}
+def searched(text: str, field: str) -> set[str]:
+    """The words of a search. Errors: InvalidQuery, naming the field, for too many of them."""
+    words = words_of(text)
+    if len(words) > SEARCH_WORDS_MAX:
+        detail = f"{len(words)} different words are more than {SEARCH_WORDS_MAX}."
+        raise InvalidQuery(field, detail, "Search by those that matter most.")
+    return words

@@ -87,7 +87,7 @@ def decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuer
     outcome = choice("outcome", parameters.get("outcome"), (*OUTCOMES, ""), "")
     return DecisionQuery(
         selection=Selection(
-            **about,
+            **about,  # type: ignore[arg-type]
             status=status or None,  # type: ignore[arg-type]
             outcome=outcome or None,
             tags=several("tag", parameters.get("tag")),

@@ -41,3 +41,6 @@ LABEL_CHARS_MAX = 256
 
 ITEMS_MAX = 256
 """Items in one list inside a payload: tags, reasons, steps."""
+
+SEARCH_WORDS_MAX = 1_000
+"""Different words in one search."""

@@ -7,9 +7,11 @@ from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, S
 from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Figures, Spread
 from projections.projection import Projection
+from projections.search import Hits, Search, Side
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
 from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
+from projections.words import words_of
 
 PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Thoughts)
 """Every projection of the house."""
@@ -32,13 +34,16 @@ __all__ = [
     "Filter",
     "Group",
     "GroupBy",
+    "Hits",
     "Progress",
     "Projection",
     "Range",
     "Recommendation",
     "Review",
     "Scope",
+    "Search",
     "Selection",
+    "Side",
     "Snapshots",
     "Sort",
     "Spread",
@@ -47,4 +52,5 @@ __all__ = [
     "Thought",
     "Thoughts",
     "stand",
+    "words_of",
 ]

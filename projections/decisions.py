@@ -37,17 +37,25 @@ _stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to find. `tags` is met by any one of them."""
+    """Which decisions to find. `tags` is met by any one of them, and so are several `stakes`.
+
+    A decision that states no confidence lies in no range of confidence. `compacted_before` leaves out what was decided
+    before that moment and is reviewed.
+    """
 
     agent: str | None = None
     category: str | None = None
-    stakes: str | None = None
+    stakes: str | tuple[str, ...] | None = None
     project: str | None = None
     feature: str | None = None
     status: Status | None = None
     outcome: str | None = None
     tags: tuple[str, ...] = ()
+    pr: int | None = None
+    confidence_min: float | None = None
+    confidence_max: float | None = None
     range: Range = Range()
+    compacted_before: datetime | None = None
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +74,7 @@ class Decisions(Projection):
     """An index of decisions in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionReviewed)
 
     def __init__(self) -> None:
@@ -78,6 +86,8 @@ class Decisions(Projection):
         self._confidence = array("d")
         self._time_us = array("q")
         self._outcome = bytearray()
+        self._prs = array("Q")
+        """Place and pull request, one after the other, of the decisions that name one: few do."""
         self._shareds: dict[Shared, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): UNTAGGED}
 
@@ -102,6 +112,8 @@ class Decisions(Projection):
                 confidence.append(_NAN if data.confidence is None else data.confidence)
                 outcome.append(0)
                 times.append(event.time)
+                if data.pr is not None:
+                    self._prs.extend((size - 1, data.pr))
             elif type(data) is DecisionReviewed:
                 outcome[index[event.subject]] = _outcome[data.outcome]
             elif type(data) is DecisionAmended:
@@ -121,6 +133,7 @@ class Decisions(Projection):
                 "confidence": self._confidence.tobytes(),
                 "time_us": self._time_us.tobytes(),
                 "outcome": bytes(self._outcome),
+                "prs": self._prs.tobytes(),
                 "shareds": list(self._shareds),
                 "tagsets": list(self._tagsets),
             }
@@ -132,7 +145,7 @@ class Decisions(Projection):
         made = cls()
         made.index = unpack_names(parts.index)
         made._subjects = list(made.index)
-        for name in ("shared", "tags", "confidence", "time_us"):
+        for name in ("shared", "tags", "confidence", "time_us", "prs"):
             getattr(made, f"_{name}").frombytes(getattr(parts, name))
         made._outcome.extend(parts.outcome)
         made._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
@@ -173,12 +186,29 @@ class Decisions(Projection):
         if wanted.tags:
             any_tag = np.array([not set(wanted.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
             keep &= any_tag[view(self._tags, np.uint32)]
+        if wanted.pr is not None:
+            places, prs = view(self._prs, np.uint64).reshape(-1, 2).T
+            named = np.zeros(len(keep), dtype=bool)
+            named[places[prs == wanted.pr].astype(np.intp)] = True
+            keep &= named
+        confidence = view(self._confidence, np.float64)
+        if wanted.confidence_min is not None:
+            keep &= confidence >= wanted.confidence_min
+        if wanted.confidence_max is not None:
+            keep &= confidence <= wanted.confidence_max
+        return np.flatnonzero(self._within(wanted, keep))
+
+    def _within(self, wanted: Selection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Those of them that fit in time."""
         time_us = view(self._time_us, np.int64)
         if wanted.range.since is not None:
             keep &= time_us >= microseconds(wanted.range.since)
         if wanted.range.until is not None:
             keep &= time_us <= microseconds(wanted.range.until)
-        return np.flatnonzero(keep)
+        if wanted.compacted_before is not None:
+            old = time_us < microseconds(wanted.compacted_before)
+            keep &= ~(old & (view(self._outcome, np.uint8) != UNREVIEWED))
+        return keep
 
     def order(self, places: Places, sort: Sort, *, descending: bool) -> Places:
         """Places sorted by a field, ties by age; a missing value stands last either way."""
@@ -246,13 +276,17 @@ class _Parts(msgspec.Struct):
     confidence: bytes
     time_us: bytes
     outcome: bytes
+    prs: bytes
     shareds: list[Shared]
     tagsets: list[tuple[str, ...]]
 
 
 def _fits(wanted: Selection, shared: Shared) -> bool:
     source = None if wanted.agent is None else source_of(wanted.agent)
-    terms = zip((source, wanted.category, wanted.stakes, wanted.project, wanted.feature), shared, strict=True)
+    if isinstance(wanted.stakes, tuple) and shared[2] not in wanted.stakes:
+        return False
+    stakes = wanted.stakes if isinstance(wanted.stakes, str) else None
+    terms = zip((source, wanted.category, stakes, wanted.project, wanted.feature), shared, strict=True)
     return all(value is None or value == found for value, found in terms)
 
 

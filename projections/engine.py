@@ -10,6 +10,7 @@ from contextlib import aclosing
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
+from events.envelope import Fact
 from events.registry import VOCABULARY, Vocabulary
 from ledger.errors import InvalidQuery
 from ledger.log import Query, Reading, Slice
@@ -153,11 +154,8 @@ class Engine:
         *,
         live: bool = False,
     ) -> int:
-        async with aclosing(self._pages(after, upto)) as pages:
-            async for page in pages:
-                events = self._vocabulary.facts(page.ndjson)
-                assert events[0].position == after + 1, (events[0].position, after)
-                assert events[-1].position == after + len(events), "the log has a gap"
+        async with aclosing(self.facts(after, upto)) as slices:
+            async for events in slices:
                 try:
                     for projection in projections:
                         projection.fold(events)
@@ -183,21 +181,36 @@ class Engine:
         _join(family)
         return family
 
-    async def _pages(self, after: int, upto: int) -> AsyncGenerator[Slice, None]:
-        """The slices between two positions, the next one read while this one is folded."""
+    async def facts(self, after: int, upto: int) -> AsyncGenerator[list[Fact], None]:
+        """The events between two positions, slice by slice, the next one read while this one is folded."""
         reading: asyncio.Task[Slice] | None = None
         try:
             while after < upto:
                 if reading is None:
                     reading = self._read(after, upto)
                 page = await reading
-                after = page.positions[-1]
+                begin, after = after, page.positions[-1]
                 reading = self._read(after, upto) if after < upto else None
                 await asyncio.sleep(0)
-                yield page
+                events = self._vocabulary.facts(page.ndjson)
+                assert events[0].position == begin + 1, (events[0].position, begin)
+                assert events[-1].position == begin + len(events), "the log has a gap"
+                yield events
         finally:
             if reading is not None:
                 reading.cancel()
+
+    async def streams(self, subjects: Sequence[str], upto: int) -> dict[str, list[Fact]]:
+        """The events of some streams, up to a position, oldest first."""
+        found: dict[str, list[Fact]] = {subject: [] for subject in subjects}
+        after, more = 0, bool(found)
+        while more:
+            query = Query(subjects=tuple(found), after=after, before=upto + 1, limit=SLICE_EVENTS)
+            page = await self._log.read(query)
+            for event in self._vocabulary.facts(page.ndjson):
+                found[event.subject].append(event)
+            after, more = page.positions[-1] if page.positions else upto, page.more
+        return found
 
     def _read(self, after: int, upto: int) -> "asyncio.Task[Slice]":
         query = Query(after=after, before=upto + 1, limit=min(SLICE_EVENTS, upto - after))
@@ -207,7 +220,7 @@ class Engine:
         """The newest usable snapshot of a projection at or before a position, or a fresh state."""
         snapshot = await self._snapshots.latest(kind.name, kind.version, upto)
         while snapshot is not None:
-            if await self._anchor(snapshot.position) == snapshot.anchor:
+            if await self.anchor(snapshot.position) == snapshot.anchor:
                 try:
                     return kind.decode(snapshot.state), snapshot.position
                 except Exception:  # noqa: BLE001 - whatever a damaged state raises, folding again is the answer
@@ -215,14 +228,15 @@ class Engine:
             snapshot = await self._snapshots.latest(kind.name, kind.version, snapshot.position - 1)
         return kind(), 0
 
-    async def _anchor(self, position: int) -> bytes:
+    async def anchor(self, position: int) -> bytes:
+        """What tells the line at a position from every other: its SHA-256."""
         page = await self._log.read(Query(after=position - 1, before=position + 1, limit=1))
         return sha256(page.ndjson).digest()
 
     async def _save(self) -> None:
         if not self._snapshots.writable:
             return
-        anchor = await self._anchor(self.position)
+        anchor = await self.anchor(self.position)
         await self._snapshots.save(
             [
                 Snapshot(name, projection.version, self.position, anchor, projection.encode())

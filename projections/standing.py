@@ -97,7 +97,7 @@ def _open(event: Event) -> Standing:
 def _changes(standing: Standing, event: Event) -> dict[str, Any]:
     data = event.data
     if isinstance(data, DecisionAmended):
-        return {"decision": structs.replace(standing.decision, **_amended(data))}
+        return {"decision": restated(standing.decision, data)}
     if isinstance(data, DecisionAsked):
         return {"question": data.question}
     if isinstance(data, DecisionReviewed):
@@ -111,9 +111,10 @@ def _changes(standing: Standing, event: Event) -> dict[str, Any]:
     return {}
 
 
-def _amended(data: DecisionAmended) -> dict[str, Any]:
-    values = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
-    return {name: value for name, value in values.items() if value is not None}
+def restated(stated: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
+    """What was stated, with an amendment applied."""
+    values = {name: getattr(amendment, name) for name in amendment.__struct_fields__ if name != "decision_id"}
+    return structs.replace(stated, **{name: value for name, value in values.items() if value is not None})
 
 
 def _entry(event: Event) -> Entry:

@@ -21,7 +21,7 @@ from events import (
     ThoughtRecorded,
     source_of,
 )
-from events.decision import Outcome, Reason, Stakes
+from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, Stakes
 from ledger.decide import Group, Known, prepare
 from ledger.log import Head
 from ledger.schema import COLUMNS
@@ -34,6 +34,7 @@ FEATURES = (None, "export")
 OUTCOMES: tuple[Outcome, ...] = ("success", "partial", "failure", "abandoned")
 QUESTIONS = ("q1", "q2", "q3")
 TAGS = ("a", "b", "c")
+PRS = (1, 7)
 
 DAWN = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
 """When the first event is recorded; each later one a second after."""
@@ -70,6 +71,11 @@ confidences = st.one_of(
 )
 """Stated confidences of at most three digits: what an agent writes, and exact as decimal fractions."""
 
+words = st.lists(st.sampled_from(("ship", "wait", "later", "hmm", "Café", "🚀", "a-b")), min_size=1, max_size=2).map(
+    " ".join
+)
+"""Short texts of words that others share."""
+
 tags = st.lists(st.sampled_from(TAGS), max_size=3).map(tuple)
 _pick = st.integers(0, 1_000)
 _agent = st.sampled_from(AGENTS)
@@ -82,7 +88,13 @@ def _amendment(fields: Mapping[str, Any]) -> DecisionAmended:
 
 _recorded = st.builds(
     DecisionRecorded,
-    decision=st.sampled_from(["ship", "wait"]),
+    decision=st.sampled_from(["ship", "wait", "Ship the café, not later"]),
+    context=st.none() | words,
+    reasons=st.none().map(lambda _: ()) | words.map(lambda text: (Reason(type="analysis", text=text),)),
+    pattern=st.none() | words,
+    bridge=st.none() | st.builds(Bridge, structure=st.none() | words, function=words, tolerance=st.just(("a lot",))),
+    deliberation=st.none() | words.map(lambda text: Deliberation(steps=(DeliberationStep(thought=text),))),
+    pr=st.none() | st.sampled_from(PRS),
     confidence=st.none() | confidences,
     category=st.sampled_from(CATEGORIES),
     stakes=st.sampled_from(STAKES),
@@ -96,11 +108,20 @@ _change = st.fixed_dictionaries(
         "confidence": confidences,
         "tags": tags,
         "context": st.just("later"),
+        "decision": words,
+        "bridge": st.builds(Bridge, structure=words),
         "reasons": st.just((Reason(type="analysis", text="because"),)),
     },
 )
 _amended = _change.filter(bool).map(_amendment)
-_reviewed = st.builds(DecisionReviewed, decision_id=st.just("?"), outcome=st.sampled_from(OUTCOMES))
+_reviewed = st.builds(
+    DecisionReviewed,
+    decision_id=st.just("?"),
+    outcome=st.sampled_from(OUTCOMES),
+    actual_result=st.none() | words,
+    lessons=st.none() | words,
+    notes=st.none() | words,
+)
 _thought = st.builds(DecisionThought, decision_id=st.just("?"), text=st.sampled_from(["hmm", "aha"]))
 _pondered = st.builds(
     ThoughtRecorded,

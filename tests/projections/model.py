@@ -42,6 +42,7 @@ class Told:
     """The confidence in force before the first review."""
     outcome: str | None = None
     question: str | None = None
+    pr: int | None = None
 
     @property
     def c(self) -> Fraction:
@@ -67,6 +68,7 @@ def tell(lines: Iterable[bytes]) -> list[Told]:
                 tags=tuple(data.get("tags", ())),
                 shown=stated,
                 counted=stated,
+                pr=data.get("pr"),
             )
         elif event["type"] == "decision.reviewed.v1":
             told[subject].outcome = data["outcome"]
@@ -87,9 +89,13 @@ def within(one: Told, when: Range) -> bool:
 
 def about(one: Told, wanted: Filter | Selection) -> bool:
     """What the two kinds of question have in common."""
-    return within(one, wanted.range) and all(
-        getattr(wanted, name) in (None, getattr(one, name))
-        for name in ("agent", "category", "stakes", "project", "feature")
+    stakes = wanted.stakes if isinstance(wanted.stakes, tuple) else (wanted.stakes,)
+    return (
+        within(one, wanted.range)
+        and (stakes == (None,) or one.stakes in stakes)
+        and all(
+            getattr(wanted, name) in (None, getattr(one, name)) for name in ("agent", "category", "project", "feature")
+        )
     )
 
 
@@ -234,6 +240,10 @@ def find(told: Sequence[Told], wanted: Selection) -> list[Told]:
         and (wanted.status is None or (one.outcome is None) is statuses[wanted.status])
         and wanted.outcome in (None, one.outcome)
         and (not wanted.tags or set(wanted.tags) & set(one.tags))
+        and wanted.pr in (None, one.pr)
+        and (wanted.confidence_min is None or (one.shown is not None and one.shown >= wanted.confidence_min))
+        and (wanted.confidence_max is None or (one.shown is not None and one.shown <= wanted.confidence_max))
+        and not (wanted.compacted_before and one.outcome is not None and one.time < wanted.compacted_before)
     ]
 
 

@@ -18,9 +18,11 @@ from tests.projections.histories import (
     MOMENTS,
     OUTCOMES,
     PROJECTS,
+    PRS,
     STAKES,
     TAGS,
     amend,
+    confidences,
     events_of,
     histories,
     lines_of,
@@ -40,6 +42,10 @@ selections = st.builds(
     outcome=st.sampled_from((None, *OUTCOMES, "unheard")),
     tags=st.lists(st.sampled_from((*TAGS, "z")), max_size=2).map(tuple),
     range=st.builds(Range, moments, moments),
+    pr=st.sampled_from((None, *PRS, 0)),
+    confidence_min=st.none() | confidences,
+    confidence_max=st.none() | confidences,
+    compacted_before=moments,
 )
 narrow = st.one_of(
     st.just(Selection()),
@@ -47,6 +53,11 @@ narrow = st.one_of(
     st.builds(Selection, tags=st.lists(st.sampled_from(TAGS), max_size=2).map(tuple)),
     st.builds(Selection, range=st.builds(Range, moments, moments)),
     st.builds(Selection, status=st.sampled_from(("pending", "reviewed"))),
+    st.builds(Selection, stakes=st.lists(st.sampled_from(("low", "high"))).map(tuple)),
+    st.builds(Selection, pr=st.sampled_from((*PRS, 0))),
+    st.builds(Selection, confidence_min=confidences),
+    st.builds(Selection, confidence_max=confidences),
+    st.builds(Selection, compacted_before=moments),
 )
 
 

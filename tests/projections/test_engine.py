@@ -235,7 +235,7 @@ def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path)
             assert type(state) is DecisionsAnew
             await opened.log.append(some(1, "after"))
             await all_agree(opened)
-            versions = {kind.name: kind.version for kind in PROJECTIONS} | {"decisions": 2}
+            versions = {kind.name: kind.version for kind in PROJECTIONS} | {"decisions": DecisionsAnew.version}
             assert {one.name: one.version for one in await opened.engine.check()} == versions
             last = encoded(opened.engine)
         async with engine(path, anew) as opened:

@@ -199,7 +199,7 @@ def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
     async def scenario(file: Path) -> None:
         snapshots = await Snapshots.open(file, writable=False)
         try:
-            assert await snapshots.latest("decisions", 1, 99) is None
+            assert await snapshots.latest("decisions", Decisions.version, 99) is None
             await snapshots.save([Snapshot("decisions", 1, 1, b"", b"")])
         finally:
             await snapshots.close()
@@ -215,11 +215,11 @@ def test_a_reader_takes_up_what_the_writer_kept(path: Path) -> None:
     async def scenario() -> None:
         snapshots = await Snapshots.open(views_of(path), writable=False)
         try:
-            found = await snapshots.latest("decisions", 1, 99)
+            found = await snapshots.latest("decisions", Decisions.version, 99)
             assert found is not None
             assert (found.position, len(Decisions.decode(found.state))) == (12, 4)
-            assert await snapshots.latest("decisions", 1, 11) is None
-            assert await snapshots.latest("decisions", 2, 99) is None
+            assert await snapshots.latest("decisions", Decisions.version, 11) is None
+            assert await snapshots.latest("decisions", Decisions.version + 1, 99) is None
             await snapshots.save([found._replace(position=5)])
         finally:
             await snapshots.close()
@@ -247,8 +247,8 @@ def test_another_version_is_folded_again_and_the_old_one_let_go(path: Path) -> N
     assert run(start(path, kinds)) == set(range(1, 13))
     run(write(path, some(1, "more")))
     run(start(path, kinds))
-    assert ("decisions", 2, 15) in kept(path)
-    assert not [row for row in kept(path) if row[:2] == ("decisions", 1)]
+    assert ("decisions", DecisionsAnew.version, 15) in kept(path)
+    assert not [row for row in kept(path) if row[:2] == ("decisions", Decisions.version)]
     assert run(start(path, kinds)) == set()
     assert run(start(path)) == set(range(1, 16)), "and back again"
 
