@@ -1,7 +1,7 @@
 """Importing decisions: the file is read twice, once to check all of it, once to append what it says."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from api.decision_rows import Decided, columns_of, decided
 from api.lines import BATCH_BYTES_MAX
 from api.printing import many, one_line, progress
-from api.pump import Batch, Tally, pump
+from api.pump import Batch, Tally, counting, pump
 from api.rows import Fault, Rows, open_rows
 from api.sink import Sink
 from events.envelope import Draft
@@ -79,7 +79,7 @@ class DecisionImport:
         """Append every event of the file; return the whole account. Errors: those of `Sink.append`, with the line."""
         tally, found = Tally(), self.found
         with progress(f"importing {self._rows.path.name}", "rows") as report:
-            await pump(self._batches(), sink, tally, found.file, _counting(report, found.decisions))
+            await pump(self._batches(), sink, tally, found.file, counting(report, found.decisions))
         found.appended, found.duplicates, found.first, found.last = msgspec.structs.astuple(tally)
         found.elapsed_ms = round((time.monotonic() - self._began) * 1000)
         return found
@@ -115,14 +115,3 @@ def listed(found: Imported) -> Iterator[str]:
         yield f"  line {fault.line}: {fault.field} is {value}; allowed: {one_line(fault.allowed)}"
     if found.skipped > len(found.bad_rows):
         yield f"  and {found.skipped - len(found.bad_rows):,} more"
-
-
-def _counting(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
-    done = 0
-
-    def written(batch: Batch) -> None:
-        nonlocal done
-        done += len(set(batch.lines))
-        report(done, total)
-
-    return written

@@ -13,10 +13,11 @@ from ledger.errors import AppendRefused
 
 
 class Batch(NamedTuple):
-    """Events that are appended together, and the number of the line each came from."""
+    """Events that are appended together, and the number of the line (or what `noun` says) each came from."""
 
     drafts: list[Draft]
     lines: Sequence[int]
+    noun: str = "line"
 
 
 class Tally(msgspec.Struct):
@@ -42,7 +43,7 @@ async def pump(batches: Iterator[Batch], sink: Sink, tally: Tally, name: str, re
         try:
             await task
         except TallystickError as error:
-            raise located(error, name, batch.lines, tally) from None
+            raise located(error, name, batch, tally) from None
         report(batch)
 
     async def write(batch: Batch) -> None:
@@ -57,7 +58,7 @@ async def pump(batches: Iterator[Batch], sink: Sink, tally: Tally, name: str, re
             batch = await asyncio.to_thread(next, batches, None)
         except Unreadable as unreadable:
             await settle()
-            raise located(unreadable.error, name, unreadable.lines, tally) from None
+            raise located(unreadable.error, name, Batch([], unreadable.lines), tally) from None
         except TallystickError as error:
             await settle()
             error.advice = f"{error.advice} {_written(tally)}.".lstrip()
@@ -82,20 +83,33 @@ def _written(tally: Tally) -> str:
     return f"{before}, and {tally.duplicates:,} there already" if tally.duplicates else before
 
 
-def located(error: TallystickError, name: str, lines: Sequence[int], tally: Tally) -> TallystickError:
+def located(error: TallystickError, name: str, batch: Batch, tally: Tally) -> TallystickError:
     """The same error, saying at which line of the input it came, and what was written before."""
-    written = _written(tally)
+    written, lines, noun = _written(tally), batch.lines, batch.noun
     if isinstance(error, InvalidEvent | AppendRefused):
         index = error.index
-        at = f"line {lines[index]}" if index is not None and index < len(lines) else f"lines {lines[0]} to {lines[-1]}"
+        whole = f"{noun}s {lines[0]} to {lines[-1]}"
+        at = f"{noun} {lines[index]}" if index is not None and index < len(lines) else whole
         detail = error.detail.replace("; nothing was written", "")
         error.detail = f"{name}, {at}: {detail}"
         advice = error.advice.replace(" Nothing was written.", "")
-        batch = f"lines {lines[0]} to {lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
+        batch_lines = whole if len(lines) > 1 else f"{noun} {lines[0]}"
         error.advice = (
-            f"{advice} {written}; nothing of its batch ({batch}) was written. "
+            f"{advice} {written}; nothing of its batch ({batch_lines}) was written. "
             "Running it again is safe where events carry ids: those are not written twice."
         ).lstrip()
     elif lines:
-        error.advice = f"{error.advice} {written} (up to line {lines[0] - 1}).".lstrip()
+        error.advice = f"{error.advice} {written} (up to {noun} {lines[0] - 1}).".lstrip()
     return error
+
+
+def counting(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
+    """What `pump` is to tell each batch, so that `report` is told how many lines of so many are done."""
+    done = 0
+
+    def written(batch: Batch) -> None:
+        nonlocal done
+        done += len(set(batch.lines))
+        report(done, total)
+
+    return written

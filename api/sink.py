@@ -1,7 +1,7 @@
 """Where the command line writes: the ledger file itself, or a server that holds it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +15,8 @@ from api.printing import progress
 from api.problems import TABLE, Problem, slug
 from events.envelope import Draft
 from events.errors import TallystickError
+from events.limits import PAGE_EVENTS_MAX
+from ledger import Query
 from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable
 
 FOLD_EVENTS_MIN = 10_000
@@ -22,6 +24,8 @@ FOLD_EVENTS_MIN = 10_000
 
 TRIES = 10
 """How often a server that is busy is asked, waiting as long as it says, before the append is given up."""
+
+LINES = "application/x-ndjson"
 
 ANSWER_S = 120.0
 """How long a server may take for one batch."""
@@ -46,6 +50,10 @@ class Sink(Protocol):
         """Append a batch atomically. Errors: those of `House.record`."""
         ...
 
+    async def streams(self, subjects: Sequence[str]) -> bytes:
+        """The stored events of at most ITEMS_MAX streams, as NDJSON. Errors: those of `House.read`."""
+        ...
+
 
 class FileSink:
     """The ledger file, which no other process writes."""
@@ -61,9 +69,23 @@ class FileSink:
         self.appended += len(placed) - duplicates
         return Answer(min(positions), max(positions), len(placed), duplicates)
 
+    async def streams(self, subjects: Sequence[str]) -> bytes:
+        query = Query(subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)
+        return b"\n".join([page.ndjson async for page in self.house.scan(query)])
+
+
+class NoLedger:
+    """A ledger file that is not there yet, where nothing is to be written."""
+
+    async def append(self, drafts: list[Draft]) -> Answer:
+        raise AssertionError(f"{len(drafts)} events were to be appended to no ledger")
+
+    async def streams(self, subjects: Sequence[str]) -> bytes:
+        return b""
+
 
 class ServerSink:
-    """A server's POST /events."""
+    """A server's POST /events, and its GET for what is there already."""
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
         self._client = client
@@ -84,9 +106,22 @@ class ServerSink:
             await asyncio.sleep(int(response.headers.get("retry-after", "1")))
         raise AssertionError("the last try answers or raises")
 
+    async def streams(self, subjects: Sequence[str]) -> bytes:
+        parameters: dict[str, str | int] = {"subject": ",".join(subjects), "limit": PAGE_EVENTS_MAX}
+        request = self._client.build_request("GET", "/events", params=parameters, headers={"accept": LINES})
+        response = await self._send(request)
+        if response.status_code != 200:
+            raise error_of(response)
+        return response.content
+
     async def _post(self, body: bytes) -> httpx.Response:
+        return await self._send(
+            self._client.build_request("POST", "/events", content=body, headers={"content-type": LINES})
+        )
+
+    async def _send(self, request: httpx.Request) -> httpx.Response:
         try:
-            return await self._client.post("/events", content=body, headers={"content-type": "application/x-ndjson"})
+            return await self._client.send(request)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise LedgerUnavailable(
                 f"{self._url} cannot be reached: {_said(error)}.", "Is the server running there?"
@@ -123,8 +158,8 @@ def _no_tallystick(response: httpx.Response) -> InvalidQuery:
 
 
 @asynccontextmanager
-async def sink(ledger: Path, url: str | None, token: str | None) -> AsyncIterator[Sink]:
-    """Somewhere to write: the server at `url` where one is named, the file where not.
+async def sink(ledger: Path, url: str | None, token: str | None, *, writable: bool = True) -> AsyncIterator[Sink]:
+    """Somewhere to write, or only to read: the server at `url` where one is named, the file where not.
 
     Errors: LedgerLocked, LedgerUnusable, InvalidQuery.
     """
@@ -133,7 +168,10 @@ async def sink(ledger: Path, url: str | None, token: str | None) -> AsyncIterato
         async with _client(url, headers) as client:
             yield ServerSink(client, url)
         return
-    house = await House.open(ledger, writable=True, views=False)
+    if not writable and not ledger.exists():
+        yield NoLedger()
+        return
+    house = await House.open(ledger, writable=writable, views=False)
     try:
         file = FileSink(house)
         yield file

@@ -10,6 +10,7 @@ PACKAGES = ("events", "ledger", "projections", "instruments", "api")
 
 SURFACE: dict[str, list[str]] = {
     "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
+    "api.takeover": ["Contradiction", "Loss", "Takeover", "TakenOver", "in_words", "warnings"],
     "events": [
         "VOCABULARY",
         "DecisionAmended",

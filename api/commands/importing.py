@@ -1,4 +1,4 @@
-"""import: decisions out of tables that were kept elsewhere."""
+"""import: decisions that were kept elsewhere: in tables, or by a CSTP server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +9,7 @@ from api.commands.options import AsJson, BearerToken, Url, ledger_of
 
 if TYPE_CHECKING:
     from api.decision_import import DecisionImport, Imported
+    from api.takeover import TakenOver, Takeover
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -80,3 +81,51 @@ def _tell(found: "Imported") -> None:
             say(line)
     if found.unused_columns:
         say(f"Columns not used: {', '.join(found.unused_columns)}.")
+
+
+@app.command("cstp")
+def cstp(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="CSTP's folder, a decision file, or its SQLite store.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be taken over; write nothing.")] = False,
+    url: Url = None,
+    token: BearerToken = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take over a CSTP installation: its YAML decision files, its SQLite store, or a folder with both, at any depth.
+
+    Ids, times, agents, reviews and every field an event has are kept. What cannot be kept is told, and the rest is
+    taken over. Run it again at any time: only what is new is added. Exit code 1 says that something was lost or
+    contradicts, 0 that nothing was. --json prints all of it.
+
+    Example: tallystick import cstp ./decisions --dry-run
+    """
+    import asyncio
+
+    from api.printing import print_json
+    from api.takeover import Takeover
+
+    report = asyncio.run(_take(Takeover(path), ledger_of(context), url, token, dry_run))
+    if as_json:
+        print_json(report)
+    else:
+        _account(report)
+    if not report.complete:
+        raise typer.Exit(1)
+
+
+async def _take(takeover: "Takeover", ledger: Path, url: str | None, token: str | None, dry_run: bool) -> "TakenOver":
+    from api.sink import sink
+
+    async with sink(ledger, url, token, writable=not dry_run) as target:
+        return await takeover.write(target, dry_run=dry_run)
+
+
+def _account(report: "TakenOver") -> None:
+    from api.printing import say
+    from api.takeover import in_words, warnings
+
+    for line in in_words(report):
+        typer.echo(line)
+    for line in warnings(report):
+        say(line)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import inspect, structs
 
 from api.cstp.rpc import RpcError
+from api.kinds import allowed, plain
 from api.problems import INVALID_PARAMS
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -124,16 +125,16 @@ class _Field:
     """One parameter: its chief spelling, its type, whether it must be there, and the shape of a struct within."""
 
     def __init__(self, spelling: str, kind: object, required: bool, shape: Shape[Any] | None) -> None:
-        info = _plain(inspect.type_info(kind))
+        info = plain(inspect.type_info(kind))
         self.spelling = spelling
         self.required = required
         self.kind: Any = kind
         self._many = isinstance(info, inspect.VarTupleType)
         self._length_max = info.max_length if isinstance(info, inspect.VarTupleType) else None
         self._no_empty = isinstance(info, inspect.LiteralType) or bool(getattr(info, "min_length", None))
-        self._allowed = _allowed(info)
+        self._allowed = allowed(info)
         self._literal = isinstance(info, inspect.LiteralType)
-        item = _plain(info.item_type) if isinstance(info, inspect.VarTupleType) else info
+        item = plain(info.item_type) if isinstance(info, inspect.VarTupleType) else info
         self._shape = shape or (Shape(item.cls) if isinstance(item, inspect.StructType) else None)
         self.leaf = self._shape is None
 
@@ -167,37 +168,3 @@ class _Field:
 
 def _camel(name: str) -> str:
     return _underscored.sub(lambda found: found[1].upper(), name)
-
-
-def _plain(info: inspect.Type) -> inspect.Type:
-    """A type without its annotations and without `or None`."""
-    while True:
-        if isinstance(info, inspect.Metadata):
-            info = info.type
-        elif isinstance(info, inspect.UnionType):
-            (info,) = (one for one in info.types if not isinstance(one, inspect.NoneType))
-        else:
-            return info
-
-
-def _allowed(info: inspect.Type) -> str:
-    """What a type admits, in words that follow "must be"."""
-    match _plain(info):
-        case inspect.LiteralType(values):
-            return f"one of {{{', '.join(map(str, values))}}}"
-        case inspect.FloatType(ge=low, le=high) if low is not None and high is not None:
-            return f"between {low} and {high}"
-        case inspect.FloatType():
-            return "a number"
-        case inspect.IntType(ge=low):
-            return "a whole number" if low is None else f"a whole number from {low}"
-        case inspect.StrType(max_length=most):
-            return "a text" if most is None else f"a text of 1..{most} characters"
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.VarTupleType(item_type=item, max_length=most):
-            return f"a list of at most {most} items, each {_allowed(item)}"
-        case inspect.DictType(value_type=value):
-            return f"an object, each value {_allowed(value)}"
-        case _:
-            return "an object"

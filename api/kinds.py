@@ -1,0 +1,37 @@
+"""Types as msgspec describes them: bare of annotations, and in words that tell a caller what one admits."""
+
+from msgspec import inspect
+
+
+def plain(info: inspect.Type) -> inspect.Type:
+    """A type without its annotations and without `or None`."""
+    while True:
+        if isinstance(info, inspect.Metadata):
+            info = info.type
+        elif isinstance(info, inspect.UnionType):
+            (info,) = (one for one in info.types if not isinstance(one, inspect.NoneType))
+        else:
+            return info
+
+
+def allowed(info: inspect.Type) -> str:
+    """What a type admits, in words that follow "must be"."""
+    match plain(info):
+        case inspect.LiteralType(values):
+            return f"one of {{{', '.join(map(str, values))}}}"
+        case inspect.FloatType(ge=low, le=high) if low is not None and high is not None:
+            return f"between {low} and {high}"
+        case inspect.FloatType():
+            return "a number"
+        case inspect.IntType(ge=low):
+            return "a whole number" if low is None else f"a whole number from {low}"
+        case inspect.StrType(max_length=most):
+            return "a text" if most is None else f"a text of 1..{most} characters"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.VarTupleType(item_type=item, max_length=most):
+            return f"a list of at most {most} items, each {allowed(item)}"
+        case inspect.DictType(value_type=value):
+            return f"an object, each value {allowed(value)}"
+        case _:
+            return "an object"

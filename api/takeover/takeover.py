@@ -1,0 +1,120 @@
+"""A takeover of a CSTP installation: all of it is read and checked when it is made, and written by `write`."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from api.lines import BATCH_BYTES_MAX
+from api.printing import progress
+from api.pump import Batch, Tally, counting, pump
+from api.sink import Sink
+from api.takeover.files import accounts_of, look
+from api.takeover.joining import join
+from api.takeover.report import HALF, ZERO, Notes, TakenOver
+from api.takeover.telling import Told, tell
+from events.envelope import Draft
+from events.limits import ITEMS_MAX
+from events.registry import VOCABULARY
+from projections import Standing, stand
+
+BATCH_EVENTS = 1000
+ASKED_MAX = ITEMS_MAX
+"""Streams that are asked for in one request."""
+
+_ENVELOPE_BYTES = 500
+
+
+class Takeover:
+    """A takeover of one installation, or of one file of it."""
+
+    def __init__(self, path: Path) -> None:
+        """Read everything at a path. Errors: InvalidQuery, where nothing of CSTP's is there."""
+        self._began = time.monotonic()
+        self._notes = Notes()
+        found = look(path, self._notes)
+        self._accounts = join(accounts_of(found, self._notes), self._notes)
+        self._report = TakenOver(path=str(path), yaml_files=len(found.decisions), sqlite_stores=len(found.stores))
+        self._count()
+
+    def _count(self) -> None:
+        report, notes = self._report, self._notes
+        for account in self._accounts:
+            confidence = account.values.get("confidence")
+            report.decisions += 1
+            report.in_both += len(account.stored) > 1
+            report.reviews += bool(account.reviews)
+            report.with_confidence += confidence is not None
+            report.without_agent += account.agent is None
+            report.without_time += account.time is None
+            report.without_reviewer += any(review.agent is None for review in account.reviews)
+            if confidence == 0.5:
+                notes.doubtful[HALF] += 1
+            elif confidence == 0 and account.stored == {"sqlite"}:
+                notes.doubtful[ZERO] += 1
+
+    async def write(self, sink: Sink, *, dry_run: bool = False) -> TakenOver:
+        """Append what the ledger does not have; return the whole account. Errors: those of `Sink`."""
+        report, notes = self._report, self._notes
+        report.dry_run = dry_run
+        told = await self._tell(sink)
+        if not dry_run:
+            tally = Tally()
+            with progress("taking over", "decisions") as shown:
+                await pump(_batches(told), sink, tally, report.path, counting(shown, len(told)))
+            report.appended, report.duplicates, report.first, report.last = msgspec.structs.astuple(tally)
+        report.losses, report.contradictions = notes.losses, notes.contradictions
+        report.no_place, report.doubtful = dict(sorted(notes.no_place.items())), dict(notes.doubtful)
+        report.passed_over = sorted(notes.passed_over)
+        report.complete = not report.losses and not report.contradictions
+        report.elapsed_ms = round((time.monotonic() - self._began) * 1000)
+        return report
+
+    async def _tell(self, sink: Sink) -> list[list[Told]]:
+        """The events of every decision that has any."""
+        found, names = [], {"recorded": 0, "reviewed": 0, "amended": 0, "thought": 0}
+        with progress("comparing", "decisions") as shown:
+            for start in range(0, len(self._accounts), ASKED_MAX):
+                accounts = self._accounts[start : start + ASKED_MAX]
+                shown(start, len(self._accounts))
+                standings = _standings(await sink.streams([f"decision/{account.id}" for account in accounts]))
+                for account in accounts:
+                    before = len(self._notes.losses)
+                    standing = standings.get(account.id)
+                    told = tell(account, standing, self._notes)
+                    if told:
+                        found.append(told)
+                    elif standing is not None and len(self._notes.losses) == before:
+                        self._report.unchanged += 1
+                    for one in told:
+                        names[one.draft.name.split(".")[1]] += 1
+        report = self._report
+        report.recorded, report.reviewed, report.amended, report.thoughts = names.values()
+        return found
+
+
+def _standings(lines: bytes) -> dict[str, Standing]:
+    """The decisions of some streams by their ids."""
+    streams: dict[str, list[object]] = {}
+    for event in VOCABULARY.events(lines):
+        streams.setdefault(event.subject, []).append(event)
+    found = (stand(events) for events in streams.values())  # type: ignore[arg-type]
+    return {standing.decision_id: standing for standing in found if standing is not None}
+
+
+def _batches(told: list[list[Told]]) -> Iterator[Batch]:
+    """Batches of whole decisions."""
+    drafts: list[Draft] = []
+    numbers: list[int] = []
+    size_bytes = 0
+    for number, events in enumerate(told, 1):
+        more_bytes = sum(one.size_bytes + _ENVELOPE_BYTES for one in events)
+        if drafts and (len(drafts) + len(events) > BATCH_EVENTS or size_bytes + more_bytes > BATCH_BYTES_MAX):
+            yield Batch(drafts, numbers, "decision")
+            drafts, numbers, size_bytes = [], [], 0
+        drafts.extend(one.draft for one in events)
+        numbers.extend([number] * len(events))
+        size_bytes += more_bytes
+    if drafts:
+        yield Batch(drafts, numbers, "decision")

@@ -1,0 +1,267 @@
+"""From an account to events: all of it for a decision the ledger does not have, else only what is new.
+
+The ids of events are digests of what they say, so that a takeover that was cut off, or runs twice at once, writes
+nothing twice. What a decision in the ledger lacks is added by an amendment, where amendments have the field; what it
+says otherwise is amended only where the account is the younger. What the ledger learned since stays as it is.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import msgspec
+
+from api.access import ANONYMOUS
+from api.takeover.account import Account, Verdict
+from api.takeover.fitting import Unfit, moment
+from api.takeover.joining import FILLED_IN, NEVER, alike, near, said, same_review
+from api.takeover.report import Contradiction, Notes, quoted
+from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.envelope import Draft, source_of, timestamp
+from events.limits import LINE_BYTES_MAX
+from events.payload import Payload
+from events.registry import VOCABULARY
+from projections import Entry, Standing
+
+DATA_BYTES_MAX = LINE_BYTES_MAX - 1_535
+"""Bytes of an event's data: what the rest of its line may need is left over."""
+
+_NAME_BYTES = 24
+"""Bytes of a field's name with what stands around it, at most."""
+
+LEDGER = "the ledger"
+"""How a report names what was there before."""
+
+_AMENDABLE = frozenset(DecisionAmended.__struct_fields__) - {"decision_id"}
+_encode = msgspec.json.Encoder().encode
+_draft = {kind.payload: kind.draft for kind in VOCABULARY.kinds.values()}
+
+
+class Told(NamedTuple):
+    """A draft, and the size of its data in bytes."""
+
+    draft: Draft
+    size_bytes: int
+
+
+def tell(account: Account, standing: Standing | None, notes: Notes) -> list[Told]:
+    """The events that a decision needs, in order; none where the ledger has all of it, or where it cannot be held."""
+    teller = _Teller(account, notes)
+    if standing is None:
+        opening = teller.event(DecisionRecorded, account.values, account.agent, account.time, ("decision",))
+        return [opening, *teller.reviews(account.reviews)] if opening is not None else []
+    if not _is_same(account, standing):
+        must_be = f"an id for one decision: {LEDGER} has it for another"
+        notes.lose(account.files[0], "id", account.id, must_be, "decision", account.id)
+        return []
+    return _Further(account, standing, teller, notes).events()
+
+
+def _is_same(account: Account, standing: Standing) -> bool:
+    if account.agent is not None and standing.agent not in {account.agent, ANONYMOUS}:
+        return False
+    words = {entry.data.decision for entry in standing.history if isinstance(entry.data, DecisionRecorded)}
+    words.add(standing.decision.decision)
+    return account.values["decision"] in words or near(account.time, standing.recorded_at)
+
+
+class _Teller:
+    """Makes the events of one decision, within the limits of a line."""
+
+    def __init__(self, account: Account, notes: Notes) -> None:
+        self._account = account
+        self._notes = notes
+
+    def event(
+        self,
+        payload: type[Payload],
+        values: dict[str, Any],
+        agent: str | None,
+        time: datetime | None,
+        needed: tuple[str, ...],
+    ) -> Told | None:
+        """An event with as many of its values as a line holds; None, and noted, where the needed ones are too many."""
+        kept = self._fitting(payload, values, needed)
+        if not kept:
+            return None
+        data = payload(decision_id=self._account.id, **kept)
+        content = _encode(data)
+        told = f"{payload.__name__} {agent} {timestamp(time) if time is not None else ''} ".encode() + content
+        opens = payload is DecisionRecorded
+        name = sha256(self._account.id.encode() if opens else told).hexdigest()[:32]
+        source = source_of(agent if agent is not None else ANONYMOUS)
+        return Told(_draft[payload](id=f"cstp-{name}", source=source, time=time, data=data), len(content))
+
+    def _fitting(self, payload: type[Payload], values: dict[str, Any], needed: tuple[str, ...]) -> dict[str, Any]:
+        """The values without the longest of those that are too many; none where the needed ones are."""
+        sizes = {name: len(_encode(value)) + _NAME_BYTES for name, value in values.items()}
+        size_bytes = sum(sizes.values())
+        if size_bytes <= DATA_BYTES_MAX:
+            return values
+        least_bytes = sum(sizes[name] for name in needed)
+        kept = dict(values)
+        for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            if size_bytes <= DATA_BYTES_MAX:
+                break
+            if least_bytes > DATA_BYTES_MAX:
+                whole = "decision" if payload is DecisionRecorded else "review"
+                self._lose(needed[0], sizes[needed[0]], whole)
+                return {}
+            if name not in needed:
+                self._lose(name, sizes[name], name)
+                size_bytes -= sizes[name]
+                del kept[name]
+        return kept
+
+    def reviews(self, reviews: list[Verdict]) -> list[Told]:
+        made = (self.event(DecisionReviewed, one.values, one.agent, one.time, ("outcome",)) for one in reviews)
+        return [told for told in made if told is not None]
+
+    def _lose(self, field: str, size_bytes: int, left_out: str) -> None:
+        account = self._account
+        must_be = f"at most {DATA_BYTES_MAX:,} bytes with the rest of its event"
+        self._notes.lose(account.files[0], field, f"{size_bytes:,} bytes", must_be, left_out, account.id)
+
+
+class _Further:
+    """What an account says of a decision in the ledger that the ledger does not."""
+
+    def __init__(self, account: Account, standing: Standing, teller: _Teller, notes: Notes) -> None:
+        self._account = account
+        self._standing = standing
+        self._teller = teller
+        self._notes = notes
+        self._stated = [
+            entry for entry in standing.history if isinstance(entry.data, DecisionRecorded | DecisionAmended)
+        ]
+        newest = max(entry.time for entry in self._stated)
+        self._younger = account.changed is not None and account.changed > newest
+
+    def events(self) -> list[Told]:
+        account = self._account
+        if account.agent is not None and self._standing.agent != account.agent:
+            self._late("recorded_by", account.agent)
+        thoughts = list(self._thoughts())
+        changes = self._changes()
+        amended = self._teller.event(DecisionAmended, changes, account.agent, account.changed, ()) if changes else None
+        amendments = [amended] if amended is not None else []
+        new = list(self._reviews())
+        reviews = self._teller.reviews(new)
+        # A store that was last changed by its review was amended before it: the new confidence is the one that counts.
+        if new and not near(account.changed, new[0].time):
+            return [*thoughts, *reviews, *amendments]
+        return [*thoughts, *amendments, *reviews]
+
+    def _changes(self) -> dict[str, Any]:
+        """Fields that an amendment brings up to date. What cannot be brought is noted."""
+        have = said(self._standing.decision)
+        changes = {}
+        for name, value in self._account.values.items():
+            if name not in have and self._account.stored == {"sqlite"} and FILLED_IN.get(name) == value:
+                continue
+            differing = list(_differing(have.get(name), value, name))
+            if not differing or self._was_said(name, value):
+                continue
+            absent = all(current is None for _, current, _ in differing)
+            if name in _AMENDABLE and (absent or self._younger):
+                changes[name] = _joined(have.get(name), value)
+                continue
+            for path, current, one in differing:
+                if current is None:
+                    self._late(path, one)
+                else:
+                    self._contradict(path, current, one)
+        return changes
+
+    def _was_said(self, name: str, value: object) -> bool:
+        """Whether the ledger said so before: then it knows better by now."""
+        earlier = (getattr(entry.data, name, None) for entry in self._stated[:-1])
+        return any(one is not None and not list(_differing(one, value, name)) for one in earlier)
+
+    def _thoughts(self) -> Iterator[Told]:
+        """Steps that were added to the deliberation since: CSTP puts a thought on a recorded decision there."""
+        ours, theirs = self._standing.decision.deliberation, self._account.values.get("deliberation")
+        if ours is None or theirs is None or theirs.steps[: len(ours.steps)] != ours.steps:
+            return
+        added = theirs.steps[len(ours.steps) :]
+        for step in added:
+            if not step.thought or step.thought in self._standing.thoughts:
+                continue
+            try:
+                time = moment(step.timestamp) if step.timestamp is not None else self._account.changed
+            except Unfit:
+                time = self._account.changed
+            told = self._teller.event(DecisionThought, {"text": step.thought}, self._account.agent, time, ("text",))
+            if told is not None:
+                yield told
+        if added:
+            kept = {"steps": ours.steps, "inputs": ours.inputs}
+            self._account.values["deliberation"] = msgspec.structs.replace(theirs, **kept)
+
+    def _reviews(self) -> Iterator[Verdict]:
+        """Reviews that the ledger does not have, and one that it has with less in it."""
+        known = [_verdict(entry) for entry in self._standing.history if isinstance(entry.data, DecisionReviewed)]
+        for review in self._account.reviews:
+            twin = next((one for one in reversed(known) if same_review(one, review)), None)
+            if twin is not None:
+                if (fuller := self._fuller(twin, review)) is not None and twin is known[-1]:
+                    known.append(fuller)
+                    yield fuller
+            elif known and (review.time or NEVER) <= max(one.time or NEVER for one in known):
+                self._contradict("outcome", known[-1].values["outcome"], review.values["outcome"])
+            else:
+                known.append(review)
+                yield review
+
+    def _fuller(self, twin: Verdict, review: Verdict) -> Verdict | None:
+        """The review with all that both say; None where the ledger's says as much."""
+        for name in twin.values.keys() & review.values.keys():
+            if not alike(twin.values[name], review.values[name]):
+                self._contradict(f"review.{name}", twin.values[name], review.values[name])
+        knows_reviewer = twin.agent is None and review.agent is not None
+        if not knows_reviewer and review.values.keys() <= twin.values.keys():
+            return None
+        return Verdict(
+            values={**review.values, **twin.values}, time=review.time or twin.time, agent=review.agent or twin.agent
+        )
+
+    def _late(self, field: str, value: object) -> None:
+        must_be = "known when its decision is first recorded: take files and store over together"
+        account = self._account
+        self._notes.lose(account.files[0], field, msgspec.to_builtins(value), must_be, None, account.id)
+
+    def _contradict(self, field: str, ours: object, theirs: object) -> None:
+        self._notes.contradictions.append(
+            Contradiction(
+                decision_id=self._account.id,
+                field=field,
+                taken=quoted(msgspec.to_builtins(ours)),
+                taken_from=LEDGER,
+                other=quoted(msgspec.to_builtins(theirs)),
+                other_from=self._account.files[0],
+            )
+        )
+
+
+def _verdict(entry: Entry) -> Verdict:
+    values = said(entry.data)
+    del values["decision_id"]
+    return Verdict(values=values, time=entry.time, agent=None if entry.agent == ANONYMOUS else entry.agent)
+
+
+def _differing(current: object, value: object, path: str) -> Iterator[tuple[str, object, object]]:
+    """Where a value says what the current one does not: the path, what stands there (None for nothing), the value."""
+    if isinstance(current, msgspec.Struct) and type(current) is type(value):
+        have = said(current)
+        for name, one in said(value).items():
+            yield from _differing(have.get(name), one, f"{path}.{name}")
+    elif current is None or not alike(current, value):
+        yield path, current, value
+
+
+def _joined(current: object, value: object) -> object:
+    """A value over the current one, which stays where the value says nothing."""
+    if isinstance(current, msgspec.Struct) and type(current) is type(value):
+        return type(value)(**{**said(current), **said(value)})
+    return value

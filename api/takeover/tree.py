@@ -1,0 +1,127 @@
+"""A YAML file to plain Python: mappings, lists, texts and None, of what nobody can make a bomb or an object.
+
+A scalar stays the text that stands in the file (`0.80`, `0123456`, `2026-02-05`), because only the field it belongs to
+knows what it should be; a plain `null` is None. CSTP's own files are dumps of JSON values: nothing else belongs there.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+VALUES_MAX = 100_000
+"""Values in one file, with every alias counted as what it stands for: a bomb of aliases ends here."""
+
+PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where it is there (ten times as fast); only its events are used, and no constructor of either."""
+
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp"))
+
+
+class Unreadable(Exception):
+    """A file that says nothing; the text says why."""
+
+
+class Tagged(NamedTuple):
+    """A value that only its own program could make; kept as its tag, so that it is found where it stands."""
+
+    tag: str
+
+
+class _Open(NamedTuple):
+    """A collection whose end has not come; `size` is counted when it has."""
+
+    value: Any
+    anchor: str | None
+    began: int
+    key: list[str]
+    tag: str | None
+
+
+class Tree(NamedTuple):
+    """What a file says, and the keys of its outermost mapping that stand there twice."""
+
+    value: object
+    repeated: tuple[str, ...]
+
+
+def read_tree(text: bytes) -> Tree:
+    """The one document of a YAML file, UTF-8. Errors: Unreadable."""
+    try:
+        return _Builder().build(_events(text))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        raise Unreadable(
+            f"no YAML: {getattr(error, 'problem', None) or getattr(error, 'reason', error)}{where}"
+        ) from None
+
+
+def _events(text: bytes) -> Iterator[Any]:
+    try:
+        decoded = text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"no UTF-8: byte {error.start} is 0x{text[error.start]:02x}") from None
+    return iter(yaml.parse(decoded, Loader=PARSER))
+
+
+class _Builder:
+    """Events to a value, without recursion: a file may nest as deep as it likes."""
+
+    def __init__(self) -> None:
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._stack: list[_Open] = []
+        self._repeated: list[str] = []
+        self._count = 0
+        self._root: list[Any] = []
+
+    def build(self, events: Iterator[Any]) -> Tree:
+        for event in events:
+            if isinstance(event, yaml.ScalarEvent):
+                self._put(_scalar(event), event.anchor, 1)
+            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+                plain = event.tag in {None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+                self._stack.append(_Open(value, event.anchor, self._count, [], None if plain else event.tag))
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                done = self._stack.pop()
+                size = self._count - done.began + 1
+                self._count = done.began
+                self._put(Tagged(done.tag) if done.tag is not None else done.value, done.anchor, size)
+            elif isinstance(event, yaml.AliasEvent):
+                if event.anchor not in self._anchors:
+                    raise Unreadable(f"the alias *{event.anchor} stands for something that is not finished before it")
+                value, size = self._anchors[event.anchor]
+                self._put(value, None, size)
+        if len(self._root) > 1:
+            raise Unreadable(f"{len(self._root)} documents in one file")
+        return Tree(self._root[0] if self._root else None, tuple(self._repeated))
+
+    def _put(self, value: object, anchor: str | None, size: int) -> None:
+        self._count += size
+        if self._count > VALUES_MAX:
+            raise Unreadable(f"more than {VALUES_MAX:,} values")
+        if anchor is not None:
+            self._anchors[anchor] = value, size
+        if not self._stack:
+            self._root.append(value)
+            return
+        into = self._stack[-1]
+        if isinstance(into.value, list):
+            into.value.append(value)
+        elif into.key:
+            key = into.key.pop()
+            if key in into.value and len(self._stack) == 1:
+                self._repeated.append(key)
+            into.value[key] = value
+        else:
+            into.key.append(value if isinstance(value, str) else repr(value))
+
+
+def _scalar(event: yaml.ScalarEvent) -> str | Tagged | None:
+    plain, _ = event.implicit
+    if event.tag is not None and event.tag not in _PLAIN_TAGS and event.tag != "!":
+        return Tagged(event.tag)
+    null = (plain and event.value in _NULLS) or event.tag == "tag:yaml.org,2002:null"
+    return None if null else str(event.value)
