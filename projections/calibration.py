@@ -1,10 +1,12 @@
 """The calibration view: is it as good as it thinks it is?"""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, Self, TypedDict
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
+from msgspec import structs
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Fact, agent_of, source_of
@@ -12,9 +14,28 @@ from events.payload import Payload
 from projections.advice import Recommendation, insufficient, recommend
 from projections.cells import Cells, History, Range, Table
 from projections.columns import Shared
+from projections.corp import Corp
 from projections.decisions import Decisions
-from projections.figures import BUCKETS, Bucket, Figures, Spread, Verdict, bucket_of, buckets, figures, spread
+from projections.figures import (
+    BUCKETS,
+    Bucket,
+    Coverage,
+    Figures,
+    Reading,
+    Spread,
+    Verdict,
+    ZTest,
+    bucket_of,
+    buckets,
+    coverage,
+    figures,
+    spread,
+)
+from projections.intervals import Interval
+from projections.pool import pool
 from projections.projection import Projection
+from projections.recalibration import Recalibration, recalibration
+from projections.shrinkage import shrink
 
 GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"]
 GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
@@ -48,8 +69,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         return lambda shared: all(shared[place] == value for place, value in terms)
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed."""
+class Group(Coverage, frozen=True, kw_only=True):
+    """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed.
+
+    `shrunk_gap` is the gap drawn towards that of all groups, `shrunk_weight` how much of it is the group's own.
+    """
 
     group: str | None
     brier_score: float | None = None
@@ -57,18 +81,37 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     mean_confidence: float | None = None
     gap: float | None = None
     interpretation: Verdict | None = None
-    reviewed: int
-    total: int
+    brier_reading: Reading | None = None
+    success: int | None = None
+    partial: int | None = None
+    failure: int | None = None
+    abandoned: int | None = None
+    success_interval: Interval | None = None
+    gap_interval: Interval | None = None
+    supported: bool | None = None
+    reviews_needed: int | None = None
+    log_score: float | None = None
+    log_score_infinite: bool | None = None
+    skill: float | None = None
+    sharpness: float | None = None
+    corp: Corp | None = None
+    in_the_large: ZTest | None = None
+    spiegelhalter: ZTest | None = None
+    too_few_for: list[str] | None = None
+    shrunk_gap: float | None = None
+    shrunk_weight: float | None = None
 
 
 class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a question of calibration, unrounded."""
 
     overall: Figures | None
+    coverage: Coverage
     groups: list[Group]
     buckets: list[Bucket]
     recommendations: list[Recommendation]
     confidence_stats: Spread | None
+    recalibration: Recalibration | None
 
 
 class Calibration(Projection):
@@ -107,66 +150,96 @@ class Calibration(Projection):
         """The reviewed decisions that pass a filter and state a confidence, in the order in which they were made."""
         return self._cells.history(wanted.wants(), wanted.range)
 
+    def table(self, wanted: Filter) -> Table:
+        """The cells of the decisions that pass a filter; nothing in them changes when folding goes on."""
+        return self._cells.select(wanted.wants(), wanted.range)
+
     def view(
-        self, wanted: Filter, group_by: GroupBy = "confidence_bucket", min_decisions: int = MIN_DECISIONS
+        self,
+        wanted: Filter,
+        group_by: GroupBy = "confidence_bucket",
+        min_decisions: int = MIN_DECISIONS,
+        *,
+        curves: bool = False,
     ) -> CalibrationView:
-        """The figures of the decisions that pass a filter, as a whole, by group and by bucket.
-
-        `overall` and the figures of a group are None below `min_decisions` reviewed decisions.
-        """
-        table = self._cells.select(wanted.wants(), wanted.range)
-        overall = figures(table.confidence, table.counts)
-        found = list(buckets(table.confidence, table.counts))
-        spreads = spread(table.confidence, table.counts)
-        reviewed = overall.reviewed if overall is not None else 0
-        if overall is None or reviewed < min_decisions:
-            overall, advice = None, [insufficient(reviewed, min_decisions)]
-        else:
-            advice = list(recommend(overall, found, spreads))
-        return CalibrationView(
-            overall=overall,
-            groups=_groups(table, group_by, min_decisions),
-            buckets=found,
-            recommendations=advice,
-            confidence_stats=spreads,
-        )
+        """The figures of the decisions that pass a filter, as a whole, by group and by bucket."""
+        return calibrate(self.table(wanted), group_by, min_decisions, curves=curves)
 
 
-def _groups(table: Table, group_by: GroupBy, min_decisions: int) -> list[Group]:
-    """One row a value, in the order of buckets, or of names with the unnamed last."""
-    names: list[str | None]
-    if group_by == "confidence_bucket":
-        numbers = bucket_of(table.confidence)
-        names = [name for name, _, _ in BUCKETS]
+def calibrate(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool) -> CalibrationView:
+    """The figures of some cells, as a whole, by group and by bucket.
+
+    `overall` and the figures of a group are None below `min_decisions` reviewed decisions. `curves` asks for the curve
+    and band of each, and for the recalibration map of the whole.
+    """
+    overall = figures(table.confidence, table.counts, curves=curves)
+    found = list(buckets(table.confidence, table.counts))
+    spreads = spread(table.confidence, table.counts)
+    reviewed = overall.reviewed if overall is not None else 0
+    if overall is None or reviewed < min_decisions:
+        overall, advice = None, [insufficient(reviewed, min_decisions)]
     else:
-        place = _place[group_by]
-        values = [group[place] for group in table.groups]
-        names = sorted(set(values), key=lambda name: (name is None, name or ""))
-        order = {name: number for number, name in enumerate(names)}
-        of_group = np.array([order[value] for value in values], dtype=np.intp)
-        numbers = of_group[table.group] if len(of_group) else np.array([], dtype=np.intp)
-    rows = []
-    for number, name in enumerate(names):
-        inside = numbers == number
-        if inside.any():
-            label = agent_of(name) if group_by == "agent" and name is not None else name
-            rows.append(_row(label, table, inside, min_decisions))
-    return rows
-
-
-def _row(name: str | None, table: Table, inside: np.typing.NDArray[np.bool_], min_decisions: int) -> Group:
-    counts = table.counts[inside]
-    found = figures(table.confidence[inside], counts)
-    reviewed, total = found.reviewed if found is not None else 0, int(counts.sum())
-    if found is None or reviewed < min_decisions:
-        return Group(group=name, reviewed=reviewed, total=total)
-    return Group(
-        group=name,
-        brier_score=found.brier_score,
-        accuracy=found.accuracy,
-        mean_confidence=found.mean_confidence,
-        gap=found.gap,
-        interpretation=found.interpretation,
-        reviewed=reviewed,
-        total=total,
+        advice = list(recommend(overall, found, spreads))
+    mapped = curves and overall is not None
+    return CalibrationView(
+        overall=overall,
+        coverage=coverage(table.confidence, table.counts),
+        groups=list(_groups(table, group_by, min_decisions, curves=curves)),
+        buckets=found,
+        recommendations=advice,
+        confidence_stats=spreads,
+        recalibration=recalibration(pool(table.confidence, table.counts)) if mapped else None,
     )
+
+
+def _groups(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[Group]:
+    """One row a value, in the order of buckets, or of names with the unnamed last."""
+    names, numbers = _split(table, group_by)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.searchsorted(numbers[order], np.arange(len(names) + 1))
+    parts = {
+        number: order[first:last]
+        for number, (first, last) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+        if first < last
+    }
+    found = {
+        number: figures(table.confidence[part], table.counts[part], curves=curves) for number, part in parts.items()
+    }
+    shrunk = {} if group_by == "confidence_bucket" else _shrunk(found)
+    for number, part in parts.items():
+        name, seen = names[number], found[number]
+        label = agent_of(name) if group_by == "agent" and name is not None else name
+        if seen is None or seen.reviewed < min_decisions:
+            counts = coverage(table.confidence[part], table.counts[part])
+            yield Group(group=label, **structs.asdict(counts))
+        else:
+            yield Group(group=label, **structs.asdict(seen), **shrunk.get(number, _Shrunk()))
+
+
+def _split(table: Table, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
+    """The names of a grouping in their order, and the number of each cell's name (-1: none of them)."""
+    if group_by == "confidence_bucket":
+        return [name for name, _, _ in BUCKETS], bucket_of(table.confidence)
+    values = [group[_place[group_by]] for group in table.groups]
+    names = sorted(set(values), key=lambda name: (name is None, name or ""))
+    order = {name: number for number, name in enumerate(names)}
+    of_group = np.array([order[value] for value in values], dtype=np.intp)
+    return names, of_group[table.group] if len(of_group) else np.array([], dtype=np.intp)
+
+
+class _Shrunk(TypedDict, total=False):
+    shrunk_gap: float
+    shrunk_weight: float
+
+
+def _shrunk(found: Mapping[int, Figures | None]) -> dict[int, _Shrunk]:
+    """The shrunk gaps of groups, by number."""
+    seen = {number: figures for number, figures in found.items() if figures is not None}
+    gap, n, brier = (
+        np.array([float(getattr(one, name)) for one in seen.values()]) for name in ("gap", "reviewed", "brier_score")
+    )
+    shrunk = shrink(gap, n * np.maximum(brier - gap**2, 0), n)
+    if shrunk is None:
+        return {}
+    columns = zip(seen, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
+    return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}

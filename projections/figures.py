@@ -5,13 +5,18 @@ with a stated confidence count. Nothing is rounded here; doors that promise roun
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from math import erfc, isfinite, sqrt
+from typing import Literal, TypedDict
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
-from projections.cells import Counts
+from projections.cells import UNREVIEWED, Counts
+from projections.corp import Corp, corp
+from projections.intervals import Interval, Side, gap_interval, reviews_needed, supports, wilson
+from projections.pool import Floats, Pool, pool, pooled
 
 Verdict = Literal[
     "well_calibrated", "overconfident", "slightly_overconfident", "underconfident", "slightly_underconfident"
@@ -27,11 +32,37 @@ BUCKET_REVIEWS_MIN = 3
 BUCKETS = (("0.9-1.0", 0.9, 0.95), ("0.7-0.9", 0.7, 0.80), ("0.5-0.7", 0.5, 0.60), ("0.0-0.5", 0.0, 0.25))
 """Name, lower bound (included) and expected rate of each bucket, from the top; 1.0 is in the first."""
 
-Confidences = npt.NDArray[np.float64]
+REVIEWS_LEAST = {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
+"""Reviews below which a figure says too little to be read."""
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a set of decisions. `reviewed` counts those that have both outcome and confidence, `total` all."""
+class ZTest(msgspec.Struct, frozen=True, kw_only=True):
+    """A test of the hypothesis that the stated confidences are the chances: standard normal z, two-sided p."""
+
+    z: float
+    p: float
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """Of `total` decisions, how many are `reviewed` and have a stated confidence, which is what figures are made of.
+
+    The others are `unreviewed`, or `without_confidence`, or both.
+    """
+
+    reviewed: int
+    total: int
+    unreviewed: int
+    without_confidence: int
+
+
+class Figures(Coverage, frozen=True, kw_only=True):
+    """The figures of a set of decisions, of those that are reviewed and have a stated confidence.
+
+    `interpretation` is a verdict on the gap as it is; `supported` says whether the gap's interval carries
+    it, and `reviews_needed` how many more reviews would if they went on alike (0: it does; None: no number would).
+    `log_score` is in nats, and None where it is infinite. `sharpness` is the variance of the stated confidences. A test
+    or a skill that is not defined is None. `too_few_for` names the figures for which there are too few reviews to read.
+    """
 
     brier_score: float
     accuracy: float
@@ -39,12 +70,30 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     gap: float
     interpretation: Verdict
     brier_reading: Reading
-    reviewed: int
-    total: int
+    success: int
+    partial: int
+    failure: int
+    abandoned: int
+    success_interval: Interval
+    gap_interval: Interval
+    supported: bool
+    reviews_needed: int | None
+    log_score: float | None
+    log_score_infinite: bool
+    skill: float | None
+    sharpness: float
+    corp: Corp
+    in_the_large: ZTest | None
+    spiegelhalter: ZTest | None
+    too_few_for: list[str]
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a range of stated confidence; `gap` is success rate less expected rate."""
+    """The figures of a range of stated confidence; `gap` is success rate less expected rate.
+
+    The expected rate is the same for every agent, wherever in the range its confidences lie. So what supports the
+    verdict is the interval of `stated_gap`, success rate less the mean confidence that was stated.
+    """
 
     bucket: str
     decisions: int
@@ -53,6 +102,11 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     mean_confidence: float
     gap: float
     interpretation: Verdict
+    success_interval: Interval
+    stated_gap: float
+    stated_gap_interval: Interval
+    supported: bool
+    reviews_needed: int | None
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,28 +120,99 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     tenths: dict[str, int]
 
 
-def figures(confidence: Confidences, counts: Counts) -> Figures | None:
+def figures(confidence: Floats, counts: Counts, *, curves: bool = False) -> Figures | None:
     """The figures of some cells; None where no decision is reviewed and has a confidence."""
-    stated = ~np.isnan(confidence)
-    c, reviewed = confidence[stated], counts[stated, 1:].astype(np.float64)
-    success, partial, rest = reviewed[:, 0], reviewed[:, 1], reviewed[:, 2] + reviewed[:, 3]
-    n = float(reviewed.sum())
-    if n == 0:
+    found = pool(confidence, counts)
+    if found.reviewed == 0:
         return None
-    brier = float((success * (c - 1) ** 2 + partial * (c - 0.5) ** 2 + rest * c**2).sum()) / n
-    accuracy = float((success + 0.5 * partial).sum()) / n
-    mean = float((c * reviewed.sum(axis=1)).sum()) / n
-    gap = _zero(accuracy - mean)
+    c, n, worth, mean = found.confidence, found.reviewed, found.total_worth, found.mean_confidence
+    brier, gap = brier_score(found), _zero(worth / n - mean)
+    log_score = _log_score(found)
+    parts = corp(found, curves=curves)
+    success, partial, failure, abandoned = found.outcomes.sum(axis=0).tolist()
     return Figures(
         brier_score=brier,
-        accuracy=accuracy,
+        accuracy=worth / n,
         mean_confidence=mean,
         gap=gap,
-        interpretation=interpret(gap),
+        **_judged(found, interpret(gap)),
         brier_reading=read_brier(brier),
-        reviewed=int(n),
-        total=int(counts.sum()),
+        **structs.asdict(coverage(confidence, counts)),
+        success=success,
+        partial=partial,
+        failure=failure,
+        abandoned=abandoned,
+        success_interval=wilson(success, n),
+        gap_interval=gap_interval(worth, n, mean),
+        log_score=log_score if isfinite(log_score) else None,
+        log_score_infinite=not isfinite(log_score),
+        skill=1 - brier / parts.uncertainty if parts.uncertainty > 0 else None,
+        sharpness=float((found.n * (c - mean) ** 2).sum()) / n,
+        corp=parts,
+        in_the_large=_test(found, np.ones_like(c)),
+        spiegelhalter=_test(found, 1 - 2 * c) if partial == 0 else None,
+        too_few_for=[name for name, least in REVIEWS_LEAST.items() if n < least],
     )
+
+
+class _Judged(TypedDict):
+    interpretation: Verdict
+    supported: bool
+    reviews_needed: int | None
+
+
+def _judged(found: Pool, verdict: Verdict) -> _Judged:
+    """A verdict with its evidence."""
+    side = side_of(verdict)
+    worth, n, mean = found.total_worth, found.reviewed, found.mean_confidence
+    return {
+        "interpretation": verdict,
+        "supported": supports(side, gap_interval(worth, n, mean)),
+        "reviews_needed": reviews_needed(side, worth, n, mean),
+    }
+
+
+def coverage(confidence: Floats, counts: Counts) -> Coverage:
+    """How many decisions some cells hold, and how many of them figures leave out."""
+    stated = ~np.isnan(confidence)
+    return Coverage(
+        reviewed=int(counts[stated, 1:].sum()),
+        total=int(counts.sum()),
+        unreviewed=int(counts[:, UNREVIEWED].sum()),
+        without_confidence=int(counts[~stated].sum()),
+    )
+
+
+def brier_score(found: Pool, forecast: Floats | None = None) -> float:
+    """Mean squared distance of outcome and confidence, or of outcome and another forecast, one a confidence."""
+    c = found.confidence if forecast is None else forecast
+    success, partial, rest = found.outcomes[:, 0], found.outcomes[:, 1], found.outcomes[:, 2:].sum(axis=1)
+    return float((success * (c - 1) ** 2 + partial * (c - 0.5) ** 2 + rest * c**2).sum()) / found.reviewed
+
+
+def _log_score(found: Pool) -> float:
+    """Mean of -(o ln c + (1 - o) ln(1 - c)), in nats; infinite where certainty was wrong."""
+    from scipy.special import xlog1py, xlogy  # where nothing was won or lost, 0 ln 0 is 0
+
+    c, won, lost = found.confidence, found.worth, found.n - found.worth
+    return -float((xlogy(won, c) + xlog1py(lost, -c)).sum()) / found.reviewed
+
+
+def _test(found: Pool, weight: Floats) -> ZTest | None:
+    """The weighted sum of o - c, standardised as if o were drawn as stated; None where nothing was left to chance."""
+    c = found.confidence
+    variance = float((weight**2 * found.n * c * (1 - c)).sum())
+    if variance <= 0:
+        return None
+    z = float((weight * (found.worth - found.n * c)).sum()) / sqrt(variance)
+    return ZTest(z=z, p=erfc(abs(z) / sqrt(2)))
+
+
+def side_of(verdict: Verdict) -> Side:
+    """The side that a verdict names."""
+    if verdict == "well_calibrated":
+        return "well"
+    return "over" if verdict in {"overconfident", "slightly_overconfident"} else "under"
 
 
 def interpret(gap: float) -> Verdict:
@@ -116,34 +241,39 @@ def read_brier(score: float) -> Reading:
     return "fair" if score < 0.30 - TOLERANCE else "poor"
 
 
-def bucket_of(confidence: Confidences) -> npt.NDArray[np.intp]:
+def bucket_of(confidence: Floats) -> npt.NDArray[np.intp]:
     """The number of each confidence's bucket in `BUCKETS`; -1 where none is stated. 3 * 0.3 stands on .9."""
     edges = np.array([low for _, low, _ in reversed(BUCKETS)])
     numbers = len(BUCKETS) - np.searchsorted(edges, confidence + TOLERANCE, side="right")
     return np.where(np.isnan(confidence), -1, numbers)
 
 
-def buckets(confidence: Confidences, counts: Counts) -> Iterator[Bucket]:
+def buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
     """The buckets that hold at least BUCKET_REVIEWS_MIN reviews, from the top."""
-    numbers = bucket_of(confidence)
+    found = pool(confidence, counts)
+    numbers = bucket_of(found.confidence)
     for number, (name, _, expected) in enumerate(BUCKETS):
         inside = numbers == number
-        found = figures(confidence[inside], counts[inside])
-        if found is None or found.reviewed < BUCKET_REVIEWS_MIN:
+        part = pooled(found.confidence[inside], found.outcomes[inside])
+        n, worth = part.reviewed, part.total_worth
+        if n < BUCKET_REVIEWS_MIN:
             continue
-        gap = _zero(found.accuracy - expected)
+        gap = _zero(worth / n - expected)
         yield Bucket(
             bucket=name,
-            decisions=found.reviewed,
-            success_rate=found.accuracy,
+            decisions=n,
+            success_rate=worth / n,
             expected_rate=expected,
-            mean_confidence=found.mean_confidence,
+            mean_confidence=part.mean_confidence,
             gap=gap,
-            interpretation=interpret_bucket(gap),
+            **_judged(part, interpret_bucket(gap)),
+            success_interval=wilson(int(part.outcomes[:, 0].sum()), n),
+            stated_gap=_zero(worth / n - part.mean_confidence),
+            stated_gap_interval=gap_interval(worth, n, part.mean_confidence),
         )
 
 
-def spread(confidence: Confidences, counts: Counts) -> Spread | None:
+def spread(confidence: Floats, counts: Counts) -> Spread | None:
     """The spread of all stated confidences; None where none is stated."""
     stated = ~np.isnan(confidence)
     c, n = confidence[stated] + 0.0, counts[stated].sum(axis=1)  # which turns -0.0 into 0.0
