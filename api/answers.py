@@ -1,10 +1,14 @@
 """What operations are asked and what they answer: the shapes every door encodes."""
 
 from datetime import datetime
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from projections import MIN_DECISIONS, CalibrationView, Filter, GroupBy, Selection, Sort, Standing
+from projections import MIN_DECISIONS, CalibrationView, Category, Filter, GroupBy, Selection, Sort, Standing
+
+Detail = Literal["figures", "curves"]
+DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 class AsOf(msgspec.Struct, frozen=True):
@@ -15,17 +19,25 @@ class AsOf(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question of calibration."""
+    """A question of calibration. `detail` says how much to compute: figures, or curves with them."""
 
     filter: Filter = Filter()
     group_by: GroupBy = "confidence_bucket"
     min_decisions: int = MIN_DECISIONS
+    detail: Detail = "figures"
 
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     """The figures, and what they are as of."""
 
     as_of: AsOf
+
+
+class Categorised(NamedTuple):
+    """The figures, and the two scores of every category as of the same position."""
+
+    answer: CalibrationAnswer
+    categories: list[Category]
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):

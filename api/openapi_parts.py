@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.answers import CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
+from api.answers import DETAILS, CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
 from api.outflow import FEED
@@ -160,6 +160,11 @@ PARAMETERS: dict[str, Json] = {
             "min_decisions",
             {**POSITION, "default": MIN_DECISIONS},
             "Reviewed decisions below which there are no figures.",
+        ),
+        parameter(
+            "detail",
+            {"enum": list(DETAILS), "default": "figures"},
+            "How much to compute: figures, or curve, band and recalibration map too.",
         ),
         parameter(
             "as_of",

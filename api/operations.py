@@ -1,5 +1,6 @@
 """Every verb of the house, once. Doors decode, call here, and encode; none holds logic of its own."""
 
+from asyncio import to_thread
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from api.access import Speaker, Tokens
 from api.answers import (
     AsOf,
     CalibrationAnswer,
+    Categorised,
     DecisionPage,
     DecisionQuery,
     ProjectionInfo,
@@ -28,6 +30,7 @@ from ledger.errors import InvalidQuery, LedgerUnavailable, NotFound
 from projections import (
     PROJECTIONS,
     Calibration,
+    CalibrationView,
     Counted,
     Decisions,
     Engine,
@@ -37,9 +40,15 @@ from projections import (
     Selection,
     Snapshots,
     Standing,
+    Table,
+    calibrate,
+    categories,
     stand,
     words_of,
 )
+
+QUICK_GROUPINGS = frozenset({"confidence_bucket", "stakes"})
+"""Groupings of a handful of values: their figures take a millisecond or two."""
 
 
 class House:
@@ -157,15 +166,16 @@ class House:
 
     async def calibration(self, question: Question, as_of: int | None = None) -> CalibrationAnswer:
         """The figures of some decisions. Errors: InvalidQuery."""
-        (answer,) = await self.calibrations([question], as_of)
-        return answer
+        return (await self.calibration_by_category(question, as_of)).answer
 
-    async def calibrations(self, questions: Sequence[Question], as_of: int | None = None) -> list[CalibrationAnswer]:
-        """The answers to several questions, all as of one position. Errors: InvalidQuery."""
+    async def calibration_by_category(self, question: Question, as_of: int | None = None) -> Categorised:
+        """The figures of some decisions, and the scores of their categories. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Calibration, as_of)
-        views = [projection.view(asked.filter, asked.group_by, asked.min_decisions) for asked in questions]
-        dated = await self._dated(position)
-        return [CalibrationAnswer(**structs.asdict(view), as_of=dated) for view in views]
+        table = projection.table(question.filter)
+        view = await _calibrate(table, question)
+        return Categorised(
+            CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position)), categories(table)
+        )
 
     async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
         """Decisions as they stand. Errors: InvalidQuery."""
@@ -302,6 +312,14 @@ class _Committed:
         self.follow = log.follow
         self.position_at = scanner.position_at
         self.recorded_at = scanner.recorded_at
+
+
+async def _calibrate(table: Table, asked: Question) -> CalibrationView:
+    """The figures of cells; on a thread of its own where they take long, so that others are answered meanwhile."""
+    curves = asked.detail == "curves"
+    if curves or asked.group_by not in QUICK_GROUPINGS:
+        return await to_thread(calibrate, table, asked.group_by, asked.min_decisions, curves=curves)
+    return calibrate(table, asked.group_by, asked.min_decisions, curves=False)
 
 
 def _kind_of(name: str) -> type[Projection]:

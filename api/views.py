@@ -6,7 +6,7 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import DecisionQuery, Question
+from api.answers import DETAILS, DecisionQuery, Question
 from api.operations import House
 from api.parameters import choice, integer, known, several, single, time_range
 from api.problems import to_json
@@ -15,7 +15,7 @@ from ledger.errors import InvalidQuery
 from projections import GROUPINGS, MIN_DECISIONS, STAKES, Filter, GroupBy, Selection
 
 ABOUT = ("agent", "category", "stakes", "project", "feature")
-CALIBRATION_PARAMETERS = (*ABOUT, "since", "until", "window", "group_by", "min_decisions", "as_of")
+CALIBRATION_PARAMETERS = (*ABOUT, "since", "until", "window", "group_by", "min_decisions", "detail", "as_of")
 DECISIONS_PARAMETERS = (
     *ABOUT, "status", "outcome", "tag", "since", "until", "window", "search", "sort", "order", "limit", "offset",
     "as_of",
@@ -76,6 +76,7 @@ def question(parameters: Mapping[str, str], now: datetime) -> Question:
         filter=Filter(**about, range=time_range(parameters, now)),
         group_by=chosen,
         min_decisions=integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
+        detail=choice("detail", parameters.get("detail"), DETAILS, "figures"),
     )
 
 

@@ -1,13 +1,26 @@
 """The views: pure folds over events, and the engine that replays them."""
 
-from projections.advice import Recommendation
-from projections.calibration import GROUPINGS, MIN_DECISIONS, Calibration, CalibrationView, Filter, Group, GroupBy
-from projections.cells import Range
+from projections.advice import Category, Recommendation
+from projections.calibration import (
+    GROUPINGS,
+    MIN_DECISIONS,
+    Calibration,
+    CalibrationView,
+    Filter,
+    Group,
+    GroupBy,
+    calibrate,
+    categories,
+)
+from projections.cells import Range, Table
+from projections.corp import Corp
 from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, Status
 from projections.engine import Comparison, Engine, Progress
-from projections.figures import Bucket, Figures, Spread
+from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
+from projections.intervals import Interval
 from projections.projection import Projection
 from projections.search import Hits, Search, Side
+from projections.recalibration import Meaning, Recalibration
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
 from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
@@ -25,8 +38,11 @@ __all__ = [
     "Bucket",
     "Calibration",
     "CalibrationView",
+    "Category",
     "Comparison",
+    "Corp",
     "Counted",
+    "Coverage",
     "Decisions",
     "Engine",
     "Entry",
@@ -35,9 +51,12 @@ __all__ = [
     "Group",
     "GroupBy",
     "Hits",
+    "Interval",
+    "Meaning",
     "Progress",
     "Projection",
     "Range",
+    "Recalibration",
     "Recommendation",
     "Review",
     "Scope",
@@ -51,6 +70,10 @@ __all__ = [
     "Status",
     "Thought",
     "Thoughts",
+    "Table",
+    "ZTest",
+    "calibrate",
+    "categories",
     "stand",
     "words_of",
 ]

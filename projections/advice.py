@@ -6,17 +6,36 @@ from typing import Literal
 import msgspec
 
 from projections.figures import TOLERANCE, Bucket, Figures, Spread
+from projections.intervals import MARGIN, gap_interval
 
 HABIT_MIN = 10
 """Stated confidences needed before their spread is called a habit."""
 
+CATEGORIES_MAX = 3
+"""Categories warned of, the worst first."""
 
-class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of advice: its kind, the words, and how much it matters."""
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One piece of advice: its kind, the words, and how much it matters.
+
+    `supported` says, of advice that follows from a verdict, whether the evidence carries that.
+    """
 
     type: str
     message: str
     severity: Literal["info", "warning"]
+    supported: bool | None = None
+
+
+class Category(msgspec.Struct, frozen=True, kw_only=True):
+    """The means of a category that has a reviewed decision."""
+
+    category: str
+    reviewed: int
+    total: int
+    accuracy: float
+    mean_confidence: float
+    brier_score: float
 
 
 def insufficient(found: int, needed: int) -> Recommendation:
@@ -41,6 +60,21 @@ def recommend(overall: Figures, buckets: Sequence[Bucket], spread: Spread | None
         yield from _habits(spread)
 
 
+def warn_of_categories(categories: Sequence[Category]) -> Iterator[Recommendation]:
+    """The worst categories that are surely overconfident by more than a tenth, which a good whole may hide."""
+    sure = []
+    for one in categories:
+        gap = gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence)
+        if gap.high < -MARGIN and len(categories) > 1:
+            sure.append(one)
+    for one in sorted(sure, key=lambda one: one.accuracy - one.mean_confidence)[:CATEGORIES_MAX]:
+        message = (
+            f"In {one.category}, actual success is {one.accuracy * 100:.0f}% where {one.mean_confidence * 100:.0f}% "
+            f"was stated (n={one.reviewed:,})."
+        )
+        yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
+
+
 def _adjust(overall: Figures) -> Iterator[Recommendation]:
     if overall.interpretation == "well_calibrated":
         return
@@ -50,7 +84,7 @@ def _adjust(overall: Figures) -> Iterator[Recommendation]:
     else:
         message = f"Stated confidence runs {points:.0f} points below the success rate. Consider stating more."
     severity: Literal["info", "warning"] = "warning" if overall.interpretation == "overconfident" else "info"
-    yield Recommendation(type="confidence_adjustment", message=message, severity=severity)
+    yield Recommendation(type="confidence_adjustment", message=message, severity=severity, supported=overall.supported)
 
 
 def _warn(buckets: Sequence[Bucket]) -> Iterator[Recommendation]:
@@ -58,7 +92,7 @@ def _warn(buckets: Sequence[Bucket]) -> Iterator[Recommendation]:
         if bucket.gap < -0.15 - TOLERANCE:
             rate = f"{bucket.success_rate * 100:.0f}%"
             message = f"At {bucket.bucket} confidence, actual success is {rate}. Consider using ~{rate} instead."
-            yield Recommendation(type="bucket_warning", message=message, severity="warning")
+            yield Recommendation(type="bucket_warning", message=message, severity="warning", supported=bucket.supported)
 
 
 def _habits(spread: Spread) -> Iterator[Recommendation]:

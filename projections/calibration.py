@@ -11,7 +11,7 @@ from msgspec import structs
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Fact, agent_of, source_of
 from events.payload import Payload
-from projections.advice import Recommendation, insufficient, recommend
+from projections.advice import Category, Recommendation, insufficient, recommend, warn_of_categories
 from projections.cells import Cells, History, Range, Table
 from projections.columns import Shared
 from projections.corp import Corp
@@ -32,7 +32,7 @@ from projections.figures import (
     spread,
 )
 from projections.intervals import Interval
-from projections.pool import pool
+from projections.pool import WORTH, Floats, pool
 from projections.projection import Projection
 from projections.recalibration import Recalibration, recalibration
 from projections.shrinkage import shrink
@@ -179,7 +179,7 @@ def calibrate(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bo
     if overall is None or reviewed < min_decisions:
         overall, advice = None, [insufficient(reviewed, min_decisions)]
     else:
-        advice = list(recommend(overall, found, spreads))
+        advice = [*recommend(overall, found, spreads), *warn_of_categories(categories(table))]
     mapped = curves and overall is not None
     return CalibrationView(
         overall=overall,
@@ -190,6 +190,32 @@ def calibrate(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bo
         confidence_stats=spreads,
         recalibration=recalibration(pool(table.confidence, table.counts)) if mapped else None,
     )
+
+
+def categories(table: Table) -> list[Category]:
+    """The means of each named category that has a reviewed decision, sorted by name, all at once."""
+    names, numbers = _split(table, "category")
+    reviewed = np.where(np.isnan(table.confidence)[:, None], 0, table.counts[:, 1:])
+    loss = (np.nan_to_num(table.confidence)[:, None] - WORTH) ** 2
+
+    def summed(values: npt.NDArray[np.generic]) -> Floats:
+        return np.bincount(numbers, weights=values, minlength=len(names)).astype(np.float64)
+
+    n, total = summed(reviewed.sum(axis=1)), summed(table.counts.sum(axis=1))
+    worth, lost = summed(reviewed @ WORTH), summed((reviewed * loss).sum(axis=1))
+    stated = summed(reviewed.sum(axis=1) * np.nan_to_num(table.confidence))
+    return [
+        Category(
+            category=name,
+            reviewed=int(n[number]),
+            total=int(total[number]),
+            accuracy=float(worth[number] / n[number]),
+            mean_confidence=float(stated[number] / n[number]),
+            brier_score=float(lost[number] / n[number]),
+        )
+        for number, name in enumerate(names)
+        if name is not None and n[number]
+    ]
 
 
 def _groups(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[Group]:

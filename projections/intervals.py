@@ -48,6 +48,7 @@ def wilson(successes: float, n: float) -> Interval:
 
 def mean_interval(worth: float, n: float) -> Interval:
     """The interval of a mean outcome, from the sum of outcomes; n > 0."""
+    worth = round(2 * worth) / 2  # halves and wholes, which a mean times n may miss by a rounding
     return _beta(floor(worth), ceil(worth), n) if n < EXACT_BELOW else _beta(worth, worth, n)
 
 

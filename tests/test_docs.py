@@ -8,6 +8,7 @@ import tomllib
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 import typer.main
 from starlette.routing import Route
 
@@ -21,6 +22,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = README + "".join(
     (ROOT / name).read_text(encoding="utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md")
 )
+
+FINDING = ROOT.parent / "shared" / "data" / "calibration" / "llm_confidence.csv"
 
 _block = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _varying = (
@@ -123,3 +126,17 @@ def test_every_dependency_is_argued_in_the_architecture() -> None:
 def test_the_figures_of_the_readme_are_those_of_a_run() -> None:
     rows = re.findall(r"^\|(?:append|replay|/calibration|memory)[^\n]*\|$", README, re.MULTILINE)
     assert len(rows) >= 8, "README's table of speed is what `python -m benchmarks --markdown` prints"
+
+
+@pytest.mark.skipif(not FINDING.is_file(), reason="the answers of four language models are not beside this checkout")
+def test_the_finding_of_the_readme_is_in_the_data(tmp_path: Path) -> None:
+    _paste(f"tallystick import decisions {FINDING} --map decision=question_id", tmp_path, "")
+    agents = {"claude-3-7-sonnet-20250219": "", "gpt-4o": " --detail curves"}
+    said = "".join(
+        _paste(f"tallystick calibration --agent {agent} --group-by category{asked}", tmp_path, "")
+        for agent, asked in agents.items()
+    )
+    section = README.partition("### A good average")[2].partition("\n## ")[0]
+    told = [line for kind, text in _block.findall(section) for line in text.splitlines() if kind == "text" and line]
+    assert len(told) > 10
+    assert [line for line in told if line not in map(str.rstrip, said.splitlines())] == []

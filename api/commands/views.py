@@ -39,21 +39,24 @@ def calibration(
     min_decisions: Annotated[
         str | None, typer.Option(help="Reviewed decisions below which there are no figures.  [default: 5]")
     ] = None,
+    detail: Annotated[
+        str | None, typer.Option(help="figures, or curves: curve, band and what each confidence meant.")
+    ] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """Is it as good as it thinks it is?
 
-    Example: tallystick calibration --agent claude --window 30d
+    Example: tallystick calibration --agent claude --group-by category --detail curves
     """
     import asyncio
 
-    from api.commands.figures import print_calibration
+    from api.commands.scores import print_calibration
     from api.printing import print_json
 
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
-        window=window, group_by=group_by, min_decisions=min_decisions,
+        window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
     )  # fmt: skip
     answer = asyncio.run(_calibration(ledger_of(context), parameters, as_of))
     if as_json:

@@ -5,14 +5,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import structs
 
 from api.access import Speaker
-from api.answers import CalibrationAnswer, Question
+from api.answers import CalibrationAnswer, Detail, Question
 from api.cstp.period import period_of
-from api.cstp.shape import Shape, Wrong, refusal
+from api.cstp.shape import Shape, Wrong, camel, refusal
 from api.operations import House
 from events.decision import Stakes
-from projections import MIN_DECISIONS, Bucket, Figures, Filter, Group, GroupBy, Range, Spread
+from projections import MIN_DECISIONS, Bucket, Category, Figures, Filter, Group, GroupBy, Range, Spread
 
 _GROUPINGS: Mapping[str, GroupBy] = {
     "confidenceBucket": "confidence_bucket",
@@ -23,6 +24,13 @@ _GROUPINGS: Mapping[str, GroupBy] = {
     "project": "project",
     "feature": "feature",
 }
+
+_EVIDENCE = (
+    "success", "partial", "failure", "abandoned", "unreviewed", "without_confidence", "success_interval",
+    "gap_interval", "supported", "reviews_needed", "log_score", "log_score_infinite", "skill", "sharpness", "corp",
+    "in_the_large", "spiegelhalter", "too_few_for",
+)  # fmt: skip
+_BUCKET_EVIDENCE = ("success_interval", "stated_gap", "stated_gap_interval", "supported", "reviews_needed")
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +46,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     group_by: Literal["confidenceBucket", "confidence_bucket", "category", "stakes", "agent", "project", "feature"] = (
         "confidenceBucket"
     )
+    detail: Detail = "figures"
 
 
 _asked: Shape[_Asked] = Shape(_Asked)
@@ -47,7 +56,9 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
     """The figures of some decisions.
 
     A filter may stand in `filters` or beside it; in `filters` it goes first. `groups` holds the figures for each value
-    of `groupBy`, null below minDecisions; `by_category` those of every category with a reviewed decision.
+    of `groupBy`, null below minDecisions; `by_category` the two scores of every category with a reviewed decision.
+    What the protocol names is rounded as it promises; what it does not name (intervals, scores, parts) is not.
+    `detail` is `figures`, or `curves` for curve and band too, and for the recalibration map where one pays.
     """
     filters = params.get("filters", {})
     if not isinstance(filters, dict):
@@ -64,10 +75,14 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
         feature=asked.feature or None,
         range=when,
     )
-    question = Question(filter=wanted, group_by=_GROUPINGS[asked.group_by], min_decisions=asked.min_decisions)
-    by_category = Question(filter=wanted, group_by="category", min_decisions=1)
-    found, categories = await house.calibrations([question, by_category])
-    return _answer(found, categories.groups, _period(asked.window, when, now), now)
+    question = Question(
+        filter=wanted,
+        group_by=_GROUPINGS[asked.group_by],
+        min_decisions=asked.min_decisions,
+        detail=asked.detail,
+    )
+    found = await house.calibration_by_category(question)
+    return _answer(found.answer, found.categories, _period(asked.window, when, now), now)
 
 
 def _unless_given(beside: Mapping[str, Any], filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +91,7 @@ def _unless_given(beside: Mapping[str, Any], filters: Mapping[str, Any]) -> dict
 
 
 def _answer(
-    found: CalibrationAnswer, categories: list[Group], period: Mapping[str, str], now: datetime
+    found: CalibrationAnswer, categories: list[Category], period: Mapping[str, str], now: datetime
 ) -> dict[str, object]:
     answer: dict[str, object] = {
         "overall": None if found.overall is None else {**_overall(found.overall), **period},
@@ -86,10 +101,14 @@ def _answer(
     }
     if found.confidence_stats is not None:
         answer["confidenceStats"] = _spread(found.confidence_stats)
-    answer["by_category"] = [
-        _category(group) for group in categories if group.group is not None and group.brier_score is not None
-    ]
+    answer["by_category"] = [_category(category) for category in categories]
     answer["groups"] = [_group(group) for group in found.groups]
+    answer["coverage"] = camelled(found.coverage)
+    if found.recalibration is not None:
+        answer["recalibration"] = {
+            **camelled(found.recalibration),
+            "meanings": [camelled(meaning) for meaning in found.recalibration.meanings],
+        }
     return answer
 
 
@@ -117,6 +136,7 @@ def _overall(figures: Figures) -> dict[str, object]:
         "total_decisions": figures.total,
         "reviewed_decisions": figures.reviewed,
         "brier_score": brier,
+        **_evidence(figures),
     }
 
 
@@ -129,6 +149,7 @@ def _bucket(bucket: Bucket) -> dict[str, object]:
         "gap": rounded(bucket.gap, 2),
         "interpretation": bucket.interpretation,
         "meanConfidence": rounded(bucket.mean_confidence),
+        **{camel(name): getattr(bucket, name) for name in _BUCKET_EVIDENCE},
     }
 
 
@@ -143,13 +164,13 @@ def _spread(spread: Spread) -> dict[str, object]:
     }
 
 
-def _category(group: Group) -> dict[str, object]:
+def _category(category: Category) -> dict[str, object]:
     return {
-        "category": group.group,
-        "total_decisions": group.total,
-        "reviewed_decisions": group.reviewed,
-        "accuracy": _rounded_or_none(group.accuracy),
-        "brier_score": _rounded_or_none(group.brier_score),
+        "category": category.category,
+        "total_decisions": category.total,
+        "reviewed_decisions": category.reviewed,
+        "accuracy": rounded(category.accuracy),
+        "brier_score": rounded(category.brier_score),
     }
 
 
@@ -163,7 +184,20 @@ def _group(group: Group) -> dict[str, object]:
         "interpretation": group.interpretation,
         "totalDecisions": group.total,
         "reviewedDecisions": group.reviewed,
+        **_evidence(group),
+        "shrunkGap": group.shrunk_gap,
+        "shrunkWeight": group.shrunk_weight,
     }
+
+
+def _evidence(figures: Figures | Group) -> dict[str, object]:
+    """What stands beside the figures the protocol names, unrounded."""
+    return {camel(name): getattr(figures, name) for name in _EVIDENCE}
+
+
+def camelled(struct: msgspec.Struct) -> dict[str, object]:
+    """A struct as an object with camelCase names."""
+    return {camel(name): value for name, value in structs.asdict(struct).items()}
 
 
 def rounded(value: float, places: int = 3) -> float:

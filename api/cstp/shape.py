@@ -64,7 +64,7 @@ class Shape(Generic[S]):
         for field in structs.fields(struct):
             if field.name in without:
                 continue
-            spellings = (*(aliases or {}).get(field.name, ()), _camel(field.name), field.name)
+            spellings = (*(aliases or {}).get(field.name, ()), camel(field.name), field.name)
             required = field.required and field.name not in self._defaults
             kind = (types or {}).get(field.name, field.type)
             self._fields[field.name] = _Field(spellings[0], kind, required, (inner or {}).get(field.name))
@@ -166,5 +166,6 @@ class _Field:
         return tuple(self._shape.make(item, wrong, f"{path}[{index}]") for index, item in enumerate(value))
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """A name in snake_case, in camelCase."""
     return _underscored.sub(lambda found: found[1].upper(), name)

@@ -24,7 +24,8 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_calibration_says_it_in_a_sentence(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--group-by", "category").text
     assert said.startswith("ann: of 40 reviewed decisions 65.0% turned out well, and 75.0% was stated on average: ")
-    assert "Not counted: 1 decision without a review or a stated confidence." in said
+    assert "It looks slightly surer than it should be, but the evidence does not carry that yet: about " in said
+    assert "Not counted, of 41 decisions: 1 without a review." in said
     assert "c0" in said
     assert "0.9-1.0" in said
     assert "As of position 81," in said
