@@ -110,7 +110,7 @@ def test_what_a_detail_may_be(cstp: Caller, project: str) -> None:
     assert (response.json()["field"], response.json()["advice"]) == ("detail", "Choose of: figures, curves.")
     code, message = cstp.error("getCalibration", {"project": project, "detail": "all"})
     assert code == -32602
-    assert message == "Validation failed: detail: must be one of {figures, curves}"
+    assert message == "Validation failed: detail: must be one of {curves, figures}"
 
 
 @pytest.mark.skipif(not KNOWN.is_file(), reason="the data sets are not beside the repository")
