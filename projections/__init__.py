@@ -19,8 +19,8 @@ from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
 from projections.projection import Projection
-from projections.search import Hits, Search, Side
 from projections.recalibration import Meaning, Recalibration
+from projections.search import Hits, Search, Side
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
 from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
