@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from projections import MIN_DECISIONS, CalibrationView, Category, Filter, GroupBy, Selection, Sort, Standing
+from projections import MIN_DECISIONS, CalibrationView, Category, Filter, GroupBy, Precedent, Selection, Sort, Standing
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -29,6 +29,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     """The figures, and what they are as of."""
+
+    as_of: AsOf
+
+
+class Advice(Precedent, frozen=True, kw_only=True):
+    """What decisions like the one planned came to, and what that is as of."""
 
     as_of: AsOf
 

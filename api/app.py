@@ -25,6 +25,7 @@ def routes() -> Sequence[BaseRoute]:
         Route("/healthz", health.get_healthz),
         Route("/cstp", cstp.post_cstp, methods=["POST"]),
         Route("/calibration", views.get_calibration),
+        Route("/calibration/advice", views.get_advice),
         Route("/events", outflow.get_events),
         Route("/events/{position}", outflow.get_event),
         Route("/streams/{subject:path}", outflow.get_stream),

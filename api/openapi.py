@@ -26,7 +26,7 @@ from api.openapi_parts import (
     schemas,
 )
 from api.outflow import PARAMETERS as EVENTS_PARAMETERS
-from api.views import CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS
+from api.views import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS
 from projections import PROJECTIONS
 
 PROSE = """\
@@ -135,6 +135,14 @@ def _views() -> Json:
                 "The figures: is it as good as it thinks it is?",
                 _told("The figures of the decisions asked for.", "CalibrationAnswer"),
                 _named(*CALIBRATION_PARAMETERS),
+            )
+        },
+        "/calibration/advice": {
+            "get": _read(
+                "get_advice",
+                "What decisions like the one planned came to; by default those of the agent who asks.",
+                _told("What they came to, with its interval.", "Advice"),
+                _named(*ADVICE_PARAMETERS),
             )
         },
         "/decisions": {

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.answers import DETAILS, CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
+from api.answers import DETAILS, Advice, CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
 from api.outflow import FEED
@@ -75,8 +75,8 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ANSWERS = (
-    Problem, Placed, Appended, CalibrationAnswer, DecisionPage, Standing, ProjectionList, ProjectionState, Aliveness,
-    Readiness, RpcRequest, RpcAnswer,
+    Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, ProjectionList, ProjectionState,
+    Aliveness, Readiness, RpcRequest, RpcAnswer,
 )  # fmt: skip
 
 
@@ -148,6 +148,11 @@ PARAMETERS: dict[str, Json] = {
         ),
         parameter("source", TEXT, "Events of one agent: its name, or /agents/NAME."),
         parameter("agent", TEXT, "Decisions of one agent, by its name."),
+        parameter(
+            "confidence",
+            {"type": "number", "minimum": 0, "maximum": 1},
+            "The confidence planned; decisions that stated about the same are told, without it those of any.",
+        ),
         parameter("category", TEXT, "Decisions of one category."),
         parameter("stakes", {"enum": list(STAKES)}, "Decisions with these stakes."),
         parameter("project", TEXT, "Decisions of one project."),

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from api.access import Speaker, Tokens
 from api.answers import (
+    Advice,
     AsOf,
     CalibrationAnswer,
     Categorised,
@@ -34,6 +35,8 @@ from projections import (
     Counted,
     Decisions,
     Engine,
+    Filter,
+    Plan,
     Progress,
     Projection,
     Search,
@@ -43,6 +46,7 @@ from projections import (
     Table,
     calibrate,
     categories,
+    precedent,
     stand,
     words_of,
 )
@@ -176,6 +180,12 @@ class House:
         return Categorised(
             CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position)), categories(table)
         )
+
+    async def advice(self, plan: Plan, as_of: int | None = None) -> Advice:
+        """What decisions like the one planned came to. Errors: InvalidQuery."""
+        projection, position = await self.engine.at(Calibration, as_of)
+        found = precedent(projection.table(Filter(agent=plan.agent)), plan)
+        return Advice(**structs.asdict(found), as_of=await self._dated(position))
 
     async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
         """Decisions as they stand. Errors: InvalidQuery."""

@@ -52,6 +52,15 @@ def integer(name: str, text: str | None, default: int, low: int, high: int = POS
     return int(text)
 
 
+def chance(name: str, text: str | None) -> float | None:
+    """A number from 0 to 1. Errors: InvalidQuery."""
+    if text is None:
+        return None
+    if re.fullmatch(r"\d{0,20}\.?\d{1,20}(e-?\d{1,3})?", text, re.ASCII | re.IGNORECASE) is None or float(text) > 1:
+        raise InvalidQuery(name, f"{text!r} is not a number from 0 to 1.", "Write 0.9 for nine in ten.")
+    return float(text)
+
+
 def choice(name: str, text: str | None, choices: Collection[_Choice], default: _Choice) -> _Choice:
     """One of some words. Errors: InvalidQuery."""
     if text is None:

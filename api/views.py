@@ -6,16 +6,18 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.access import Speaker
 from api.answers import DETAILS, DecisionQuery, Question
 from api.operations import House
-from api.parameters import choice, integer, known, several, single, time_range
+from api.parameters import chance, choice, integer, known, several, single, time_range
 from api.problems import to_json
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery
-from projections import GROUPINGS, MIN_DECISIONS, STAKES, Filter, GroupBy, Selection
+from projections import GROUPINGS, MIN_DECISIONS, STAKES, Filter, GroupBy, Plan, Selection
 
 ABOUT = ("agent", "category", "stakes", "project", "feature")
 CALIBRATION_PARAMETERS = (*ABOUT, "since", "until", "window", "group_by", "min_decisions", "detail", "as_of")
+ADVICE_PARAMETERS = ("agent", "category", "stakes", "confidence", "as_of")
 DECISIONS_PARAMETERS = (
     *ABOUT, "status", "outcome", "tag", "since", "until", "window", "search", "sort", "order", "limit", "offset",
     "as_of",
@@ -64,6 +66,25 @@ async def get_calibration(request: Request) -> Response:
     return _json(await house.calibration(question(parameters, now), as_of))
 
 
+async def get_advice(request: Request) -> Response:
+    """What decisions like the one planned came to; by default those of the agent who asks."""
+    house, speaker = _reading(request)
+    parameters = _given(request, ADVICE_PARAMETERS)
+    as_of = await house.resolve(parameters.get("as_of"))
+    return _json(await house.advice(plan(parameters, speaker.agent), as_of))
+
+
+def plan(parameters: Mapping[str, str], agent: str) -> Plan:
+    """The decision planned that parameters describe; of an agent where they name none. Errors: InvalidQuery."""
+    _check_stakes(parameters.get("stakes"))
+    return Plan(
+        agent=parameters.get("agent", agent),
+        category=parameters.get("category"),
+        stakes=parameters.get("stakes"),
+        confidence=chance("confidence", parameters.get("confidence")),
+    )
+
+
 def question(parameters: Mapping[str, str], now: datetime) -> Question:
     """The question of calibration that parameters ask. Errors: InvalidQuery."""
     group_by = parameters.get("group_by")
@@ -108,9 +129,15 @@ def _check_stakes(stakes: str | None) -> None:
 
 
 def _reader(request: Request) -> House:
+    return _reading(request)[0]
+
+
+def _reading(request: Request) -> tuple[House, Speaker]:
+    """The house, and who reads. Errors: AccessRefused."""
     house: House = request.app.state.house
-    house.tokens.identify(request.headers.get("authorization")).require("read")
-    return house
+    speaker = house.tokens.identify(request.headers.get("authorization"))
+    speaker.require("read")
+    return house, speaker
 
 
 def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:

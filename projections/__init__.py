@@ -18,6 +18,7 @@ from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, S
 from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
+from projections.precedents import Plan, Precedent, precedent
 from projections.projection import Projection
 from projections.recalibration import Meaning, Recalibration
 from projections.search import Hits, Search, Side
@@ -53,6 +54,8 @@ __all__ = [
     "Hits",
     "Interval",
     "Meaning",
+    "Plan",
+    "Precedent",
     "Progress",
     "Projection",
     "Range",
@@ -74,6 +77,7 @@ __all__ = [
     "ZTest",
     "calibrate",
     "categories",
+    "precedent",
     "stand",
     "words_of",
 ]

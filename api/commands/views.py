@@ -1,4 +1,4 @@
-"""calibration, decisions, decision, projections: the views."""
+"""calibration, advice, decisions, decision, projections: the views."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +9,7 @@ from api.commands.options import AsJson, AsOf, given, ledger_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from api.answers import CalibrationAnswer, DecisionPage, ProjectionInfo
+    from api.answers import Advice, CalibrationAnswer, DecisionPage, ProjectionInfo
     from projections import Standing
 
 Agent = Annotated[str | None, typer.Option(help="Only this agent's.")]
@@ -73,6 +73,41 @@ async def _calibration(ledger: "Path", parameters: dict[str, str], as_of: str | 
     asked = question(parameters, system_clock())
     async with reading(ledger) as house:
         return await house.calibration(asked, await house.resolve(as_of))
+
+
+def advice(
+    context: typer.Context,
+    *,
+    agent: Annotated[str, typer.Option(help="Whose decision it will be.")],
+    category: Category = None,
+    stakes: Stakes = None,
+    confidence: Annotated[str | None, typer.Option(help="How sure it is, 0 to 1; without it, of any.")] = None,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Before deciding: what have decisions like this one come to?
+
+    Example: tallystick advice --agent claude --category architecture --stakes high --confidence 0.9
+    """
+    import asyncio
+
+    from api.printing import out, print_json
+
+    parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
+    found = asyncio.run(_advice(ledger_of(context), parameters, as_of))
+    if as_json:
+        print_json(found)
+    else:
+        out().print(found.message)
+
+
+async def _advice(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "Advice":
+    from api.reading import reading
+    from api.views import plan
+
+    asked = plan(parameters, parameters["agent"])
+    async with reading(ledger) as house:
+        return await house.advice(asked, await house.resolve(as_of))
 
 
 def decisions(

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from api.access import Speaker
 from api.adoption import decide
+from api.cstp.note import calibration_note
 from api.cstp.post import check_key
 from api.cstp.quality import quality_of
 from api.cstp.shape import Shape, Wrong, refusal
@@ -66,6 +67,8 @@ _beside: Shape[_Beside] = Shape(_Beside)
 async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
     """Record a decision, with the thoughts that wait for it (recordThought) as the last steps of its deliberation.
 
+    `calibrationNote` says what the agent's decisions like this one, stated about as sure, have come to.
+
     `agentId` and `decisionId` say which thoughts; the decision's own agent and id they are not. Thoughts for which
     there was no room wait on: `thoughts_pending` counts them.
 
@@ -87,6 +90,8 @@ async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]
         "timestamp": decided.moment.isoformat(),
         "quality": quality_of(decided.decision),
     }
+    if decision.confidence is not None:
+        answer |= await calibration_note(house, speaker, decision)
     if decided.taken:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
         answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.taken}

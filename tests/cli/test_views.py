@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ledger import Query, SqliteReader
-from projections import Calibration
+from projections import PROJECTIONS, Calibration
 from projections.snapshots import Snapshot, Snapshots
 from tests.cli.command import done, refused, tally
 from tests.cli.lines import decided, history
@@ -43,6 +43,14 @@ def test_calibration_for_programs_and_in_the_past(ledger: Path) -> None:
     assert "As of position 0" in done(ledger, "calibration", "--as-of", "2020-01-01").text
 
 
+def test_advice_before_deciding(ledger: Path) -> None:
+    said = done(ledger, "advice", "--agent", "ann").text
+    assert said.startswith("Decisions of ann stated 0.75 on average and came to 0.65 (")
+    answer = msgspec.json.decode(done(ledger, "advice", "--agent", "ann", "--confidence", "0.9", "--json").out)
+    assert answer["confidence"] == [0.85, 0.95]
+    assert "No decision of nobody" in done(ledger, "advice", "--agent", "nobody", "--as-of", 20).text
+
+
 def test_decisions_are_listed_and_shown(ledger: Path) -> None:
     page = msgspec.json.decode(done(ledger, "decisions", "--status", "pending", "--json").out)
     assert [decision["decision_id"] for decision in page["decisions"]] == ["open"]
@@ -59,7 +67,7 @@ def test_decisions_are_listed_and_shown(ledger: Path) -> None:
 def test_projections_are_listed_and_shown(ledger: Path) -> None:
     assert "calibration" in done(ledger, "projections").text
     listed = msgspec.json.decode(done(ledger, "projections", "--json").out)["projections"]
-    assert [info["position"] for info in listed] == [81, 81]
+    assert [info["position"] for info in listed] == [81] * len(PROJECTIONS)
     state = msgspec.json.decode(done(ledger, "projections", "calibration", "--as-of", 20).out)
     assert (state["position"], state["view"]["overall"]["reviewed"]) == (20, 10)
     assert state == msgspec.json.decode(done(ledger, "projections", "calibration", "--as-of", 20, "--json").out)
@@ -69,6 +77,9 @@ def test_projections_are_listed_and_shown(ledger: Path) -> None:
     ("arguments", "why"),
     [
         (("calibration", "--group-by", "x"), "--group-by: 'x' is not one of them"),
+        (("calibration", "--detail", "x"), "--detail: 'x' is not one of them"),
+        (("advice", "--agent", "ann", "--confidence", "2"), "--confidence: '2' is not a number from 0 to 1"),
+        (("advice", "--agent", "ann", "--stakes", "x"), "--stakes: 'x'"),
         (("calibration", "--window", "1d"), "--window: '1d' is not a window"),
         (("calibration", "--stakes", "x"), "--stakes: 'x'"),
         (("calibration", "--since", "x"), "--since: 'x' is neither a date"),
@@ -93,12 +104,13 @@ def test_refusals(ledger: Path, arguments: tuple[str, ...], why: str) -> None:
 def test_replay_prints_digests(ledger: Path) -> None:
     both = msgspec.json.decode(done(ledger, "replay", "--check", "--json").out)
     assert both["same"] is True
-    assert [(one["name"], one["position"]) for one in both["projections"]] == [("decisions", 81), ("calibration", 81)]
+    names = [kind.name for kind in PROJECTIONS]
+    assert [(one["name"], one["position"]) for one in both["projections"]] == [(name, 81) for name in names]
     past = msgspec.json.decode(done(ledger, "replay", "--projection", "calibration", "--to", 20, "--json").out)
     state = msgspec.json.decode(done(ledger, "projections", "calibration", "--as-of", 20, "--json").out)
     assert [one["digest"] for one in past["projections"]] == [state["digest"]]
     said = done(ledger, "replay", "--check").text
-    assert said.count("the same") == 2
+    assert said.count("the same") == len(PROJECTIONS)
     assert both["projections"][1]["digest"] in said
 
 

@@ -9,8 +9,8 @@ from events import json_schema
 from tests.cli.command import done, refused, tally
 
 VERBS = (
-    ("serve",), ("append",), ("import", "decisions"), ("log",), ("replay",), ("calibration",), ("decisions",),
-    ("decision",), ("projections",), ("schema",), ("token", "add"), ("token", "list"), ("token", "revoke"),
+    ("serve",), ("append",), ("import", "decisions"), ("log",), ("replay",), ("calibration",), ("advice",),
+    ("decisions",), ("decision",), ("projections",), ("schema",), ("token", "add"), ("token", "list"), ("token", "revoke"),
 )  # fmt: skip
 
 
