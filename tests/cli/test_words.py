@@ -10,7 +10,8 @@ from tests.cli.command import done, refused, tally
 
 VERBS = (
     ("serve",), ("append",), ("import", "decisions"), ("log",), ("replay",), ("calibration",), ("advice",),
-    ("decisions",), ("decision",), ("projections",), ("schema",), ("token", "add"), ("token", "list"), ("token", "revoke"),
+    ("decisions",), ("decision",), ("projections",), ("schema",), ("token", "add"), ("token", "list"),
+    ("token", "revoke"),
 )  # fmt: skip
 
 
