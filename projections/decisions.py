@@ -37,7 +37,7 @@ _stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to find. `tags` is met by any one of them, and so are several `stakes`.
+    """Which decisions to find. `tags`, several `stakes` and several `status` are met by any one of them.
 
     A decision that states no confidence lies in no range of confidence. `compacted_before` leaves out what was decided
     before that moment and is reviewed.
@@ -48,7 +48,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     stakes: str | tuple[str, ...] | None = None
     project: str | None = None
     feature: str | None = None
-    status: Status | None = None
+    status: Status | tuple[Status, ...] | None = None
     outcome: str | None = None
     tags: tuple[str, ...] = ()
     pr: int | None = None
@@ -180,7 +180,8 @@ class Decisions(Projection):
         keep = keep_shared[view(self._shared, np.uint32)]
         outcome = view(self._outcome, np.uint8)
         if wanted.status is not None:
-            keep &= (outcome == UNREVIEWED) == (wanted.status == "pending")
+            pending = outcome == UNREVIEWED
+            keep &= (pending & ("pending" in wanted.status)) | (~pending & ("reviewed" in wanted.status))
         if wanted.outcome is not None:
             keep &= outcome == _outcome.get(wanted.outcome, len(OUTCOMES))
         if wanted.tags:

@@ -8,6 +8,7 @@ import structlog
 from api.access import AccessRefused, Scope, Speaker
 from api.cstp.amendment import update_decision
 from api.cstp.calibration import get_calibration
+from api.cstp.query import query_decisions
 from api.cstp.reading import get_decision, get_stats, list_decisions
 from api.cstp.record import record_decision
 from api.cstp.review import review_decision
@@ -36,6 +37,7 @@ METHODS: dict[str, Method] = {
     "cstp.debugTracker": Method("read", debug_tracker),
     "cstp.getDecision": Method("read", get_decision),
     "cstp.listDecisions": Method("read", list_decisions),
+    "cstp.queryDecisions": Method("read", query_decisions),
     "cstp.getStats": Method("read", get_stats),
     "cstp.getCalibration": Method("read", get_calibration),
 }

@@ -232,12 +232,11 @@ def view_agrees(seen: CalibrationView, told: Sequence[Told], wanted: Filter, gro
 
 def find(told: Sequence[Told], wanted: Selection) -> list[Told]:
     """The decisions that fit, the oldest first."""
-    statuses = {"pending": True, "reviewed": False}
     return [
         one
         for one in told
         if about(one, wanted)
-        and (wanted.status is None or (one.outcome is None) is statuses[wanted.status])
+        and (wanted.status is None or ("reviewed" if one.outcome else "pending") in wanted.status)
         and wanted.outcome in (None, one.outcome)
         and (not wanted.tags or set(wanted.tags) & set(one.tags))
         and wanted.pr in (None, one.pr)

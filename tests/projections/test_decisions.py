@@ -53,6 +53,7 @@ narrow = st.one_of(
     st.builds(Selection, tags=st.lists(st.sampled_from(TAGS), max_size=2).map(tuple)),
     st.builds(Selection, range=st.builds(Range, moments, moments)),
     st.builds(Selection, status=st.sampled_from(("pending", "reviewed"))),
+    st.builds(Selection, status=st.sampled_from(((), ("pending",), ("reviewed",), ("reviewed", "pending")))),
     st.builds(Selection, stakes=st.lists(st.sampled_from(("low", "high"))).map(tuple)),
     st.builds(Selection, pr=st.sampled_from((*PRS, 0))),
     st.builds(Selection, confidence_min=confidences),
