@@ -3,6 +3,7 @@
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -32,6 +33,7 @@ from projections import (
     PROJECTIONS,
     Calibration,
     CalibrationView,
+    Category,
     Counted,
     Decisions,
     Engine,
@@ -176,10 +178,9 @@ class House:
         """The figures of some decisions, and the scores of their categories. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Calibration, as_of)
         table = projection.table(question.filter)
-        view = await _calibrate(table, question)
-        return Categorised(
-            CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position)), categories(table)
-        )
+        found = categories(table)
+        view = await _calibrate(table, question, found)
+        return Categorised(CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position)), found)
 
     async def advice(self, plan: Plan, as_of: int | None = None) -> Advice:
         """What decisions like the one planned came to. Errors: InvalidQuery."""
@@ -324,12 +325,11 @@ class _Committed:
         self.recorded_at = scanner.recorded_at
 
 
-async def _calibrate(table: Table, asked: Question) -> CalibrationView:
+async def _calibrate(table: Table, asked: Question, found: Sequence[Category]) -> CalibrationView:
     """The figures of cells; on a thread of its own where they take long, so that others are answered meanwhile."""
     curves = asked.detail == "curves"
-    if curves or asked.group_by not in QUICK_GROUPINGS:
-        return await to_thread(calibrate, table, asked.group_by, asked.min_decisions, curves=curves)
-    return calibrate(table, asked.group_by, asked.min_decisions, curves=False)
+    ask = partial(calibrate, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
+    return await to_thread(ask) if curves or asked.group_by not in QUICK_GROUPINGS else ask()
 
 
 def _kind_of(name: str) -> type[Projection]:

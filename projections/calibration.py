@@ -1,6 +1,7 @@
 """The calibration view: is it as good as it thinks it is?"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import ClassVar, Literal, Self, TypedDict
 
 import msgspec
@@ -32,7 +33,7 @@ from projections.figures import (
     spread,
 )
 from projections.intervals import Interval
-from projections.pool import WORTH, Floats, pool
+from projections.pool import WORTH, Floats, collapse, pool
 from projections.projection import Projection
 from projections.recalibration import Recalibration, recalibration
 from projections.shrinkage import shrink
@@ -42,6 +43,8 @@ GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "ag
 
 MIN_DECISIONS = 5
 """Reviewed decisions below which there are no figures, unless asked otherwise."""
+
+_SUMS = np.array([[1, 0, 0, 0], *([1, 1, worth, worth**2] for worth in WORTH.tolist())])
 
 _place: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
 
@@ -166,52 +169,61 @@ class Calibration(Projection):
         return calibrate(self.table(wanted), group_by, min_decisions, curves=curves)
 
 
-def calibrate(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool) -> CalibrationView:
+def calibrate(
+    table: Table,
+    group_by: GroupBy,
+    min_decisions: int,
+    *,
+    curves: bool,
+    warned: Sequence[Category] | None = None,
+) -> CalibrationView:
     """The figures of some cells, as a whole, by group and by bucket.
 
     `overall` and the figures of a group are None below `min_decisions` reviewed decisions. `curves` asks for the curve
-    and band of each, and for the recalibration map of the whole.
+    and band of each, and for the recalibration map of the whole. `warned` are the table's categories, where known.
     """
-    overall = figures(table.confidence, table.counts, curves=curves)
-    found = list(buckets(table.confidence, table.counts))
-    spreads = spread(table.confidence, table.counts)
+    cells = collapse(table.confidence, table.counts)
+    overall, found, spreads = figures(*cells, curves=curves), list(buckets(*cells)), spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
         overall, advice = None, [insufficient(reviewed, min_decisions)]
     else:
-        advice = [*recommend(overall, found, spreads), *warn_of_categories(categories(table))]
-    mapped = curves and overall is not None
+        worst = warn_of_categories(categories(table) if warned is None else warned)
+        advice = [*recommend(overall, found, spreads), *worst]
+    grouped = table if group_by != "confidence_bucket" else Table([], np.zeros(0, dtype=np.uint32), *cells)
     return CalibrationView(
         overall=overall,
-        coverage=coverage(table.confidence, table.counts),
-        groups=list(_groups(table, group_by, min_decisions, curves=curves)),
+        coverage=coverage(*cells),
+        groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
         buckets=found,
         recommendations=advice,
         confidence_stats=spreads,
-        recalibration=recalibration(pool(table.confidence, table.counts)) if mapped else None,
+        recalibration=recalibration(pool(*cells)) if curves and overall is not None else None,
     )
 
 
 def categories(table: Table) -> list[Category]:
     """The means of each named category that has a reviewed decision, sorted by name, all at once."""
     names, numbers = _split(table, "category")
-    reviewed = np.where(np.isnan(table.confidence)[:, None], 0, table.counts[:, 1:])
-    loss = (np.nan_to_num(table.confidence)[:, None] - WORTH) ** 2
+    stated = ~np.isnan(table.confidence)
+    c = np.where(stated, table.confidence, 0)
+    # Total, reviewed, sum of o and sum of o squared of each cell, in one product of matrices.
+    total, n, worth, squares = (table.counts.astype(np.float64) @ _SUMS).T
+    n, worth, squares = n * stated, worth * stated, squares * stated
+    loss = n * c**2 - 2 * c * worth + squares
 
-    def summed(values: npt.NDArray[np.generic]) -> Floats:
+    def summed(values: Floats) -> Floats:
         return np.bincount(numbers, weights=values, minlength=len(names)).astype(np.float64)
 
-    n, total = summed(reviewed.sum(axis=1)), summed(table.counts.sum(axis=1))
-    worth, lost = summed(reviewed @ WORTH), summed((reviewed * loss).sum(axis=1))
-    stated = summed(reviewed.sum(axis=1) * np.nan_to_num(table.confidence))
+    total, n, worth, lost, sure = map(summed, (total, n, worth, loss, n * c))
     return [
         Category(
             category=name,
             reviewed=int(n[number]),
             total=int(total[number]),
             accuracy=float(worth[number] / n[number]),
-            mean_confidence=float(stated[number] / n[number]),
-            brier_score=float(lost[number] / n[number]),
+            mean_confidence=float(sure[number] / n[number]),
+            brier_score=max(0.0, float(lost[number] / n[number])),
         )
         for number, name in enumerate(names)
         if name is not None and n[number]
@@ -222,22 +234,19 @@ def _groups(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool
     """One row a value, in the order of buckets, or of names with the unnamed last."""
     names, numbers = _split(table, group_by)
     order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers[order], np.arange(len(names) + 1))
+    ends = np.searchsorted(numbers[order], np.arange(len(names) + 1)).tolist()
     parts = {
-        number: order[first:last]
-        for number, (first, last) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+        number: collapse(table.confidence[order[first:last]], table.counts[order[first:last]])
+        for number, (first, last) in enumerate(pairwise(ends))
         if first < last
     }
-    found = {
-        number: figures(table.confidence[part], table.counts[part], curves=curves) for number, part in parts.items()
-    }
+    found = {number: figures(*part, curves=curves) for number, part in parts.items()}
     shrunk = {} if group_by == "confidence_bucket" else _shrunk(found)
     for number, part in parts.items():
         name, seen = names[number], found[number]
         label = agent_of(name) if group_by == "agent" and name is not None else name
         if seen is None or seen.reviewed < min_decisions:
-            counts = coverage(table.confidence[part], table.counts[part])
-            yield Group(group=label, **structs.asdict(counts))
+            yield Group(group=label, **structs.asdict(coverage(*part)))
         else:
             yield Group(group=label, **structs.asdict(seen), **shrunk.get(number, _Shrunk()))
 

@@ -16,12 +16,15 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Fact
 from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from projections.spans import Columns, Spans
 
 OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
 """Columns of the counts."""
 
 UNREVIEWED = 0
 WIDTH = len(OUTCOMES)
+
+_FIRST_US, _LAST_US = -(2**63), 2**63 - 1
 
 _number = {name: number for number, name in enumerate(OUTCOMES)}
 
@@ -43,7 +46,10 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Selected cells as arrays of one length: index into `groups`, stated confidence (NaN: none), counts by outcome."""
+    """Selected cells as arrays of one length: index into `groups`, stated confidence (NaN: none), counts by outcome.
+
+    They ascend by confidence, those without one last.
+    """
 
     groups: list[Shared]
     group: npt.NDArray[np.uint32]
@@ -81,6 +87,8 @@ class Cells:
         self._cell_group = array("I")
         self._cell_confidence = array("d")
         self._counts: Counts = np.zeros(0, dtype=np.int64)
+        self._order = np.zeros(0, dtype=np.intp)
+        self._spans = Spans()
         self._questions: dict[str, int] = {}
         self._asked = array("I")
         self._asked_question = array("I")
@@ -95,7 +103,8 @@ class Cells:
         add_cell, add_outcome, width = cell.append, outcome.append, WIDTH
         first = size = len(cell)
         times: list[str] = []
-        lowered, raised = array("q"), array("q")
+        lowered, raised, changed = array("q"), array("q"), array("q")
+        change = changed.append
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
@@ -114,11 +123,13 @@ class Cells:
                 lowered.append(at + outcome[decision])
                 raised.append(at + new)
                 outcome[decision] = new
+                change(decision)
             elif type(data) is DecisionAmended and data.confidence is not None:
                 decision = index[event.subject]
                 if outcome[decision] == UNREVIEWED:
                     before = cell[decision]
                     after = cell[decision] = self._restated(before, data.confidence)
+                    change(decision)
                     if decision < first:
                         lowered.append(before * width)
                         raised.append(after * width)
@@ -127,6 +138,7 @@ class Cells:
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
         self._count(first, lowered, raised)
+        self._spans.forget(view(changed, np.int64))
 
     def _restated(self, number: int, confidence: float) -> int:
         """The cell of the same group with another confidence."""
@@ -156,13 +168,28 @@ class Cells:
     def select(self, wanted: Callable[[Shared], bool], when: Range) -> Table:
         """The cells of the wanted groups, counted over a range of time.
 
-        Without a range the counts stand ready, and the cost is that of the cells; with one, each decision is looked at.
+        Without a range the counts stand ready, and the cost is that of the cells.
         """
+        if len(self._order) != len(self._keys):
+            self._order = np.argsort(view(self._cell_confidence, np.float64), kind="stable")
         keep = np.fromiter(map(wanted, self._shared), dtype=bool, count=len(self._shared))
-        group = view(self._cell_group, np.uint32)
-        counts = self._within(when) if when.bounded else self._counts[: len(self._keys) * WIDTH].reshape(-1, WIDTH)
-        chosen = keep[group] & (counts.sum(axis=1) > 0)
-        return Table(self._shared, group[chosen], view(self._cell_confidence, np.float64)[chosen], counts[chosen])
+        group = view(self._cell_group, np.uint32)[self._order]
+        counts = self._counted(when)[self._order]
+        chosen = keep[group] & (counts @ np.ones(WIDTH, dtype=np.int64) > 0)
+        confidence = view(self._cell_confidence, np.float64)[self._order[chosen]]
+        return Table(self._shared, group[chosen], confidence, counts[chosen])
+
+    def _counted(self, when: Range) -> Counts:
+        """The counts of all cells over a range of time."""
+        size = len(self._keys) * WIDTH
+        if not when.bounded:
+            return self._counts[:size].reshape(-1, WIDTH)
+        since_us = _FIRST_US if when.since is None else microseconds(when.since)
+        until_us = _LAST_US if when.until is None else microseconds(when.until)
+        return self._spans.count(self._columns(), since_us, until_us, WIDTH, size).reshape(-1, WIDTH)
+
+    def _columns(self) -> Columns:
+        return Columns(view(self._time_us, np.int64), view(self.cell, np.uint32), view(self.outcome, np.uint8))
 
     def history(self, wanted: Callable[[Shared], bool], when: Range) -> History:
         """The reviewed decisions of the wanted groups that state a confidence and were made within a range."""
@@ -198,11 +225,6 @@ class Cells:
             inside &= time_us <= microseconds(when.until)
         return inside
 
-    def _within(self, when: Range) -> Counts:
-        inside = self._inside(when)
-        places = view(self.cell, np.uint32)[inside].astype(np.int64) * WIDTH + view(self.outcome, np.uint8)[inside]
-        return np.bincount(places, minlength=len(self._keys) * WIDTH).reshape(-1, WIDTH)
-
     def encode(self) -> bytes:
         return pack(
             {
@@ -230,7 +252,8 @@ class Cells:
         cells._questions = {question: number for number, question in enumerate(parts.questions)}
         cells._asked.frombytes(parts.asked)
         cells._asked_question.frombytes(parts.asked_question)
-        cells._counts = cells._within(Range()).ravel()
+        places = cells._columns().places(slice(None), WIDTH)
+        cells._counts = np.bincount(places, minlength=len(parts.keys) * WIDTH)
         assert len(cells.index) == len(cells.cell) == len(cells.outcome) == len(cells._time_us)
         return cells
 

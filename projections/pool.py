@@ -46,13 +46,24 @@ class Pool(NamedTuple):
         return self.worth / self.n
 
 
+def collapse(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
+    """Cells added up by stated confidence, ascending, those without one last; empty ones left out."""
+    if not (confidence[1:] > confidence[:-1]).all():
+        order = np.argsort(confidence, kind="stable")
+        confidence, counts = confidence[order] + 0.0, counts[order]  # which turns -0.0 into 0.0
+        new = np.concatenate([[True], confidence[1:] != confidence[:-1]])
+        new[np.searchsorted(confidence, np.nan) + 1 :] = False
+        starts = np.flatnonzero(new)
+        confidence, counts = confidence[starts], np.add.reduceat(counts, starts, axis=0)
+    kept = counts.any(axis=1)
+    return confidence[kept], counts[kept]
+
+
 def pool(confidence: Floats, counts: Counts) -> Pool:
-    """Pool cells: stated confidences (NaN: none), and counts by outcome, the unreviewed first."""
-    kept = ~np.isnan(confidence) & (counts[:, 1:].sum(axis=1) > 0)
-    values, place = np.unique(confidence[kept] + 0.0, return_inverse=True)  # which turns -0.0 into 0.0
-    outcomes = np.zeros((len(values), len(WORTH)), dtype=np.int64)
-    np.add.at(outcomes, place, counts[kept, 1:])
-    return pooled(values, outcomes)
+    """The pool of cells: stated confidences (NaN: none), and counts by outcome, the unreviewed first."""
+    confidence, counts = collapse(confidence, counts)
+    kept = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
+    return pooled(confidence[kept], counts[kept, 1:])
 
 
 def pooled(confidence: Floats, outcomes: Ints) -> Pool:
