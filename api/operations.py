@@ -294,9 +294,12 @@ class House:
             raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
 
     async def _dated(self, position: int) -> AsOf:
+        """A position with its time; the head's is known without asking the file."""
+        head = await self.reader.head()
         if position == 0:
             return AsOf(0, None)
-        return AsOf(position, moment_of(await self.reader.recorded_at(position)))
+        recorded_us = head.recorded_us if position == head.position else await self.reader.recorded_at(position)
+        return AsOf(position, moment_of(recorded_us))
 
     async def _events_of(self, subjects: Sequence[str], upto: int) -> bytes:
         query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)

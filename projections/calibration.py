@@ -1,6 +1,6 @@
 """The calibration view: is it as good as it thinks it is?"""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar, Literal, Self, TypedDict
 
@@ -13,8 +13,7 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.envelope import Fact, agent_of, source_of
 from events.payload import Payload
 from projections.advice import Category, Recommendation, insufficient, recommend, warn_of_categories
-from projections.cells import Cells, History, Range, Table
-from projections.columns import Shared
+from projections.cells import Cells, History, Range, Table, Wanted
 from projections.corp import Corp
 from projections.decisions import Decisions
 from projections.figures import (
@@ -59,17 +58,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     feature: str | None = None
     range: Range = Range()
 
-    def wants(self) -> Callable[[Shared], bool]:
-        """Whether a group of decisions passes, the range apart."""
-        named = (
-            None if self.agent is None else source_of(self.agent),
-            self.category,
-            self.stakes,
-            self.project,
-            self.feature,
-        )
-        terms = [(place, value) for place, value in enumerate(named) if value is not None]
-        return lambda shared: all(shared[place] == value for place, value in terms)
+    def wants(self) -> Wanted:
+        """The values of the fields that decisions share, None for any."""
+        source = None if self.agent is None else source_of(self.agent)
+        return source, self.category, self.stakes, self.project, self.feature
 
 
 class Group(Coverage, frozen=True, kw_only=True):
@@ -255,11 +247,13 @@ def _split(table: Table, group_by: GroupBy) -> tuple[Sequence[str | None], npt.N
     """The names of a grouping in their order, and the number of each cell's name (-1: none of them)."""
     if group_by == "confidence_bucket":
         return [name for name, _, _ in BUCKETS], bucket_of(table.confidence)
-    values = [group[_place[group_by]] for group in table.groups]
+    used = np.flatnonzero(np.bincount(table.group, minlength=1))
+    values = [table.groups[group][_place[group_by]] for group in used.tolist()] if len(table.group) else []
     names = sorted(set(values), key=lambda name: (name is None, name or ""))
     order = {name: number for number, name in enumerate(names)}
-    of_group = np.array([order[value] for value in values], dtype=np.intp)
-    return names, of_group[table.group] if len(of_group) else np.array([], dtype=np.intp)
+    of_group = np.zeros(len(table.groups) + 1, dtype=np.intp)
+    of_group[used[: len(values)]] = [order[value] for value in values]
+    return names, of_group[table.group]
 
 
 class _Shrunk(TypedDict, total=False):

@@ -5,7 +5,7 @@ A million decisions become some thousand cells, from which Brier score, accuracy
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
@@ -24,12 +24,19 @@ OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
 UNREVIEWED = 0
 WIDTH = len(OUTCOMES)
 
+ABOUT = 5
+"""How many fields groups share: those of `Shared`."""
+
+_NO_VALUE = 2**32 - 1
 _FIRST_US, _LAST_US = -(2**63), 2**63 - 1
 
 _number = {name: number for number, name in enumerate(OUTCOMES)}
 
 Key = tuple[str, str | None, str | None, str | None, str | None, float | None]
 """A cell: what its decisions share, and their stated confidence (None: they stated none)."""
+
+Wanted = tuple[str | None, str | None, str | None, str | None, str | None]
+"""Values of the fields of `Shared`; None is any."""
 
 Counts = npt.NDArray[np.int64]
 
@@ -84,6 +91,8 @@ class Cells:
         self._keys: dict[Key, int] = {}
         self._groups: dict[Shared, int] = {}
         self._shared: list[Shared] = []
+        self._values: list[dict[str | None, int]] = [{} for _ in range(ABOUT)]
+        self._group_values = [array("I") for _ in range(ABOUT)]
         self._cell_group = array("I")
         self._cell_confidence = array("d")
         self._counts: Counts = np.zeros(0, dtype=np.int64)
@@ -161,23 +170,31 @@ class Cells:
         group = self._groups.setdefault(shared, len(self._groups))
         if group == len(self._shared):
             self._shared.append(shared)
+            for value, values, column in zip(shared, self._values, self._group_values, strict=True):
+                column.append(values.setdefault(value, len(values)))
         self._cell_group.append(group)
         self._cell_confidence.append(float("nan") if key[5] is None else key[5])
         return number
 
-    def select(self, wanted: Callable[[Shared], bool], when: Range) -> Table:
-        """The cells of the wanted groups, counted over a range of time.
+    def select(self, wanted: Wanted, when: Range) -> Table:
+        """The cells of the groups with the values wanted (None is any), counted over a range of time.
 
         Without a range the counts stand ready, and the cost is that of the cells.
         """
         if len(self._order) != len(self._keys):
             self._order = np.argsort(view(self._cell_confidence, np.float64), kind="stable")
-        keep = np.fromiter(map(wanted, self._shared), dtype=bool, count=len(self._shared))
-        group = view(self._cell_group, np.uint32)[self._order]
-        counts = self._counted(when)[self._order]
-        chosen = keep[group] & (counts @ np.ones(WIDTH, dtype=np.int64) > 0)
-        confidence = view(self._cell_confidence, np.float64)[self._order[chosen]]
-        return Table(self._shared, group[chosen], confidence, counts[chosen])
+        group, counts = view(self._cell_group, np.uint32), self._counted(when)
+        rows = self._order[self._keep(wanted)[group[self._order]]]
+        rows = rows[counts[rows] @ np.ones(WIDTH, dtype=np.int64) > 0]
+        return Table(self._shared, group[rows], view(self._cell_confidence, np.float64)[rows], counts[rows])
+
+    def _keep(self, wanted: Wanted) -> npt.NDArray[np.bool_]:
+        """Which groups have all the values wanted; None is any."""
+        keep = np.ones(len(self._shared), dtype=bool)
+        for value, values, column in zip(wanted, self._values, self._group_values, strict=True):
+            if value is not None:
+                keep &= view(column, np.uint32) == values.get(value, _NO_VALUE)
+        return keep
 
     def _counted(self, when: Range) -> Counts:
         """The counts of all cells over a range of time."""
@@ -191,9 +208,9 @@ class Cells:
     def _columns(self) -> Columns:
         return Columns(view(self._time_us, np.int64), view(self.cell, np.uint32), view(self.outcome, np.uint8))
 
-    def history(self, wanted: Callable[[Shared], bool], when: Range) -> History:
-        """The reviewed decisions of the wanted groups that state a confidence and were made within a range."""
-        keep = np.fromiter(map(wanted, self._shared), dtype=bool, count=len(self._shared))
+    def history(self, wanted: Wanted, when: Range) -> History:
+        """The reviewed decisions with the values wanted that state a confidence and were made within a range."""
+        keep = self._keep(wanted)
         of_group, stated = view(self._cell_group, np.uint32), view(self._cell_confidence, np.float64)
         cell, outcome = view(self.cell, np.uint32), view(self.outcome, np.uint8)
         counted = (keep[of_group] & ~np.isnan(stated))[cell] & (outcome != UNREVIEWED) & self._inside(when)

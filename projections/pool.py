@@ -13,32 +13,23 @@ Ints = npt.NDArray[np.int64]
 WORTH = np.array([1.0, 0.5, 0.0, 0.0])
 """What an outcome counts: success, partial, failure, abandoned."""
 
+_ONES = np.ones(len(WORTH))
+
 
 class Pool(NamedTuple):
     """One row a stated confidence, ascending; only what is reviewed and has a confidence.
 
     `outcomes` counts success, partial, failure and abandoned, a column each; `n` is their sum, `worth` the sum of o.
+    `reviewed`, `total_worth` (exact: halves add without rounding) and `mean_confidence` (0 of none) are those of all.
     """
 
     confidence: Floats
     outcomes: Ints
     n: Floats
     worth: Floats
-
-    @property
-    def reviewed(self) -> int:
-        """How many decisions these are."""
-        return int(self.outcomes.sum())
-
-    @property
-    def total_worth(self) -> float:
-        """Sum of o, exact: halves add without rounding."""
-        return float(self.worth.sum())
-
-    @property
-    def mean_confidence(self) -> float:
-        """Mean stated confidence; of at least one decision."""
-        return float((self.confidence * self.n).sum()) / self.reviewed
+    reviewed: int
+    total_worth: float
+    mean_confidence: float
 
     @property
     def rate(self) -> Floats:
@@ -68,4 +59,7 @@ def pool(confidence: Floats, counts: Counts) -> Pool:
 
 def pooled(confidence: Floats, outcomes: Ints) -> Pool:
     """A pool of ascending, distinct confidences and their outcomes."""
-    return Pool(confidence, outcomes, outcomes.sum(axis=1).astype(np.float64), outcomes @ WORTH)
+    n, worth = outcomes @ _ONES, outcomes @ WORTH
+    reviewed = int(n.sum())
+    mean = float(confidence @ n) / reviewed if reviewed else 0.0
+    return Pool(confidence, outcomes, n, worth, reviewed, float(worth.sum()), mean)

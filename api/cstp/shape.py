@@ -7,6 +7,7 @@ number is no text and a text no number.
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -166,6 +167,7 @@ class _Field:
         return tuple(self._shape.make(item, wrong, f"{path}[{index}]") for index, item in enumerate(value))
 
 
+@cache
 def camel(name: str) -> str:
     """A name in snake_case, in camelCase."""
     return _underscored.sub(lambda found: found[1].upper(), name)
