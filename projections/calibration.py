@@ -1,7 +1,6 @@
 """The calibration view: is it as good as it thinks it is?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import ClassVar, Literal, Self, TypedDict
 
 import msgspec
@@ -32,7 +31,7 @@ from projections.figures import (
     spread,
 )
 from projections.intervals import Interval
-from projections.pool import WORTH, Floats, collapse, pool
+from projections.pool import WORTH, Floats, collapse, collapse_groups, pool
 from projections.projection import Projection
 from projections.recalibration import Recalibration, recalibration
 from projections.shrinkage import shrink
@@ -225,13 +224,8 @@ def categories(table: Table) -> list[Category]:
 def _groups(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[Group]:
     """One row a value, in the order of buckets, or of names with the unnamed last."""
     names, numbers = _split(table, group_by)
-    order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers[order], np.arange(len(names) + 1)).tolist()
-    parts = {
-        number: collapse(table.confidence[order[first:last]], table.counts[order[first:last]])
-        for number, (first, last) in enumerate(pairwise(ends))
-        if first < last
-    }
+    collapsed = collapse_groups(table.confidence, table.counts, numbers, len(names))
+    parts = {number: part for number, part in enumerate(collapsed) if len(part[0])}
     found = {number: figures(*part, curves=curves) for number, part in parts.items()}
     shrunk = {} if group_by == "confidence_bucket" else _shrunk(found)
     for number, part in parts.items():

@@ -1,5 +1,6 @@
 """Reviewed decisions pooled by stated confidence: all that the scores need to know of them."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,15 +40,27 @@ class Pool(NamedTuple):
 
 def collapse(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
     """Cells added up by stated confidence, ascending, those without one last; empty ones left out."""
-    if not (confidence[1:] > confidence[:-1]).all():
-        order = np.argsort(confidence, kind="stable")
-        confidence, counts = confidence[order] + 0.0, counts[order]  # which turns -0.0 into 0.0
-        new = np.concatenate([[True], confidence[1:] != confidence[:-1]])
-        new[np.searchsorted(confidence, np.nan) + 1 :] = False
-        starts = np.flatnonzero(new)
-        confidence, counts = confidence[starts], np.add.reduceat(counts, starts, axis=0)
-    kept = counts.any(axis=1)
-    return confidence[kept], counts[kept]
+    if (confidence[1:] > confidence[:-1]).all():
+        kept = counts.any(axis=1)
+        return confidence[kept], counts[kept]
+    ((found, added),) = collapse_groups(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
+    return found, added
+
+
+def collapse_groups(
+    confidence: Floats, counts: Counts, numbers: npt.NDArray[np.intp], groups: int
+) -> list[tuple[Floats, Counts]]:
+    """The same for each of some groups, given the number of every cell's group: all in one pass."""
+    order = np.lexsort((confidence, numbers))
+    c, number, added = confidence[order] + 0.0, numbers[order], counts[order]  # which turns -0.0 into 0.0
+    if len(c):
+        alike = (number[1:] == number[:-1]) & ((c[1:] == c[:-1]) | np.isnan(c[:-1]))
+        starts = np.flatnonzero(np.concatenate([[True], ~alike]))
+        c, number, added = c[starts], number[starts], np.add.reduceat(added, starts, axis=0)
+        kept = added.any(axis=1)
+        c, number, added = c[kept], number[kept], added[kept]
+    ends = np.searchsorted(number, np.arange(groups + 1)).tolist()
+    return [(c[first:last], added[first:last]) for first, last in pairwise(ends)]
 
 
 def pool(confidence: Floats, counts: Counts) -> Pool:
