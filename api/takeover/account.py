@@ -141,7 +141,7 @@ def _reviews_of(given: Mapped, fitting: Fitting) -> list[Verdict]:
     """The review that is stored, in a list; none where the decision is pending or its outcome is not one."""
     said = {field: value for field, names in _REVIEWED.items() if (value := _first(given, names)[1]) is not None}
     status = given.get("status")
-    if status not in {None, "", *_STATUSES}:
+    if status not in (None, "", *_STATUSES):
         fitting.lose("status", status, f"one of {{{', '.join(_STATUSES)}}}")
     if "outcome" not in said and status == "reviewed":
         fitting.lose("outcome", None, "an outcome, as the status is 'reviewed'", "review")

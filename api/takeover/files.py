@@ -118,7 +118,7 @@ def _of_file(path: Path, notes: Notes) -> Account | None:
     account = account_of(tree.value, known, str(path), "yaml", notes)
     if account is None:
         return None
-    if name is not None and tree.value.get("id") not in {None, account.id}:
+    if name is not None and tree.value.get("id") not in (None, account.id):
         notes.lose(str(path), "id", tree.value["id"], "the id in the file's name, which counts", "id", account.id)
     if account.time is None and name is not None and name["day"] is not None:
         account.time = moment(name["day"])

@@ -5,25 +5,26 @@ text, a step without a thought, at last the decision without its words. Numbers 
 they do for CSTP; nothing is guessed.
 """
 
-import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import inspect
 
 from api.kinds import allowed, plain
 from api.parameters import instant
-from api.takeover.report import Notes, quoted
+from api.takeover.quoting import quoted
+from api.takeover.report import Notes
 from api.takeover.tree import Tagged
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
 
 _number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_index = re.compile(r"\[\d+\]")
 _capital = re.compile(r"_([a-z])")
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _ALIASES = {"function": "purpose"}
@@ -58,27 +59,22 @@ class Fitting:
         `whole` is what is then left out, where the struct is no part of another.
         """
         before = len(self._notes.losses)
-        spelled = {_name_of(struct, key): key for key in given}
+        fields, missing = _fields_of(struct), False
         values: dict[str, Any] = {}
-        missing = False
-        for name, (info, required) in _fields_of(struct).items():
-            if name in without:
-                continue
-            key = spelled.get(name)
-            value = given[key] if key is not None else None
-            at = f"{path}.{name}" if path else name
-            if value is None or (value in _EMPTY and not required):
-                if required:
-                    self.lose(at, None, f"{allowed(info)}, which must be there")
-                    missing = True
-                continue
-            fitted = self.take(info, value, at)
-            if fitted is not _LEFT_OUT and (fitted not in _EMPTY or required):
-                values[name] = fitted
-            missing |= required and fitted is _LEFT_OUT
-        for name, key in spelled.items():
-            if name not in _fields_of(struct) and given[key] is not None and path:
-                self._notes.no_place[re.sub(r"\[\d+\]", "[]", f"{path}.{key}")] += 1
+        for key, value in given.items():
+            name = key if key in fields else _name_of(struct, key)
+            field = fields.get(name)
+            if field is None:
+                if path and value is not None:
+                    self._notes.no_place[_index.sub("[]", f"{path}.{key}")] += 1
+            elif value is not None and name not in without and (field.required or value not in _EMPTY):
+                fitted = self.take(field.fit, value, f"{path}.{name}" if path else name)
+                if fitted is not _LEFT_OUT and (field.required or fitted not in _EMPTY):
+                    values[name] = fitted
+        for name in _required_of(struct) - without - values.keys():
+            missing = True
+            if given.get(name) is None:
+                self.lose(f"{path}.{name}" if path else name, None, f"{fields[name].must_be}, which must be there")
         if missing:
             for loss in self._notes.losses[before:]:
                 loss.left_out = path or whole
@@ -89,44 +85,74 @@ class Fitting:
         """Note a value of this decision that is left out."""
         self._notes.lose(self._file, field, value, must_be, left_out, self._id)
 
-    def take(self, info: inspect.Type, value: object, path: str) -> object:
+    def take(self, fit: "_Fit", value: object, path: str) -> object:
         """The value in its field's type, or as much of it as fits."""
-        bare = plain(info)
         try:
-            match bare:
-                case inspect.StructType(cls=struct):
-                    return self._struct(struct, value, path)
-                case inspect.VarTupleType(item_type=item):
-                    return self._items(item, value, path)
-                case inspect.DictType(value_type=inner):
-                    return self._mapping(inner, value, path)
-                case _:
-                    return _leaf(bare, value)
+            return fit(self, value, path)
         except Unfit as unfit:
             self.lose(path, value, str(unfit))
             return _LEFT_OUT
 
-    def _struct(self, struct: type[msgspec.Struct], value: object, path: str) -> object:
-        if not isinstance(value, Mapping):
+
+_Fit = Callable[[Fitting, object, str], object]
+
+
+class _Field(NamedTuple):
+    """How a field's value is fitted, whether it must be there, and what it may be in words."""
+
+    fit: _Fit
+    required: bool
+    must_be: str
+
+
+def _fit_of(info: inspect.Type) -> _Fit:
+    """How a value is fitted to a type."""
+    bare = plain(info)
+    match bare:
+        case inspect.StructType(cls=struct):
+            return _fit_of_struct(struct)
+        case inspect.VarTupleType(item_type=item):
+            return _fit_of_items(_fit_of(item), texts=isinstance(plain(item), inspect.StrType))
+        case inspect.DictType(value_type=value):
+            return _fit_of_mapping(_fit_of(value))
+        case _:
+            leaf = _leaf_of(bare)
+            return lambda fitting, value, path: leaf(value)
+
+
+def _fit_of_struct(struct: type[msgspec.Struct]) -> _Fit:
+    def fit(fitting: Fitting, value: object, path: str) -> object:
+        if not isinstance(value, dict):
             raise Unfit("an object")
-        values = self.fields(struct, value, path)
+        values = fitting.fields(struct, value, path)
         return _LEFT_OUT if values is None else struct(**values)
 
-    def _items(self, item: inspect.Type, value: object, path: str) -> object:
-        if isinstance(value, str) and isinstance(plain(item), inspect.StrType):
+    return fit
+
+
+def _fit_of_items(item: _Fit, *, texts: bool) -> _Fit:
+    def fit(fitting: Fitting, value: object, path: str) -> object:
+        if texts and isinstance(value, str):
             value = [value]
         if not isinstance(value, list):
             raise Unfit("a list")
         if len(value) > ITEMS_MAX:
-            self.lose(path, f"{len(value)} items", f"at most {ITEMS_MAX} items", f"{path}[{ITEMS_MAX}:]")
-        taken = [self.take(item, one, f"{path}[{index}]") for index, one in enumerate(value[:ITEMS_MAX])]
+            must_be = f"at most {ITEMS_MAX} items"
+            fitting.lose(path, f"{len(value)} items", must_be, f"{path}[{ITEMS_MAX}:]")
+        taken = [fitting.take(item, one, f"{path}[{index}]") for index, one in enumerate(value[:ITEMS_MAX])]
         return tuple(one for one in taken if one is not _LEFT_OUT)
 
-    def _mapping(self, inner: inspect.Type, value: object, path: str) -> object:
-        if not isinstance(value, Mapping):
+    return fit
+
+
+def _fit_of_mapping(inner: _Fit) -> _Fit:
+    def fit(fitting: Fitting, value: object, path: str) -> object:
+        if not isinstance(value, dict):
             raise Unfit("an object")
-        taken = {str(key): self.take(inner, one, f"{path}.{quoted(key)}") for key, one in value.items()}
+        taken = {str(key): fitting.take(inner, one, f"{path}.{quoted(key)}") for key, one in value.items()}
         return {key: one for key, one in taken.items() if one is not _LEFT_OUT}
+
+    return fit
 
 
 def text(value: object) -> str:
@@ -152,47 +178,55 @@ def moment(value: object) -> datetime:
         raise Unfit("a date or an RFC 3339 time (2026-02-05, 2026-02-05T14:30:00Z)") from None
 
 
-def _leaf(info: inspect.Type, value: object) -> object:
+def _leaf_of(info: inspect.Type) -> Callable[[object], object]:
+    """How a single value is fitted to a type."""
+    must_be = allowed(info)
     match info:
         case inspect.StrType(min_length=least, max_length=most):
-            said = text(value)
-            if len(said) < (least or 0) or (most is not None and len(said) > most):
-                raise Unfit(f"a text of 1..{most} characters" if most is not None else "a text that is not empty")
-            return said
+            return partial(_text_within, least or 0, most)
         case inspect.LiteralType(values=values):
-            word = text(value).strip().lower()
-            if word not in values:
-                raise Unfit(allowed(info))
-            return word
+            return partial(_word_of, frozenset(values), must_be)
         case inspect.FloatType(ge=low, le=high):
-            return _within(_real(value, info), low, high, info)
+            return partial(_number_within, low, high, must_be)
         case inspect.IntType(ge=low, le=high):
-            number = _within(_real(value, info), low, high, info)
-            if number != int(number):
-                raise Unfit(allowed(info))
-            return int(number)
+            return partial(_whole_within, low, high, must_be)
         case inspect.BoolType():
-            return _truth(value)
+            return _truth
         case inspect.DateTimeType():
-            return moment(value)
+            return moment
     raise AssertionError(f"the vocabulary has a type that is not fitted here: {info}")
 
 
-def _real(value: object, info: inspect.Type) -> float:
-    """A finite number. Errors: Unfit."""
+def _text_within(least: int, most: int | None, value: object) -> str:
+    said = text(value)
+    if len(said) < least or (most is not None and len(said) > most):
+        raise Unfit(f"a text of 1..{most} characters" if most is not None else "a text that is not empty")
+    return said
+
+
+def _word_of(words: frozenset[object], must_be: str, value: object) -> str:
+    word = text(value).strip().lower()
+    if word not in words:
+        raise Unfit(must_be)
+    return word
+
+
+def _number_within(low: float | None, high: float | None, must_be: str, value: object) -> float:
+    """A finite number, given as one or as its text."""
     if isinstance(value, str) and _number.fullmatch(value.strip()):
         value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > sys.float_info.max:
-        raise Unfit(allowed(info))
-    if math.isnan(value):
-        raise Unfit(allowed(info))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise Unfit(must_be)
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise Unfit(must_be)
     return value + 0.0
 
 
-def _within(number: float, low: float | None, high: float | None, info: inspect.Type) -> float:
-    if (low is not None and number < low) or (high is not None and number > high):
-        raise Unfit(allowed(info))
-    return number
+def _whole_within(low: float | None, high: float | None, must_be: str, value: object) -> int:
+    number = _number_within(low, high, must_be, value)
+    if number != int(number):
+        raise Unfit(must_be)
+    return int(number)
 
 
 def _truth(value: object) -> bool:
@@ -203,11 +237,15 @@ def _truth(value: object) -> bool:
 
 
 @cache
-def _fields_of(struct: type[msgspec.Struct]) -> dict[str, tuple[inspect.Type, bool]]:
-    """Name to type and whether it must be there."""
+def _fields_of(struct: type[msgspec.Struct]) -> dict[str, _Field]:
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
-    return {field.name: (field.type, field.required) for field in info.fields}
+    return {field.name: _Field(_fit_of(field.type), field.required, allowed(field.type)) for field in info.fields}
+
+
+@cache
+def _required_of(struct: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(name for name, field in _fields_of(struct).items() if field.required)
 
 
 @lru_cache(4096)

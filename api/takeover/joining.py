@@ -13,7 +13,8 @@ import msgspec
 from msgspec import structs
 
 from api.takeover.account import Account, Verdict
-from api.takeover.report import Contradiction, Notes, quoted
+from api.takeover.quoting import quoted
+from api.takeover.report import Contradiction, Notes
 
 NEAR = timedelta(seconds=60)
 """CSTP takes the time once for each place it writes to: times so near are one time."""
@@ -44,12 +45,17 @@ def same(one: Account, other: Account) -> bool:
     """Whether two accounts are of one decision: no other agent's, and of the same words or the same time."""
     if one.agent is not None and other.agent is not None and one.agent != other.agent:
         return False
-    return one.values["decision"] == other.values["decision"] or near(one.time, other.time)
+    return one.values["decision"] == other.values["decision"] or at_once(one.time, other.time)
 
 
 def near(one: datetime | None, other: datetime | None) -> bool:
     """Whether two times are one, as far as is known."""
     return one is None or other is None or abs(one - other) <= NEAR
+
+
+def at_once(one: datetime | None, other: datetime | None) -> bool:
+    """Whether two times are known to be one."""
+    return one is not None and other is not None and near(one, other)
 
 
 def alike(one: object, other: object) -> bool:

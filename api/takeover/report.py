@@ -4,8 +4,7 @@ from collections import Counter
 
 import msgspec
 
-VALUE_CHARS_MAX = 80
-"""Characters of a value that a report quotes."""
+from api.takeover.quoting import quoted
 
 HALF = "confidence 0.5"
 ZERO = "confidence 0 in SQLite alone"
@@ -95,19 +94,3 @@ class Notes:
         )
         self.losses.append(loss)
         return loss
-
-
-def quoted(value: object) -> str:
-    """A value as a report shows it: cut, on one line, and Unicode whatever it was."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else _written(value)
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= VALUE_CHARS_MAX else f"{text[: VALUE_CHARS_MAX - 3]}..."
-
-
-def _written(value: object) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, UnicodeEncodeError, RecursionError):
-        return repr(value)[: 2 * VALUE_CHARS_MAX]

@@ -15,13 +15,12 @@ from api.takeover.joining import join
 from api.takeover.report import HALF, ZERO, Notes, TakenOver
 from api.takeover.telling import Told, tell
 from events.envelope import Draft
-from events.limits import ITEMS_MAX
 from events.registry import VOCABULARY
 from projections import Standing, stand
 
 BATCH_EVENTS = 1000
-ASKED_MAX = ITEMS_MAX
-"""Streams that are asked for in one request."""
+ASKED_MAX = 100
+"""Streams that are asked for in one request: the longest names of so many make a line of 8 KB."""
 
 _ENVELOPE_BYTES = 500
 

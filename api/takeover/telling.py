@@ -15,8 +15,9 @@ import msgspec
 from api.access import ANONYMOUS
 from api.takeover.account import Account, Verdict
 from api.takeover.fitting import Unfit, moment
-from api.takeover.joining import FILLED_IN, NEVER, alike, near, said, same_review
-from api.takeover.report import Contradiction, Notes, quoted
+from api.takeover.joining import FILLED_IN, NEVER, alike, at_once, near, said, same_review
+from api.takeover.quoting import quoted
+from api.takeover.report import Contradiction, Notes
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.envelope import Draft, source_of, timestamp
 from events.limits import LINE_BYTES_MAX
@@ -63,7 +64,7 @@ def _is_same(account: Account, standing: Standing) -> bool:
         return False
     words = {entry.data.decision for entry in standing.history if isinstance(entry.data, DecisionRecorded)}
     words.add(standing.decision.decision)
-    return account.values["decision"] in words or near(account.time, standing.recorded_at)
+    return account.values["decision"] in words or at_once(account.time, standing.recorded_at)
 
 
 class _Teller:

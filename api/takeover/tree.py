@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from api.takeover.quoting import quoted
+
 VALUES_MAX = 100_000
 """Values in one file, with every alias counted as what it stands for: a bomb of aliases ends here."""
 
@@ -17,6 +19,8 @@ PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp"))
+
+_COLLECTIONS = frozenset({None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
 class Unreadable(Exception):
@@ -63,7 +67,12 @@ def _events(text: bytes) -> Iterator[Any]:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Unreadable(f"no UTF-8: byte {error.start} is 0x{text[error.start]:02x}") from None
-    return iter(yaml.parse(decoded, Loader=PARSER))
+    parser = PARSER(decoded)
+    try:
+        while (event := parser.get_event()) is not None:
+            yield event
+    finally:
+        parser.dispose()
 
 
 class _Builder:
@@ -78,18 +87,19 @@ class _Builder:
 
     def build(self, events: Iterator[Any]) -> Tree:
         for event in events:
-            if isinstance(event, yaml.ScalarEvent):
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
                 self._put(_scalar(event), event.anchor, 1)
-            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-                value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-                plain = event.tag in {None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
-                self._stack.append(_Open(value, event.anchor, self._count, [], None if plain else event.tag))
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            elif kind is yaml.MappingStartEvent:
+                self._open({}, event)
+            elif kind is yaml.SequenceStartEvent:
+                self._open([], event)
+            elif kind in {yaml.MappingEndEvent, yaml.SequenceEndEvent}:
                 done = self._stack.pop()
                 size = self._count - done.began + 1
                 self._count = done.began
                 self._put(Tagged(done.tag) if done.tag is not None else done.value, done.anchor, size)
-            elif isinstance(event, yaml.AliasEvent):
+            elif kind is yaml.AliasEvent:
                 if event.anchor not in self._anchors:
                     raise Unreadable(f"the alias *{event.anchor} stands for something that is not finished before it")
                 value, size = self._anchors[event.anchor]
@@ -97,6 +107,10 @@ class _Builder:
         if len(self._root) > 1:
             raise Unreadable(f"{len(self._root)} documents in one file")
         return Tree(self._root[0] if self._root else None, tuple(self._repeated))
+
+    def _open(self, value: object, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
+        tag = None if event.tag in _COLLECTIONS else event.tag
+        self._stack.append(_Open(value, event.anchor, self._count, [], tag))
 
     def _put(self, value: object, anchor: str | None, size: int) -> None:
         self._count += size
@@ -116,7 +130,7 @@ class _Builder:
                 self._repeated.append(key)
             into.value[key] = value
         else:
-            into.key.append(value if isinstance(value, str) else repr(value))
+            into.key.append(value if isinstance(value, str) else quoted(value))
 
 
 def _scalar(event: yaml.ScalarEvent) -> str | Tagged | None:

@@ -293,6 +293,14 @@ def test_through_a_server_its_own_protocol_agrees_with_the_stores(tmp_path: Path
     assert (found["created_at"], found["reviewed_at"]) == (WHOLE["date"], WHOLE["reviewed_at"])
 
 
+def test_many_decisions_of_long_names_through_a_server(tmp_path: Path) -> None:
+    ledger, store = tmp_path / "t.db", tmp_path / "decisions.db"
+    write_store(store, [reviewed(f"{n:064d}", "success") for n in range(1100)])
+    with serving(ledger) as url:
+        assert taken(ledger, store, "--url", url)["appended"] == 2200
+        assert taken(ledger, store, "--url", url)["unchanged"] == 1100
+
+
 def test_a_token_needs_to_read_and_to_import(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     write_file(folder, WHOLE)

@@ -172,6 +172,21 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
     assert report["no_place"] == {"['odd']": 1}
 
 
+def test_values_that_nest_without_end_are_told(tmp_path: Path) -> None:
+    ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
+    deep = "[" * 5_000 + "]" * 5_000
+    write_file(
+        folder, f"decision: do\nstatus: {deep}\nid: {deep}\ntags: {deep}\n? {deep}\n: 1\n", "x-decision-aaaa.yaml"
+    )
+    report = taken(ledger, folder, code=1)
+    assert losses(report) == [
+        ("x-decision-aaaa.yaml", field, "a list", left)
+        for field, left in (("id", "id"), ("status", "status"), ("tags[0]", "tags[0]"))
+    ]
+    assert report["no_place"] == {"a list": 1}
+    assert report["recorded"] == report["without_time"] == 1
+
+
 def test_ids_come_from_names_and_must_be_stream_ids(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     write_file(folder, decision("inner"), "2026-02-05-decision-outer.yaml")
