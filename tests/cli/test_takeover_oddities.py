@@ -169,7 +169,7 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
         (name, "tags[2]", "", "tags[2]"),
     ]
     assert text_of(report, "context") == "a plain value without a tag"
-    assert report["no_place"] == {"['odd']": 1}
+    assert report["no_place"] == {'["odd"]': 1}
 
 
 def test_values_that_nest_without_end_are_told(tmp_path: Path) -> None:
