@@ -14,7 +14,7 @@ from msgspec import structs
 
 from api.takeover.account import Account, Verdict
 from api.takeover.quoting import quoted
-from api.takeover.report import Contradiction, Notes
+from api.takeover.report import APART, Contradiction, Notes
 
 NEAR = timedelta(seconds=60)
 """CSTP takes the time once for each place it writes to: times so near are one time."""
@@ -77,6 +77,7 @@ def _add(account: Account, further: Account, notes: Notes) -> None:
     joined = _Joined(account.id, places, newer, notes)
     account.values = joined.fields(account.values, says)
     account.reviews = _reviews(account.reviews, further.reviews, joined)
+    notes.doubtful[APART] += not near(account.time, further.time)
     account.agent = account.agent or further.agent
     account.time = account.time or further.time
     account.changed = max((time for time in (account.changed, further.changed) if time is not None), default=None)
@@ -145,8 +146,12 @@ def _reviews(ones: list[Verdict], others: list[Verdict], joined: _Joined) -> lis
         else:
             last = reviews[-1]
             later = (other.time or NEVER) > (last.time or NEVER)
-            joined.contradict("outcome", last.values["outcome"], other.values["outcome"], other_counts=later)
-            reviews.append(other)
+            outcomes = last.values["outcome"], other.values["outcome"]
+            if outcomes[0] != outcomes[1]:
+                joined.contradict("outcome", *outcomes, other_counts=later)
+            else:
+                joined.contradict("reviewed_at", last.time, other.time, other_counts=later)
+            reviews.insert(len(reviews) if later else 0, other)
     return sorted(reviews, key=lambda review: review.time or NEVER)
 
 

@@ -8,7 +8,8 @@ from api.takeover.quoting import quoted
 
 HALF = "confidence 0.5"
 ZERO = "confidence 0 in SQLite alone"
-"""Values that CSTP also writes where none was stated."""
+APART = "created_at apart from date"
+"""Values that CSTP also writes where none was stated, and times of a store that an older CSTP made when it migrated."""
 
 
 class Loss(msgspec.Struct, kw_only=True):
@@ -39,11 +40,11 @@ class Contradiction(msgspec.Struct, kw_only=True, frozen=True):
 class TakenOver(msgspec.Struct, kw_only=True):
     """The whole account. `complete` is true where nothing was lost and nothing contradicted.
 
-    `no_place` counts values of fields that no event has; `doubtful` counts values that CSTP also writes where nothing
-    was said; `passed_over` are files and tables that hold no decisions; `unchanged` decisions were in the ledger as
-    they are here; `recorded`, `reviewed`, `amended` and `thoughts` count the events that are new, `appended` those that
-    were written. A decision without an agent, and a review without a reviewer, is `anonymous`; a decision without a
-    time is dated by the takeover.
+    `no_place` counts values of fields that no event has; `doubtful` counts what may not be as it was said;
+    `passed_over` are files and tables that hold no decisions. Of `unchanged` decisions the ledger has all it can take;
+    `recorded`, `reviewed`, `amended` and `thoughts` count the events that are new, `appended` those that were written.
+    A decision without an agent, and a review without a reviewer, is `anonymous`; a decision without a time is dated by
+    the takeover.
     """
 
     path: str

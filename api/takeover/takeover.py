@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -13,10 +14,11 @@ from api.sink import Sink
 from api.takeover.files import accounts_of, look
 from api.takeover.joining import join
 from api.takeover.report import HALF, ZERO, Notes, TakenOver
-from api.takeover.telling import Told, tell
-from events.envelope import Draft
+from api.takeover.telling import Held, Told, tell
+from events.decision import DecisionAmended, DecisionRecorded
+from events.envelope import Draft, Event
 from events.registry import VOCABULARY
-from projections import Standing, stand
+from projections import stand
 
 BATCH_EVENTS = 1000
 ASKED_MAX = 100
@@ -64,7 +66,7 @@ class Takeover:
                 await pump(_batches(told), sink, tally, report.path, counting(shown, len(told)))
             report.appended, report.duplicates, report.first, report.last = msgspec.structs.astuple(tally)
         report.losses, report.contradictions = notes.losses, notes.contradictions
-        report.no_place, report.doubtful = dict(sorted(notes.no_place.items())), dict(notes.doubtful)
+        report.no_place, report.doubtful = dict(sorted(notes.no_place.items())), dict(+notes.doubtful)
         report.passed_over = sorted(notes.passed_over)
         report.complete = not report.losses and not report.contradictions
         report.elapsed_ms = round((time.monotonic() - self._began) * 1000)
@@ -77,29 +79,31 @@ class Takeover:
             for start in range(0, len(self._accounts), ASKED_MAX):
                 accounts = self._accounts[start : start + ASKED_MAX]
                 shown(start, len(self._accounts))
-                standings = _standings(await sink.streams([f"decision/{account.id}" for account in accounts]))
+                held = _held(await sink.streams([f"decision/{account.id}" for account in accounts]))
                 for account in accounts:
-                    before = len(self._notes.losses)
-                    standing = standings.get(account.id)
-                    told = tell(account, standing, self._notes)
+                    told = tell(account, held.get(account.id), self._notes)
                     if told:
                         found.append(told)
-                    elif standing is not None and len(self._notes.losses) == before:
-                        self._report.unchanged += 1
-                    for one in told:
+                    self._report.unchanged += told == []
+                    for one in told or ():
                         names[one.draft.name.split(".")[1]] += 1
         report = self._report
         report.recorded, report.reviewed, report.amended, report.thoughts = names.values()
         return found
 
 
-def _standings(lines: bytes) -> dict[str, Standing]:
+def _held(lines: bytes) -> dict[str, Held]:
     """The decisions of some streams by their ids."""
-    streams: dict[str, list[object]] = {}
+    streams: dict[str, list[Event]] = {}
     for event in VOCABULARY.events(lines):
         streams.setdefault(event.subject, []).append(event)
-    found = (stand(events) for events in streams.values())  # type: ignore[arg-type]
-    return {standing.decision_id: standing for standing in found if standing is not None}
+    held = {}
+    for events in streams.values():
+        standing = stand(events)
+        assert standing is not None, "a stream holds an event"
+        stated = (event.recordedtime for event in events if isinstance(event.data, DecisionRecorded | DecisionAmended))
+        held[standing.decision_id] = Held(standing, datetime.fromisoformat(max(stated)))
+    return held
 
 
 def _batches(told: list[list[Told]]) -> Iterator[Batch]:

@@ -2,10 +2,10 @@
 
 The ids of events are digests of what they say, so that a takeover that was cut off, or runs twice at once, writes
 nothing twice. What a decision in the ledger lacks is added by an amendment, where amendments have the field; what it
-says otherwise is amended only where the account is the younger. What the ledger learned since stays as it is.
+says otherwise is amended only where the account changed after the ledger was told. What the ledger learned since stays.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -46,17 +46,29 @@ class Told(NamedTuple):
     size_bytes: int
 
 
-def tell(account: Account, standing: Standing | None, notes: Notes) -> list[Told]:
-    """The events that a decision needs, in order; none where the ledger has all of it, or where it cannot be held."""
+class Held(NamedTuple):
+    """A decision as the ledger holds it, and when the ledger learned the newest of what is stated of it."""
+
+    standing: Standing
+    stated_at: datetime
+
+
+def tell(account: Account, held: Held | None, notes: Notes) -> list[Told] | None:
+    """The events that a decision needs, in order, none where the ledger has all of it; None where it is left out."""
     teller = _Teller(account, notes)
-    if standing is None:
-        opening = teller.event(DecisionRecorded, account.values, account.agent, account.time, ("decision",))
-        return [opening, *teller.reviews(account.reviews)] if opening is not None else []
-    if not _is_same(account, standing):
+    if held is not None and not _is_same(account, held.standing):
         must_be = f"an id for one decision: {LEDGER} has it for another"
         notes.lose(account.files[0], "id", account.id, must_be, "decision", account.id)
-        return []
-    return _Further(account, standing, teller, notes).events()
+        return None
+    apart = teller.shorten()
+    if apart is None:
+        return None
+    if held is not None:
+        return _Further(account, held, teller, notes).events()
+    opening = {name: value for name, value in account.values.items() if name not in apart}
+    opened = teller.event(DecisionRecorded, opening, account.agent, account.time)
+    amended = (teller.event(DecisionAmended, one, account.agent, account.time) for one in _each(account.values, apart))
+    return [opened, *amended, *teller.reviews(account.reviews)]
 
 
 def _is_same(account: Account, standing: Standing) -> bool:
@@ -67,6 +79,16 @@ def _is_same(account: Account, standing: Standing) -> bool:
     return account.values["decision"] in words or at_once(account.time, standing.recorded_at)
 
 
+def _sizes(values: Mapping[str, Any]) -> dict[str, int]:
+    """Bytes of each value as JSON, with its name."""
+    return {name: len(_encode(value)) + _NAME_BYTES for name, value in values.items()}
+
+
+def _each(values: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Some values, each for itself."""
+    return ({name: values[name]} for name in names)
+
+
 class _Teller:
     """Makes the events of one decision, within the limits of a line."""
 
@@ -74,19 +96,41 @@ class _Teller:
         self._account = account
         self._notes = notes
 
-    def event(
-        self,
-        payload: type[Payload],
-        values: dict[str, Any],
-        agent: str | None,
-        time: datetime | None,
-        needed: tuple[str, ...],
-    ) -> Told | None:
-        """An event with as many of its values as a line holds; None, and noted, where the needed ones are too many."""
-        kept = self._fitting(payload, values, needed)
-        if not kept:
+    def shorten(self) -> list[str] | None:
+        """Take from the account what no event can hold; None, and noted, where that is the decision itself.
+
+        The values that are named are too many for the opening event, and go into amendments.
+        """
+        account = self._account
+        for review in account.reviews:
+            review.values = self._shortened(review.values, "outcome", [])
+        if _sizes(account.values)["decision"] > DATA_BYTES_MAX:
+            self._lose("decision", account.values["decision"], "decision")
             return None
-        data = payload(decision_id=self._account.id, **kept)
+        apart: list[str] = []
+        account.values = self._shortened(account.values, "decision", apart)
+        return apart
+
+    def _shortened(self, values: dict[str, Any], needed: str, apart: list[str]) -> dict[str, Any]:
+        """The values of one event: the longest go until the rest fits, into `apart` where amendments can hold them."""
+        sizes = _sizes(values)
+        size_bytes, kept = sum(sizes.values()), dict(values)
+        for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            if size_bytes <= DATA_BYTES_MAX:
+                break
+            if name == needed:
+                continue
+            size_bytes -= sizes[name]
+            if needed == "decision" and name in _AMENDABLE and sizes[name] <= DATA_BYTES_MAX:
+                apart.append(name)
+            else:
+                self._lose(name, values[name], name)
+                del kept[name]
+        return kept
+
+    def event(self, payload: type[Payload], values: dict[str, Any], agent: str | None, time: datetime | None) -> Told:
+        """An event that says what is known, by whoever is known."""
+        data = payload(decision_id=self._account.id, **values)
         content = _encode(data)
         told = f"{payload.__name__} {agent} {timestamp(time) if time is not None else ''} ".encode() + content
         opens = payload is DecisionRecorded
@@ -94,59 +138,40 @@ class _Teller:
         source = source_of(agent if agent is not None else ANONYMOUS)
         return Told(_draft[payload](id=f"cstp-{name}", source=source, time=time, data=data), len(content))
 
-    def _fitting(self, payload: type[Payload], values: dict[str, Any], needed: tuple[str, ...]) -> dict[str, Any]:
-        """The values without the longest of those that are too many; none where the needed ones are."""
-        sizes = {name: len(_encode(value)) + _NAME_BYTES for name, value in values.items()}
-        size_bytes = sum(sizes.values())
-        if size_bytes <= DATA_BYTES_MAX:
-            return values
-        least_bytes = sum(sizes[name] for name in needed)
-        kept = dict(values)
-        for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
-            if size_bytes <= DATA_BYTES_MAX:
-                break
-            if least_bytes > DATA_BYTES_MAX:
-                whole = "decision" if payload is DecisionRecorded else "review"
-                self._lose(needed[0], sizes[needed[0]], whole)
-                return {}
-            if name not in needed:
-                self._lose(name, sizes[name], name)
-                size_bytes -= sizes[name]
-                del kept[name]
-        return kept
+    def amendments(self, changes: dict[str, Any]) -> list[Told]:
+        """One amendment with all changes; one for each, where a line cannot hold them."""
+        account = self._account
+        parts = [changes] if sum(_sizes(changes).values()) <= DATA_BYTES_MAX else _each(changes, changes)
+        return [self.event(DecisionAmended, part, account.agent, account.changed) for part in parts if part]
 
     def reviews(self, reviews: list[Verdict]) -> list[Told]:
-        made = (self.event(DecisionReviewed, one.values, one.agent, one.time, ("outcome",)) for one in reviews)
-        return [told for told in made if told is not None]
+        return [self.event(DecisionReviewed, one.values, one.agent, one.time) for one in reviews]
 
-    def _lose(self, field: str, size_bytes: int, left_out: str) -> None:
+    def _lose(self, field: str, value: object, left_out: str) -> None:
         account = self._account
         must_be = f"at most {DATA_BYTES_MAX:,} bytes with the rest of its event"
-        self._notes.lose(account.files[0], field, f"{size_bytes:,} bytes", must_be, left_out, account.id)
+        self._notes.lose(account.files[0], field, f"{len(_encode(value)):,} bytes", must_be, left_out, account.id)
 
 
 class _Further:
     """What an account says of a decision in the ledger that the ledger does not."""
 
-    def __init__(self, account: Account, standing: Standing, teller: _Teller, notes: Notes) -> None:
+    def __init__(self, account: Account, held: Held, teller: _Teller, notes: Notes) -> None:
         self._account = account
-        self._standing = standing
+        self._standing = standing = held.standing
         self._teller = teller
         self._notes = notes
         self._stated = [
             entry for entry in standing.history if isinstance(entry.data, DecisionRecorded | DecisionAmended)
         ]
-        newest = max(entry.time for entry in self._stated)
-        self._younger = account.changed is not None and account.changed > newest
+        self._younger = account.changed is not None and account.changed > held.stated_at
 
     def events(self) -> list[Told]:
         account = self._account
         if account.agent is not None and self._standing.agent != account.agent:
             self._late("recorded_by", account.agent)
         thoughts = list(self._thoughts())
-        changes = self._changes()
-        amended = self._teller.event(DecisionAmended, changes, account.agent, account.changed, ()) if changes else None
-        amendments = [amended] if amended is not None else []
+        amendments = self._teller.amendments(self._changes())
         new = list(self._reviews())
         reviews = self._teller.reviews(new)
         # A store that was last changed by its review was amended before it: the new confidence is the one that counts.
@@ -193,9 +218,7 @@ class _Further:
                 time = moment(step.timestamp) if step.timestamp is not None else self._account.changed
             except Unfit:
                 time = self._account.changed
-            told = self._teller.event(DecisionThought, {"text": step.thought}, self._account.agent, time, ("text",))
-            if told is not None:
-                yield told
+            yield self._teller.event(DecisionThought, {"text": step.thought}, self._account.agent, time)
         if added:
             kept = {"steps": ours.steps, "inputs": ours.inputs}
             self._account.values["deliberation"] = msgspec.structs.replace(theirs, **kept)

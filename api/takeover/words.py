@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from api.printing import many, one_line
-from api.takeover.report import HALF, ZERO, Contradiction, Loss, TakenOver
+from api.takeover.report import APART, HALF, ZERO, Contradiction, Loss, TakenOver
 
 SHOWN = 20
 """Losses, and contradictions, that are listed; of the others only the number is told."""
@@ -45,6 +45,7 @@ def warnings(report: TakenOver) -> Iterator[str]:
     for what, number in (
         ("Confidences of exactly 0.5, which CSTP also writes where none was stated", report.doubtful.get(HALF, 0)),
         ("Confidences of 0 in SQLite alone, which it writes there too", report.doubtful.get(ZERO, 0)),
+        ("Decisions that the store dates otherwise than their file, which counts", report.doubtful.get(APART, 0)),
         ("Decisions without an agent, which are anonymous's", report.without_agent),
         ("Reviews without a reviewer, which are anonymous's", report.without_reviewer),
         ("Decisions without a time, which are dated now", report.without_time),

@@ -206,6 +206,31 @@ def test_contradictions_are_told_and_the_later_counts(tmp_path: Path) -> None:
     assert "decisions.db says '0.9'" in err
 
 
+def test_times_that_the_stores_tell_apart(tmp_path: Path) -> None:
+    ledger, folder = tmp_path / "t.db", tmp_path / "installation"
+    again = reviewed("0000aaaa", "success")
+    undated = reviewed("0000bbbb", "failure", reviewed_at=None)
+    write_file(folder, again)
+    write_file(folder, undated)
+    store = [
+        again | {"created_at": "2026-04-01T00:00:00+00:00", "reviewed_at": "2026-03-10T12:00:00+00:00"},
+        undated | {"outcome": "success"},
+    ]
+    write_store(folder / "decisions.db", store)
+    report = taken(ledger, folder, code=1)
+    assert report["doubtful"] == {"created_at apart from date": 1}
+    assert [(one["field"], one["taken"], one["other"]) for one in report["contradictions"]] == [
+        ("reviewed_at", "2026-03-10T12:00:00Z", "2026-02-10T12:00:00Z"), ("outcome", "failure", "success"),
+    ]  # fmt: skip
+    standing = shown(ledger, "0000aaaa")
+    assert standing["recorded_at"] == "2026-02-05T10:00:00Z"
+    assert standing["review"]["reviewed_at"] == "2026-03-10T12:00:00Z"
+    assert [entry["data"].get("outcome") for entry in shown(ledger, "0000bbbb")["history"]] == [
+        None, "success", "failure",
+    ]  # fmt: skip
+    assert taken(ledger, folder, code=1)["appended"] == 0
+
+
 def test_what_the_store_fills_in_is_not_taken_for_said(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     bare = decision("0000aaaa", confidence=None, category=None, stakes=None, recorded_by=None)

@@ -220,20 +220,26 @@ def test_two_files_of_one_id(tmp_path: Path) -> None:
     assert shown(ledger, "collides")["decision"]["decision"] == "The first"
 
 
-def test_what_a_line_cannot_hold_is_left_out_the_longest_first(tmp_path: Path) -> None:
+def test_what_a_line_cannot_hold_is_amended_or_left_out(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     write_file(folder, decision("long", context="c" * 40_000, pattern="p" * 50_000, tags=["kept"]))
+    write_file(folder, decision("trace", trace=[{"thought": "t" * 70_000}], feature="kept"))
     write_file(folder, decision("text", decision="d" * 70_000))
     write_file(folder, reviewed("review", "success", lessons="l" * 70_000, review_notes="kept"))
     write_file(folder, decision("many", tags=[f"t{n}" for n in range(300)]))
     report = taken(ledger, folder, code=1)
     assert [(field, left) for _, field, _, left in losses(report)] == [
-        ("pattern", "pattern"), ("tags", "tags[256:]"), ("lessons", "lessons"), ("decision", "decision"),
+        ("tags", "tags[256:]"), ("lessons", "lessons"), ("decision", "decision"), ("trace", "trace"),
     ]  # fmt: skip
-    assert len(shown(ledger, "long")["decision"]["context"]) == 40_000
+    found = shown(ledger, "long")
+    assert (len(found["decision"]["context"]), len(found["decision"]["pattern"])) == (40_000, 50_000)
+    assert [entry["type"] for entry in found["history"]] == ["decision.recorded.v1", "decision.amended.v1"]
+    assert shown(ledger, "trace")["decision"]["feature"] == "kept"
     assert shown(ledger, "review")["review"]["notes"] == "kept"
     assert len(shown(ledger, "many")["decision"]["tags"]) == 256
-    assert report["recorded"] == 3
+    assert (report["recorded"], report["amended"], report["reviewed"]) == (4, 1, 1)
+    again = taken(ledger, folder, code=1)
+    assert (again["unchanged"], again["recorded"] + again["reviewed"] + again["amended"]) == (4, 0)
 
 
 def test_a_live_store_is_read_with_its_log_and_left_as_it_is(tmp_path: Path) -> None:
