@@ -96,11 +96,14 @@ class _Store:
             yield dict(zip(names, row, strict=True))
 
     def _part(self, table: str) -> dict[object, list[dict[str, Any]]]:
-        """The rows of a table by their decision, as they stand."""
+        """The rows of a table by their decision, as they stand; one that is torn costs no decision."""
         found: dict[object, list[dict[str, Any]]] = {}
-        if table in self._tables:
-            for row in self._select(table):
+        try:
+            for row in self._select(table) if table in self._tables else ():
                 found.setdefault(row.pop("decision_id", None), []).append(row)
+        except sqlite3.Error as error:
+            must_be = "a table that can be read"
+            self._notes.lose(str(self._path), table, str(error), must_be, f"the rest of {table}")
         return found
 
     def _lists(self, row: dict[str, Any], name: str, key: object) -> dict[str, Any]:

@@ -303,6 +303,23 @@ def test_stores_that_cannot_be_read(tmp_path: Path) -> None:
     assert taken(ledger, folder / "locked.db")["recorded"] == 1
 
 
+def test_a_torn_table_beside_the_decisions_costs_none_of_them(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    path = write_store(tmp_path / "decisions.db", [decision("aaaa", tags=["t"], reasons=[{"text": "r"}])])
+    connection = sqlite3.connect(path)
+    ((page,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'decision_tags'").fetchall()
+    ((size_bytes,),) = connection.execute("PRAGMA page_size").fetchall()
+    connection.close()
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size_bytes : page * size_bytes] = b"\x5a" * size_bytes
+    path.write_bytes(content)
+    report = taken(ledger, path, code=1)
+    assert [(loss["field"], loss["left_out"]) for loss in report["losses"]] == [
+        ("decision_tags", "the rest of decision_tags"), ("reasons[0].type", "reasons[0]"),
+    ]  # fmt: skip
+    assert report["recorded"] == 1
+
+
 def test_a_store_of_an_older_version(tmp_path: Path) -> None:
     ledger, path = tmp_path / "t.db", tmp_path / "old.db"
     connection = sqlite3.connect(path)
