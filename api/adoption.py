@@ -16,7 +16,7 @@ from msgspec import structs
 from api.access import Speaker
 from api.deliberation import fitting, last_step, merged, text_and_time
 from api.operations import House
-from events.decision import DecisionRecorded
+from events.decision import DecisionAsked, DecisionRecorded
 from events.envelope import Draft, Event
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
@@ -30,6 +30,7 @@ Stated = Callable[[datetime], DecisionRecorded]
 """A decision as the client stated it at a moment, without what waits."""
 
 _decision = VOCABULARY.kinds["decision.recorded.v1"].draft
+_asking = VOCABULARY.kinds["decision.asked.v1"].draft
 _adoption = VOCABULARY.kinds["thought.adopted.v1"].draft
 _rng = random.Random()
 
@@ -63,33 +64,49 @@ class Tracked(NamedTuple):
     moment: datetime | None = None
 
 
-async def decide(house: House, speaker: Speaker, scope: Scope, stated: Stated, key: str | None) -> Decided:
+async def decide(
+    house: House, speaker: Speaker, scope: Scope, stated: Stated, key: str | None, question: str | None = None
+) -> Decided:
     """Record a decision with the thoughts of its agent that wait in its scope, the oldest first.
 
     A thought that would not fit, by the limits of a line and of a list, waits on. `key`, where the client gives one, is
-    the event's id: the same again with the same content gives the first answer again, whatever waits by then.
+    the event's id: the same again with the same content gives the first answer again, whatever waits by then. The
+    question that it answers, where one is told, is an event of the same append.
     Errors: those of `House.record`; nothing was taken up.
     """
     now = house.clock()
     refused: set[str] = set()
     while True:
         waiting = [one for one in await _pending(house, speaker, scope, now) if one.subject not in refused]
-        decision, thoughts = await _take_up(house, speaker, stated(now), waiting, key)
-        drafts: list[Draft] = [_decision(data=decision, id=key, time=now)]
-        drafts += [_adoption(data=_adopted(thought, decision), time=now) for thought in thoughts]
+        decision, thoughts = await _take_up(house, speaker, stated(now), waiting, key, asked=question is not None)
+        drafts = _drafts(decision, thoughts, question, key, now)
         try:
             placed = (await house.record(drafts, speaker))[0]
         except LifecycleViolation as error:
+            if error.subject == f"decision/{decision.decision_id}":
+                continue  # the name is taken: another
             if not thoughts:
                 raise
             refused.add(error.subject)
         except IdentityConflict as error:
             if error.position <= (await house.reader.head()).position:
-                return await _repeat(house, speaker, scope, stated, error)
+                return await _repeat(house, speaker, scope, stated, error, question)
         else:
             if placed.duplicate:
+                await _check_question(house, placed.position, question)
                 return await _first(house, speaker, scope, placed, ())
             return Decided(placed, now, decision, len(thoughts), len(waiting) - len(thoughts))
+
+
+def _drafts(
+    decision: DecisionRecorded, thoughts: Sequence[Event], question: str | None, key: str | None, now: datetime
+) -> list[Draft]:
+    drafts: list[Draft] = [_decision(data=decision, id=key, time=now)]
+    drafts += [_adoption(data=_adopted(thought, decision), time=now) for thought in thoughts]
+    if question is not None:
+        assert decision.decision_id is not None, "a decision that answers a question is named"
+        drafts.append(_asking(data=DecisionAsked(decision_id=decision.decision_id, question=question), time=now))
+    return drafts
 
 
 async def step_number(house: House, placed: Placed) -> int:
@@ -138,15 +155,39 @@ async def _pending(
 
 
 async def _take_up(
-    house: House, speaker: Speaker, decision: DecisionRecorded, waiting: Sequence[Thought], key: str | None
+    house: House,
+    speaker: Speaker,
+    decision: DecisionRecorded,
+    waiting: Sequence[Thought],
+    key: str | None,
+    *,
+    asked: bool,
 ) -> tuple[DecisionRecorded, list[Event]]:
-    """The decision with as much of what waits as fits; it has an id of its own where it takes anything up."""
-    if not waiting:
+    """The decision with as much of what waits as fits; it has an id of its own where other events are to name it."""
+    if not waiting and not asked:
         return decision, []
-    name = stream_name((await house.reader.head()).position, _rng)
-    named = structs.replace(decision, decision_id=name)
+    named = structs.replace(decision, decision_id=stream_name((await house.reader.head()).position, _rng))
     thoughts = fitting(named, await _events_of(house, waiting[:ITEMS_MAX]), speaker.source, key)
-    return (merged(named, thoughts), thoughts) if thoughts else (decision, [])
+    if thoughts:
+        return merged(named, thoughts), thoughts
+    return (named if asked else decision), []
+
+
+async def _check_question(house: House, position: int, question: str | None) -> None:
+    """Errors: IdentityConflict, where the decision at a position was posted with another question, or with one."""
+    page = await house.reader.read(Query(after=position - 1, limit=ITEMS_MAX + 2))
+    first, *behind = VOCABULARY.events(page.ndjson)
+    told = [
+        event.data.question for event in behind if isinstance(event.data, DecisionAsked) and _together(first, event)
+    ]
+    if told[:1] != ([] if question is None else [question]):
+        raise IdentityConflict(first.subject, first.source, first.id, position, 0)
+
+
+def _together(decision: Event, event: Event) -> bool:
+    """Whether an event of a decision's stream was posted with it."""
+    of_decision = (decision.subject, decision.source, decision.time)
+    return (event.subject, event.source, event.time) == of_decision
 
 
 def _adopted(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
@@ -154,7 +195,14 @@ def _adopted(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
     return ThoughtAdopted(thought_id=thought.subject.removeprefix("thought/"), decision_id=decision.decision_id)
 
 
-async def _repeat(house: House, speaker: Speaker, scope: Scope, stated: Stated, conflict: IdentityConflict) -> Decided:
+async def _repeat(
+    house: House,
+    speaker: Speaker,
+    scope: Scope,
+    stated: Stated,
+    conflict: IdentityConflict,
+    question: str | None,
+) -> Decided:
     """The first answer to a call that differs from its first post by its time and by what waited then, if by no more.
 
     Errors: IdentityConflict, where it does.
@@ -162,6 +210,7 @@ async def _repeat(house: House, speaker: Speaker, scope: Scope, stated: Stated, 
     first = VOCABULARY.event(await house.event(conflict.position))
     if not isinstance(first.data, DecisionRecorded):
         raise conflict
+    await _check_question(house, first.position, question)
     thoughts = await _taken_up_with(house, first)
     decision = structs.replace(merged(stated(first.moment), thoughts), decision_id=first.data.decision_id)
     (placed,) = await house.record([_decision(data=decision, id=first.id, time=first.moment)], speaker)

@@ -59,6 +59,7 @@ class _Beside(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
     agent_id: Label | None = None
     decision_id: Label | None = None
+    question: Label | None = None
 
 
 _beside: Shape[_Beside] = Shape(_Beside)
@@ -72,6 +73,9 @@ async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]
     `agentId` and `decisionId` say which thoughts; the decision's own agent and id they are not. Thoughts for which
     there was no room wait on: `thoughts_pending` counts them.
 
+    `question` names the question it answers, unique within project and category: agents that answered the same one can
+    be compared.
+
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters gives the first answer again, with other parameters an error.
     """
@@ -79,7 +83,12 @@ async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]
     check_key(beside.idempotency_key)
     scope = Scope(beside.agent_id, beside.decision_id)
     decided = await decide(
-        house, speaker, scope, lambda moment: _due(decision, beside.review_in, moment), beside.idempotency_key
+        house,
+        speaker,
+        scope,
+        lambda moment: _due(decision, beside.review_in, moment),
+        beside.idempotency_key,
+        beside.question,
     )
     subject = decided.placed.subject
     answer: dict[str, object] = {

@@ -44,6 +44,8 @@ def row_of(standing: Standing) -> dict[str, object]:
     if decision.bridge is not None:
         row["bridge"] = decision.bridge
     row |= {name: value for name in _FURTHER if (value := getattr(decision, name)) is not None}
+    if standing.question is not None:
+        row["question"] = standing.question
     if decision.kpi_indicators:
         row["kpi_indicators"] = decision.kpi_indicators
     if review is not None:

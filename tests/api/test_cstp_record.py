@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.api.caller import Caller
+from tests.api.thinking import stream
 
 CATEGORIES = ("architecture", "process", "integration", "tooling", "security")
 STAKES = ("low", "medium", "high", "critical")
@@ -276,3 +277,48 @@ def test_a_line_over_the_limit_is_refused_whole(cstp: Caller) -> None:
     code, message = cstp.error("recordDecision", {"decision": "x" * 70_000})
     assert code == -32602
     assert "65,535" in message
+
+
+def question_of(cstp: Caller, decision_id: str) -> list[str]:
+    """The questions told of a decision, from its stream."""
+    events = stream(cstp, f"decision/{decision_id}")
+    return [event["data"]["question"] for event in events if event["type"] == "decision.asked.v1"]
+
+
+def test_a_decision_says_which_question_it_answers(cstp: Caller, project: str) -> None:
+    decision_id = cstp.record(project=project, question="Which store?")
+    assert len(decision_id) == 8
+    assert question_of(cstp, decision_id) == ["Which store?"]
+    assert cstp.decision(decision_id)["question"] == "Which store?"
+    for without in ({}, {"question": None}, {"question": ""}):
+        decision_id = cstp.record(without, project=project)
+        assert question_of(cstp, decision_id) == []
+        assert "question" not in cstp.decision(decision_id)
+    code, message = cstp.error("recordDecision", {"decision": "x", "question": 5})
+    assert (code, message) == (-32602, "Validation failed: question: must be a text of 1..256 characters, got int")
+
+
+@pytest.mark.parametrize("beside", [{}, {"reviewIn": "1w"}, {"agentId": "thinker"}])
+def test_a_retry_with_its_question_duplicates_nothing(cstp: Caller, project: str, beside: dict[str, str]) -> None:
+    if "agentId" in beside:
+        cstp.result("recordThought", {"text": "hmm", **beside})
+    call = {"decision": "x", "project": project, "question": "q", "idempotencyKey": project, **beside}
+    first, again = cstp.result("recordDecision", call), cstp.result("recordDecision", call)
+    assert again == first
+    assert question_of(cstp, first["id"]) == ["q"]
+    for other in ("r", None):
+        code, message = cstp.error("recordDecision", {**call, "question": other})
+        assert (code, "is taken" in message) == (-32603, True)
+    assert cstp.result("listDecisions", {"project": project})["total"] == 1
+    assert question_of(cstp, first["id"]) == ["q"]
+
+
+@pytest.mark.parametrize("beside", [{}, {"reviewIn": "1w"}])
+def test_a_question_that_the_first_post_did_not_tell_is_a_conflict(
+    cstp: Caller, project: str, beside: dict[str, str]
+) -> None:
+    call = {"decision": "x", "project": project, "idempotencyKey": project, **beside}
+    first = cstp.result("recordDecision", call)
+    assert "is taken" in cstp.error("recordDecision", {**call, "question": "q"})[1]
+    assert cstp.result("recordDecision", call) == first
+    assert question_of(cstp, first["id"]) == []
