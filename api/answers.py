@@ -4,8 +4,24 @@ from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from projections import MIN_DECISIONS, CalibrationView, Category, Filter, GroupBy, Precedent, Selection, Sort, Standing
+from projections import (
+    MIN_DECISIONS,
+    TREND_DAYS,
+    CalibrationView,
+    Category,
+    Compared,
+    Drift,
+    Filter,
+    GroupBy,
+    Inclusion,
+    Precedent,
+    Selection,
+    Sort,
+    Standing,
+    Trend,
+)
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -19,18 +35,26 @@ class AsOf(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question of calibration. `detail` says how much to compute: figures, or curves with them."""
+    """A question of calibration. `detail` says how much to compute: figures, or curves with them.
+
+    `include` says what of the course over time to add, `trend_days` how long the windows of the trend are.
+    """
 
     filter: Filter = Filter()
     group_by: GroupBy = "confidence_bucket"
     min_decisions: int = MIN_DECISIONS
     detail: Detail = "figures"
+    include: tuple[Inclusion, ...] = ()
+    trend_days: int = TREND_DAYS
 
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
-    """The figures, and what they are as of."""
+    """The figures, and what they are as of; what `include` did not name is absent."""
 
     as_of: AsOf
+    trend: Trend | UnsetType = UNSET
+    drift: Drift | UnsetType = UNSET
+    comparison: Compared | UnsetType = UNSET
 
 
 class Advice(Precedent, frozen=True, kw_only=True):

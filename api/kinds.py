@@ -2,6 +2,8 @@
 
 from msgspec import inspect
 
+from events.payload import COUNT_MAX
+
 
 def plain(info: inspect.Type) -> inspect.Type:
     """A type without its annotations and without `or None`."""
@@ -21,8 +23,10 @@ def allowed(info: inspect.Type) -> str:
             return f"one of {{{', '.join(map(str, values))}}}"
         case inspect.FloatType(ge=low, le=high) if low is not None and high is not None:
             return f"between {low} and {high}"
-        case inspect.FloatType():
-            return "a number"
+        case inspect.FloatType(ge=low):
+            return "a number" if low is None else f"a number from {low:g}"
+        case inspect.IntType(ge=low, le=high) if high is not None and high < COUNT_MAX:
+            return f"a whole number from {low} to {high}"
         case inspect.IntType(ge=low):
             return "a whole number" if low is None else f"a whole number from {low}"
         case inspect.StrType(max_length=most):

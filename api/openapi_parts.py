@@ -25,7 +25,7 @@ from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 from events.schema import json_schema
 from ledger import Placed
-from projections import GROUPINGS, MIN_DECISIONS, STAKES, Standing
+from projections import GROUPINGS, INCLUSIONS, MIN_DECISIONS, STAKES, TREND_DAYS, TREND_DAYS_MAX, Standing
 
 Json = dict[str, Any]
 
@@ -170,6 +170,16 @@ PARAMETERS: dict[str, Json] = {
             "detail",
             {"enum": list(DETAILS), "default": "figures"},
             "How much to compute: figures, or curve, band and recalibration map too.",
+        ),
+        parameter(
+            "include",
+            _several({"enum": list(INCLUSIONS)}),
+            "What to add, separated by commas: the trend, a look for drift, the comparison of agents.",
+        ),
+        parameter(
+            "trend_days",
+            {"type": "integer", "minimum": 1, "maximum": TREND_DAYS_MAX, "default": TREND_DAYS},
+            "Length of the trend's windows, in days.",
         ),
         parameter(
             "as_of",

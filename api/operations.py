@@ -35,9 +35,12 @@ from projections import (
     CalibrationView,
     Category,
     Counted,
+    Course,
     Decisions,
+    Decline,
     Engine,
     Filter,
+    Limits,
     Plan,
     Progress,
     Projection,
@@ -48,6 +51,9 @@ from projections import (
     Table,
     calibrate,
     categories,
+    chart,
+    compare_windows,
+    examined,
     precedent,
     stand,
     words_of,
@@ -178,9 +184,18 @@ class House:
         """The figures of some decisions, and the scores of their categories. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Calibration, as_of)
         table = projection.table(question.filter)
+        history = projection.history(question.filter) if question.include else None
         found = categories(table)
         view = await _calibrate(table, question, found)
-        return Categorised(CalibrationAnswer(**structs.asdict(view), as_of=await self._dated(position)), found)
+        course = Course() if history is None else await to_thread(chart, history, question.include, question.trend_days)
+        told = {**structs.asdict(view), **structs.asdict(course)}
+        return Categorised(CalibrationAnswer(**told, as_of=await self._dated(position)), found)
+
+    async def decline(self, about: Filter, now: datetime, limits: Limits) -> Decline:
+        """The last 30 days of some decisions against the 90 before; the range of the filter is these 120 days."""
+        projection, _ = await self.engine.at(Calibration)
+        history = projection.history(structs.replace(about, range=examined(now)))
+        return await to_thread(compare_windows, history, now, limits)
 
     async def advice(self, plan: Plan, as_of: int | None = None) -> Advice:
         """What decisions like the one planned came to. Errors: InvalidQuery."""

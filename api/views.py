@@ -13,10 +13,23 @@ from api.parameters import chance, choice, integer, known, several, single, time
 from api.problems import to_json
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery
-from projections import GROUPINGS, MIN_DECISIONS, STAKES, Filter, GroupBy, Plan, Selection
+from projections import (
+    GROUPINGS,
+    INCLUSIONS,
+    MIN_DECISIONS,
+    STAKES,
+    TREND_DAYS,
+    TREND_DAYS_MAX,
+    Filter,
+    GroupBy,
+    Plan,
+    Selection,
+)
 
 ABOUT = ("agent", "category", "stakes", "project", "feature")
-CALIBRATION_PARAMETERS = (*ABOUT, "since", "until", "window", "group_by", "min_decisions", "detail", "as_of")
+CALIBRATION_PARAMETERS = (
+    *ABOUT, "since", "until", "window", "group_by", "min_decisions", "detail", "include", "trend_days", "as_of",
+)  # fmt: skip
 ADVICE_PARAMETERS = ("agent", "category", "stakes", "confidence", "as_of")
 DECISIONS_PARAMETERS = (
     *ABOUT, "status", "outcome", "tag", "since", "until", "window", "search", "sort", "order", "limit", "offset",
@@ -98,6 +111,10 @@ def question(parameters: Mapping[str, str], now: datetime) -> Question:
         group_by=chosen,
         min_decisions=integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
         detail=choice("detail", parameters.get("detail"), DETAILS, "figures"),
+        include=tuple(
+            choice("include", one, INCLUSIONS, "trend") for one in several("include", parameters.get("include"))
+        ),
+        trend_days=integer("trend_days", parameters.get("trend_days"), TREND_DAYS, 1, TREND_DAYS_MAX),
     )
 
 

@@ -30,7 +30,10 @@ StreamName = Annotated[
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_CHARS_MAX)]
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+COUNT_MAX = 2**53 - 1
+"""The largest whole number that every reader of JSON keeps whole."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 Labels = Annotated[tuple[Label, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 

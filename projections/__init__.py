@@ -12,9 +12,13 @@ from projections.calibration import (
     calibrate,
     categories,
 )
-from projections.cells import Range, Table
+from projections.cells import History, Range, Table
+from projections.comparison import Compared, Pair
 from projections.corp import Corp
+from projections.course import INCLUSIONS, Course, Inclusion, chart
 from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, Status
+from projections.decline import Alert, Decline, Limits, Span, compare_windows, examined
+from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
@@ -25,6 +29,7 @@ from projections.search import Hits, Search, Side
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
 from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
+from projections.trend import TREND_DAYS, TREND_DAYS_MAX, Trend, Window
 from projections.words import words_of
 
 PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Thoughts)
@@ -32,28 +37,41 @@ PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Thoughts)
 
 __all__ = [
     "GROUPINGS",
+    "INCLUSIONS",
     "MIN_DECISIONS",
     "PROJECTIONS",
     "STAKES",
     "THOUGHT_AGE_MAX",
+    "TREND_DAYS",
+    "TREND_DAYS_MAX",
+    "Alert",
     "Bucket",
     "Calibration",
     "CalibrationView",
     "Category",
+    "Change",
+    "Compared",
     "Comparison",
     "Corp",
     "Counted",
+    "Course",
     "Coverage",
     "Decisions",
+    "Decline",
+    "Drift",
     "Engine",
     "Entry",
     "Figures",
     "Filter",
     "Group",
     "GroupBy",
+    "History",
     "Hits",
+    "Inclusion",
     "Interval",
+    "Limits",
     "Meaning",
+    "Pair",
     "Plan",
     "Precedent",
     "Progress",
@@ -68,15 +86,21 @@ __all__ = [
     "Side",
     "Snapshots",
     "Sort",
+    "Span",
     "Spread",
     "Standing",
     "Status",
     "Table",
     "Thought",
     "Thoughts",
+    "Trend",
+    "Window",
     "ZTest",
     "calibrate",
     "categories",
+    "chart",
+    "compare_windows",
+    "examined",
     "precedent",
     "stand",
     "words_of",

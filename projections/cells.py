@@ -21,6 +21,9 @@ from projections.spans import Columns, Spans
 OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
 """Columns of the counts."""
 
+WORTH = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
+"""What each of them is worth."""
+
 UNREVIEWED = 0
 WIDTH = len(OUTCOMES)
 
@@ -78,6 +81,11 @@ class History(msgspec.Struct, frozen=True):
     outcome: npt.NDArray[np.uint8]
     group: npt.NDArray[np.uint32]
     question: npt.NDArray[np.int64]
+
+    @property
+    def worth(self) -> npt.NDArray[np.float64]:
+        """What the outcomes are worth: 1, .5 or 0."""
+        return WORTH[self.outcome]
 
 
 class Cells:

@@ -130,12 +130,13 @@ def test_the_figures_of_the_readme_are_those_of_a_run() -> None:
 
 @pytest.mark.skipif(not FINDING.is_file(), reason="the answers of four language models are not beside this checkout")
 def test_the_finding_of_the_readme_is_in_the_data(tmp_path: Path) -> None:
-    _paste(f"tallystick import decisions {FINDING} --map decision=question_id", tmp_path, "")
+    _paste(f"tallystick import decisions {FINDING} --map decision=question_id --map question=question_id", tmp_path, "")
     agents = {"claude-3-7-sonnet-20250219": "", "gpt-4o": " --detail curves"}
     said = "".join(
         _paste(f"tallystick calibration --agent {agent} --group-by category{asked}", tmp_path, "")
         for agent, asked in agents.items()
     )
+    said += _paste("tallystick calibration --include comparison", tmp_path, "")
     section = README.partition("### A good average")[2].partition("\n## ")[0]
     told = [line for kind, text in _block.findall(section) for line in text.splitlines() if kind == "text" and line]
     assert len(told) > 10

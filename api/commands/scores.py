@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from api.answers import AsOf, CalibrationAnswer
+from api.commands.course import print_course
 from api.printing import count, figure, many, moment, one_line, out, table
 from projections import Bucket, Corp, Coverage, Figures, Group, Interval, Recalibration, Spread, ZTest
 
@@ -33,6 +34,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         _print_recalibration(console, answer.recalibration)
     if answer.confidence_stats is not None:
         _print_spread(console, answer.confidence_stats)
+    print_course(console, answer)
     if answer.recommendations:
         console.print()
         for advice in answer.recommendations:

@@ -42,6 +42,10 @@ def calibration(
     detail: Annotated[
         str | None, typer.Option(help="figures, or curves: curve, band and what each confidence meant.")
     ] = None,
+    include: Annotated[
+        str | None, typer.Option(help="What to add, separated by commas: trend, drift, comparison (of agents).")
+    ] = None,
+    trend_days: Annotated[str | None, typer.Option(help="Days of a window of the trend.  [default: 30]")] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
@@ -57,6 +61,7 @@ def calibration(
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
+        include=include, trend_days=trend_days,
     )  # fmt: skip
     answer = asyncio.run(_calibration(ledger_of(context), parameters, as_of))
     if as_json:

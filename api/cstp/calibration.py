@@ -5,15 +5,30 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from api.access import Speaker
 from api.answers import CalibrationAnswer, Detail, Question
+from api.cstp.course import told
 from api.cstp.period import period_of
 from api.cstp.shape import Shape, Wrong, camel, refusal
 from api.operations import House
 from events.decision import Stakes
-from projections import MIN_DECISIONS, Bucket, Category, Figures, Filter, Group, GroupBy, Range, Spread
+from projections import (
+    INCLUSIONS,
+    MIN_DECISIONS,
+    TREND_DAYS,
+    TREND_DAYS_MAX,
+    Bucket,
+    Category,
+    Figures,
+    Filter,
+    Group,
+    GroupBy,
+    Inclusion,
+    Range,
+    Spread,
+)
 
 _GROUPINGS: Mapping[str, GroupBy] = {
     "confidenceBucket": "confidence_bucket",
@@ -47,6 +62,8 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
         "confidenceBucket"
     )
     detail: Detail = "figures"
+    include: Annotated[tuple[Inclusion, ...], msgspec.Meta(max_length=len(INCLUSIONS))] = ()
+    trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
 
 
 _asked: Shape[_Asked] = Shape(_Asked)
@@ -59,6 +76,7 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
     of `groupBy`, null below minDecisions; `by_category` the two scores of every category with a reviewed decision.
     What the protocol names is rounded as it promises; what it does not name (intervals, scores, parts) is not.
     `detail` is `figures`, or `curves` for curve and band too, and for the recalibration map where one pays.
+    `include` lists what to add: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
     """
     filters = params.get("filters", {})
     if not isinstance(filters, dict):
@@ -80,6 +98,8 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
         group_by=_GROUPINGS[asked.group_by],
         min_decisions=asked.min_decisions,
         detail=asked.detail,
+        include=asked.include,
+        trend_days=asked.trend_days,
     )
     found = await house.calibration_by_category(question)
     return _answer(found.answer, found.categories, _period(asked.window, when, now), now)
@@ -109,6 +129,7 @@ def _answer(
             **camelled(found.recalibration),
             "meanings": [camelled(meaning) for meaning in found.recalibration.meanings],
         }
+    answer |= {name: told(part) for name in INCLUSIONS if (part := getattr(found, name)) is not UNSET}
     return answer
 
 

@@ -8,6 +8,7 @@ import structlog
 from api.access import AccessRefused, Scope, Speaker
 from api.cstp.amendment import update_decision
 from api.cstp.calibration import get_calibration
+from api.cstp.drift import check_drift
 from api.cstp.query import query_decisions
 from api.cstp.reading import get_decision, get_stats, list_decisions
 from api.cstp.record import record_decision
@@ -40,6 +41,7 @@ METHODS: dict[str, Method] = {
     "cstp.queryDecisions": Method("read", query_decisions),
     "cstp.getStats": Method("read", get_stats),
     "cstp.getCalibration": Method("read", get_calibration),
+    "cstp.checkDrift": Method("read", check_drift),
 }
 
 
