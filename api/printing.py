@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -13,6 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from api.problems import to_json
+
+if TYPE_CHECKING:
+    from projections import Interval
 
 QUIET_S = 0.5
 """Work that ends sooner shows no progress."""
@@ -67,6 +71,16 @@ def cut(text: str) -> Text:
 def figure(value: float | None, sign: str = "") -> str:
     """Three decimals; a dash where there is nothing."""
     return "-" if value is None else f"{value:{sign}.3f}"
+
+
+def span(interval: "Interval | None", sign: str = "") -> str:
+    """Both ends of an interval; a dash where there is none."""
+    return "-" if interval is None else f"{figure(interval.low, sign)} to {figure(interval.high, sign)}"
+
+
+def chance(p: float) -> str:
+    """A p-value with its relation, three decimals."""
+    return "< 0.001" if p < 0.001 else f"= {figure(p)}"
 
 
 def count(value: int) -> str:

@@ -3,6 +3,7 @@
 Two agents that answered different questions cannot be ranked by their scores: one may have had the easier ones. Where
 both answered the same (the same project, category and question), the difference of their Brier losses on each is tested
 by Diebold and Mariano (1995) for a forecast of one step, with the correction of Harvey, Leybourne and Newbold (1997).
+Each p is that of its own pair: of twenty pairs of equals, one has a p below .05.
 """
 
 from itertools import combinations

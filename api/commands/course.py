@@ -3,8 +3,8 @@
 from rich.console import Console
 
 from api.answers import CalibrationAnswer
-from api.printing import count, figure, many, one_line, table
-from projections import Change, Compared, Drift, Interval, Pair, Trend
+from api.printing import chance, count, figure, many, one_line, span, table
+from projections import Change, Compared, Drift, Pair, Trend
 
 
 def print_course(console: Console, answer: CalibrationAnswer) -> None:
@@ -28,7 +28,7 @@ def _print_trend(console: Console, trend: Trend) -> None:
             figure(window.accuracy),
             figure(window.mean_confidence),
             figure(window.gap, "+"),
-            "-" if window.gap_interval is None else _interval(window.gap_interval),
+            span(window.gap_interval, "+"),
             figure(window.brier_score),
         )
     console.print()
@@ -38,18 +38,18 @@ def _print_trend(console: Console, trend: Trend) -> None:
 def _print_drift(console: Console, drift: Drift) -> None:
     console.print()
     if drift.change is not None and drift.p is not None:
-        console.print(f"Its gap changed (p {_p(drift.p)}): {_changed(drift.change)}.", style="yellow")
+        console.print(f"Its gap changed (p {chance(drift.p)}): {_changed(drift.change)}.", style="yellow")
     elif drift.reviews_needed:
         console.print(f"Too few reviews to look for drift: {count(drift.reviews_needed)} more are needed.")
     else:
-        p = "" if drift.p is None else f" (p {_p(drift.p)})"
+        p = "" if drift.p is None else f" (p {chance(drift.p)})"
         console.print(f"No drift is found in {many(drift.reviewed, 'review')}{p}.")
 
 
 def _changed(change: Change) -> str:
-    before = f"{figure(change.gap_before, '+')} ({_interval(change.gap_before_interval)}), n={count(change.index)}"
+    before = f"{figure(change.gap_before, '+')} ({span(change.gap_before_interval, '+')}), n={count(change.index)}"
     after = (
-        f"{figure(change.gap_after, '+')} ({_interval(change.gap_after_interval)}), n={count(change.reviewed_after)}"
+        f"{figure(change.gap_after, '+')} ({span(change.gap_after_interval, '+')}), n={count(change.reviewed_after)}"
     )
     return f"before {change.time:%Y-%m-%d %H:%M} it was {before}; from then on it is {after}"
 
@@ -64,7 +64,7 @@ def _print_comparison(console: Console, compared: Compared) -> None:
             first, second = (figure(score) for score in pair.brier_scores)
             console.print(
                 f"{one} and {other} on {many(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
-                f"{figure(pair.mean_difference, '+')} ({_interval(pair.interval)}), p {_p(pair.p)}."
+                f"{figure(pair.mean_difference, '+')} ({span(pair.interval, '+')}), p {chance(pair.p)}."
             )
         else:
             console.print(f"{one} and {other}: {pair.note}, {count(pair.shared)} shared. {_skills(pair)}")
@@ -79,11 +79,3 @@ def _skills(pair: Pair) -> str:
         sides = " and ".join(f"{figure(side.skill, '+')} (n={count(side.reviewed)})" for side in common.sides)
         said.append(f"{one_line(common.category) if common.category else '(no category)'} {sides}")
     return f"Skill: {'; '.join(said)}." if said else "No category in common."
-
-
-def _interval(interval: Interval) -> str:
-    return f"{interval.low:+.3f} to {interval.high:+.3f}"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {figure(value)}"

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from api.answers import AsOf, CalibrationAnswer
 from api.commands.course import print_course
-from api.printing import count, figure, many, moment, one_line, out, table
+from api.printing import chance, count, figure, many, moment, one_line, out, span, table
 from projections import Bucket, Corp, Coverage, Figures, Group, Interval, Recalibration, Spread, ZTest
 
 VERDICTS = {
@@ -50,7 +50,7 @@ def _print_overall(console: Console, overall: Figures, agent: str | None) -> Non
     console.print(
         f"{one_line(agent) if agent else 'All agents'}: of {many(overall.reviewed, 'reviewed decision')} "
         f"{overall.accuracy:.1%} turned out well, and {overall.mean_confidence:.1%} was stated on average: "
-        f"gap {figure(overall.gap, '+')} ({_interval(overall.gap_interval, '+')})."
+        f"gap {figure(overall.gap, '+')} ({span(overall.gap_interval, '+')})."
     )
     console.print(_verdict(overall))
     console.print(", ".join(_scores(overall)) + ".")
@@ -87,14 +87,10 @@ def _tests(overall: Figures) -> list[str]:
         "spiegelhalter": ("Spiegelhalter's", overall.spiegelhalter),
     }
     return [
-        f"{name} z = {test.z:+.2f}, p {_p(test.p)}"
+        f"{name} z = {test.z:+.2f}, p {chance(test.p)}"
         for field, (name, test) in named.items()
         if test is not None and field not in overall.too_few_for
     ]
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {figure(value)}"
 
 
 def _print_coverage(console: Console, coverage: Coverage) -> None:
@@ -103,10 +99,6 @@ def _print_coverage(console: Console, coverage: Coverage) -> None:
     said = [f"{count(number)} {why}" for why, number in left_out.items() if number]
     if said:
         console.print(f"Not counted, of {many(coverage.total, 'decision')}: {', '.join(said)}.")
-
-
-def _interval(interval: Interval | None, sign: str = "") -> str:
-    return "-" if interval is None else f"{interval.low:{sign}.3f} to {interval.high:{sign}.3f}"
 
 
 def _called(row: Group | Bucket) -> str:
@@ -137,7 +129,7 @@ def _print_groups(console: Console, groups: list[Group], group_by: str) -> None:
             figure(group.accuracy),
             figure(group.mean_confidence),
             figure(group.gap, "+"),
-            _interval(group.gap_interval, "+"),
+            span(group.gap_interval, "+"),
             *([figure(group.shrunk_gap, "+")] if shrunk else []),
             figure(group.brier_score),
             _called(group),
@@ -156,7 +148,7 @@ def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
             bucket.bucket,
             count(bucket.decisions),
             figure(bucket.success_rate),
-            _interval(bucket.success_interval),
+            span(bucket.success_interval),
             figure(bucket.expected_rate),
             figure(bucket.mean_confidence),
             figure(bucket.gap, "+"),
@@ -178,7 +170,7 @@ def _print_curve(console: Console, parts: Corp) -> None:
             count(point.reviewed),
             figure(point.rate),
             figure(point.recalibrated),
-            "-" if bound is None else _interval(Interval(bound.low, bound.high)),
+            "-" if bound is None else span(Interval(bound.low, bound.high)),
         )
     console.print()
     console.print(shown)
