@@ -9,6 +9,7 @@ from typing import Self
 import aiosqlite
 from msgspec import structs
 
+from ledger.connect import connect
 from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Query, Slice
 from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN
@@ -130,7 +131,7 @@ async def connect_reader(path: Path) -> aiosqlite.Connection:
     if not path.is_file():
         raise LedgerUnusable(f"There is no ledger at {path}.", "Name one with --ledger, or begin it: tallystick serve.")
     try:
-        connection = await aiosqlite.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection = await connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:

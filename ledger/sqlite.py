@@ -29,6 +29,7 @@ from events.errors import InvalidEvent, TallystickError
 from events.limits import BATCH_EVENTS_MAX, GROUP_EVENTS_MAX, QUEUE_EVENTS_MAX
 from events.registry import VOCABULARY, Vocabulary
 from ledger.clock import Clock, system_clock
+from ledger.connect import connect
 from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream, prepare
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
 from ledger.lock import WriterLock
@@ -273,7 +274,7 @@ def _refuse(answer: asyncio.Future[list[Placed]], error: TallystickError) -> Non
 async def _connect_writer(path: Path) -> aiosqlite.Connection:
     """The one connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
-        connection = await aiosqlite.connect(path, isolation_level=None, cached_statements=64)
+        connection = await connect(path, isolation_level=None, cached_statements=64)
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:

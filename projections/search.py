@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionReviewed
 from events.envelope import Fact
+from ledger.connect import connect
 from ledger.errors import LedgerUnavailable
 from projections.decisions import Places
 from projections.engine import Engine
@@ -233,7 +234,7 @@ class Search:
         uri = "" if self._private else f"{self._path.absolute().as_uri()}?mode=rwc"
         if not self._private and self._path.exists() != self._path.is_file():
             raise sqlite3.OperationalError(f"{self._path} is no file")
-        connection = await aiosqlite.connect(uri, uri=not self._private, isolation_level=None, timeout=_BUSY_S)
+        connection = await connect(uri, uri=not self._private, isolation_level=None, timeout=_BUSY_S)
         try:
             await connection.execute("PRAGMA journal_mode = WAL")
             await connection.execute("PRAGMA synchronous = NORMAL")

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import aiosqlite
 
+from ledger.connect import connect
+
 KEPT = 6
 """Snapshots kept for each projection: a recent one to start from, older ones for `as_of`."""
 
@@ -111,7 +113,7 @@ async def _connect(path: Path, *, writable: bool) -> aiosqlite.Connection | None
     if path.exists() != path.is_file() or not (writable or path.exists()):
         return None  # before a thread is started for it
     try:
-        connection = await aiosqlite.connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
+        connection = await connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
     except sqlite3.Error:
         return None
     try:
