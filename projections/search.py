@@ -236,7 +236,7 @@ class Search:
             raise sqlite3.OperationalError(f"{self._path} is no file")
         connection = await connect(uri, uri=not self._private, isolation_level=None, timeout=_BUSY_S)
         try:
-            await connection.execute("PRAGMA journal_mode = WAL")
+            await connection.execute("PRAGMA journal_mode = TRUNCATE")  # two processes may write: no WAL to share
             await connection.execute("PRAGMA synchronous = NORMAL")
             await connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if not await _rows(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
@@ -318,6 +318,6 @@ async def _rows(
 
 
 def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-journal"):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()

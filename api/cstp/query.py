@@ -9,6 +9,7 @@ import msgspec
 
 from api.access import Speaker
 from api.answers import DecisionQuery
+from api.cstp.note import note
 from api.cstp.period import period_of
 from api.cstp.row import row_of
 from api.cstp.shape import Shape, Wrong, refusal
@@ -16,7 +17,7 @@ from api.operations import House
 from api.retrieval import Retrieval, Retrieved, retrieve
 from events.decision import Stakes
 from events.payload import Confidence, Count, Labels
-from projections import Selection, Side, Standing, Status
+from projections import Plan, Selection, Side, Standing, Status
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
@@ -68,7 +69,8 @@ async def query_decisions(house: House, speaker: Speaker, params: dict[str, Any]
 
     There are no embeddings here: `semantic` and `hybrid` are answered by words. `retrievalMode` names what was done,
     `requestedMode` what was asked for, and `note` tells the difference. `total` counts all that were found, of which
-    `limit` are shown. `distance` is 0 for the best that holds every word and grows with the rank up to 1.
+    `limit` are shown. `calibrationNote` says what decisions of the category by the agent asked for, or else by the one
+    who asks, have come to. `distance` is 0 for the best that holds every word and grows with the rank up to 1.
     """
     began = perf_counter()
     asked, selection, now = _asked.decode(params), _selection(house, params), house.clock()
@@ -93,9 +95,10 @@ async def query_decisions(house: House, speaker: Speaker, params: dict[str, Any]
     if mode == "keyword":
         answer["matched"] = "all" if found.whole else "any" if found.total else "none"
         answer["scores"] = _scores(found)
-    if note := " ".join(_notes(asked, mode, found)):
-        answer["note"] = note
-    return answer
+    if said := " ".join(_notes(asked, mode, found)):
+        answer["note"] = said
+    agent = selection.agent or speaker.agent
+    return answer | await note(house, Plan(agent=agent, category=selection.category))
 
 
 def _selection(house: House, params: Mapping[str, Any]) -> Selection:

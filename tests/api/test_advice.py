@@ -61,3 +61,11 @@ def test_a_decision_is_answered_with_what_such_came_to(cstp: Caller) -> None:
     assert "stated at 0.28 to 0.38 came to 0.20 (0.04 to 0.62), n=5." in note
     silent = cstp.result("recordDecision", {"decision": "Rotate nothing", "category": "security"})
     assert "calibrationNote" not in silent, "it stated no confidence"
+
+
+def test_a_query_is_answered_with_what_such_decisions_came_to(cstp: Caller, past: str) -> None:
+    filters = {"agent": past, "category": "tooling"}
+    note = cstp.result("queryDecisions", {"query": "", "filters": filters})["calibrationNote"]
+    assert note == (f"Decisions of {past} in tooling stated 0.90 on average and came to 0.60 (0.42 to 0.75), n=30.")
+    unknown = cstp.result("queryDecisions", {"query": "cache", "filters": {"agent": "nobody"}})
+    assert "calibrationNote" not in unknown
