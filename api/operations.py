@@ -44,6 +44,8 @@ from projections import (
     Plan,
     Progress,
     Projection,
+    Reasons,
+    ReasonsView,
     Search,
     Selection,
     Snapshots,
@@ -202,6 +204,11 @@ class House:
         projection, position = await self.engine.at(Calibration, as_of)
         found = precedent(projection.table(Filter(agent=plan.agent)), plan)
         return Advice(**structs.asdict(found), as_of=await self._dated(position))
+
+    async def reasons(self, wanted: Filter, min_reviewed: int) -> ReasonsView:
+        """What the reasons of some decisions came to."""
+        projection, _ = await self.engine.at(Reasons)
+        return projection.view(wanted, min_reviewed)
 
     async def decisions(self, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
         """Decisions as they stand. Errors: InvalidQuery."""

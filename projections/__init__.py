@@ -22,8 +22,10 @@ from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
+from projections.merits import CountMerits, Merits, ReasonsView, TypeMerits
 from projections.precedents import Plan, Precedent, precedent
 from projections.projection import Projection
+from projections.reasons import MIN_REVIEWED, Reasons
 from projections.recalibration import Meaning, Recalibration
 from projections.search import Hits, Search, Side
 from projections.snapshots import Snapshots
@@ -32,13 +34,14 @@ from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
 from projections.trend import TREND_DAYS, TREND_DAYS_MAX, Trend, Window
 from projections.words import words_of
 
-PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Thoughts)
+PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Reasons, Thoughts)
 """Every projection of the house."""
 
 __all__ = [
     "GROUPINGS",
     "INCLUSIONS",
     "MIN_DECISIONS",
+    "MIN_REVIEWED",
     "PROJECTIONS",
     "STAKES",
     "THOUGHT_AGE_MAX",
@@ -53,6 +56,7 @@ __all__ = [
     "Compared",
     "Comparison",
     "Corp",
+    "CountMerits",
     "Counted",
     "Course",
     "Coverage",
@@ -71,12 +75,15 @@ __all__ = [
     "Interval",
     "Limits",
     "Meaning",
+    "Merits",
     "Pair",
     "Plan",
     "Precedent",
     "Progress",
     "Projection",
     "Range",
+    "Reasons",
+    "ReasonsView",
     "Recalibration",
     "Recommendation",
     "Review",
@@ -94,6 +101,7 @@ __all__ = [
     "Thought",
     "Thoughts",
     "Trend",
+    "TypeMerits",
     "Window",
     "ZTest",
     "calibrate",

@@ -126,6 +126,11 @@ class Calibration(Projection):
             if isinstance(other, Decisions) and other.index == self._cells.index:
                 self._cells.index = other.index
 
+    @property
+    def cells(self) -> Cells:
+        """What is counted. Another that counts the same decisions may share it."""
+        return self._cells
+
     def shares_index_with(self, decisions: Decisions) -> bool:
         """Whether one dictionary of names serves both."""
         return self._cells.index is decisions.index

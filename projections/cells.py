@@ -88,6 +88,14 @@ class History(msgspec.Struct, frozen=True):
         return WORTH[self.outcome]
 
 
+class Rows(msgspec.Struct, frozen=True):
+    """Selected decisions as arrays of one length: place, stated confidence (NaN: none), number of the outcome."""
+
+    place: npt.NDArray[np.intp]
+    confidence: npt.NDArray[np.float64]
+    outcome: npt.NDArray[np.uint8]
+
+
 class Cells:
     """The cells, and for each decision its cell, its outcome and its time; and the question it answers, where told."""
 
@@ -109,13 +117,20 @@ class Cells:
         self._questions: dict[str, int] = {}
         self._asked = array("I")
         self._asked_question = array("I")
+        self._position = 0
+        self.restated: dict[int, int] = {}
+        """Amendments in the run folded last, of decisions not reviewed yet: position of the event to the place."""
 
     def fold(self, events: Sequence[Fact]) -> None:
-        """Decisions opened, restated and reviewed.
+        """Decisions opened, restated and reviewed. A run that was folded already is passed over, for who shares cells.
 
         The loop notes which counts to lower and raise and numpy applies them after it: counting one by one took a
         fifth of the fold. What is opened is counted from its column.
         """
+        if not events or events[-1].position <= self._position:
+            return
+        self._position = events[-1].position
+        self.restated = {}
         index, keys, cell, outcome = self.index, self._keys, self.cell, self.outcome
         add_cell, add_outcome, width = cell.append, outcome.append, WIDTH
         first = size = len(cell)
@@ -141,15 +156,15 @@ class Cells:
                 raised.append(at + new)
                 outcome[decision] = new
                 change(decision)
-            elif type(data) is DecisionAmended and data.confidence is not None:
+            elif type(data) is DecisionAmended:
                 decision = index[event.subject]
-                if outcome[decision] == UNREVIEWED:
-                    before = cell[decision]
-                    after = cell[decision] = self._restated(before, data.confidence)
+                before = cell[decision]
+                self._amend(event.position, decision, data)
+                if cell[decision] != before:
                     change(decision)
                     if decision < first:
                         lowered.append(before * width)
-                        raised.append(after * width)
+                        raised.append(cell[decision] * width)
             elif type(data) is DecisionAsked:
                 self._asked.append(index[event.subject])
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
@@ -157,11 +172,15 @@ class Cells:
         self._count(first, lowered, raised)
         self._spans.forget(view(changed, np.int64))
 
-    def _restated(self, number: int, confidence: float) -> int:
-        """The cell of the same group with another confidence."""
-        key = (*self._shared[self._cell_group[number]], confidence)
-        found = self._keys.get(key)
-        return self._make_cell(key) if found is None else found
+    def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
+        """Note an amendment of a decision that is not reviewed yet, and move it to the cell of its new confidence."""
+        if self.outcome[decision] != UNREVIEWED:
+            return
+        self.restated[position] = decision
+        if data.confidence is not None:
+            key = (*self._shared[self._cell_group[self.cell[decision]]], data.confidence)
+            found = self._keys.get(key)
+            self.cell[decision] = self._make_cell(key) if found is None else found
 
     def _count(self, first: int, lowered: "array[int]", raised: "array[int]") -> None:
         """Count the decisions from a place on as opened, and what changed."""
@@ -239,6 +258,14 @@ class Cells:
             group=of_group[cells],
             question=question[places],
         )
+
+    def rows(self, wanted: Wanted, when: Range) -> Rows:
+        """The decisions of the wanted groups over a range of time, one by one: for what no cell holds."""
+        kept_cells = self._keep(wanted)[view(self._cell_group, np.uint32)]
+        cell = view(self.cell, np.uint32)
+        place = np.flatnonzero(kept_cells[cell] & self._inside(when))
+        confidence = view(self._cell_confidence, np.float64)[cell[place]]
+        return Rows(place, confidence, view(self.outcome, np.uint8)[place])
 
     def _inside(self, when: Range) -> npt.NDArray[np.bool_]:
         """Which decisions were made within a range."""

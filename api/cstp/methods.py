@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 import structlog
 
 from api.access import AccessRefused, Scope, Speaker
+from api.cstp import absent
 from api.cstp.amendment import update_decision
 from api.cstp.calibration import get_calibration
 from api.cstp.drift import check_drift
 from api.cstp.query import query_decisions
 from api.cstp.reading import get_decision, get_stats, list_decisions
+from api.cstp.reasons import get_reason_stats
 from api.cstp.record import record_decision
 from api.cstp.review import review_decision
 from api.cstp.rpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
@@ -42,6 +44,20 @@ METHODS: dict[str, Method] = {
     "cstp.getStats": Method("read", get_stats),
     "cstp.getCalibration": Method("read", get_calibration),
     "cstp.checkDrift": Method("read", check_drift),
+    "cstp.getReasonStats": Method("read", get_reason_stats),
+    "cstp.checkGuardrails": Method("read", absent.check_guardrails),
+    "cstp.listGuardrails": Method("read", absent.list_guardrails),
+    "cstp.listBreakers": Method("read", absent.list_breakers),
+    "cstp.getCircuitState": Method("read", absent.get_circuit_state),
+    "cstp.resetCircuit": Method("append", absent.reset_circuit),
+    "cstp.getNeighbors": Method("read", absent.get_neighbors),
+    "cstp.getGraph": Method("read", absent.get_graph),
+    "cstp.linkDecisions": Method("append", absent.link_decisions),
+    "cstp.reindex": Method("read", absent.reindex),
+    "cstp.compact": Method("append", absent.compact),
+    "cstp.getCompacted": Method("read", absent.get_compacted),
+    "cstp.setPreserve": Method("append", absent.set_preserve),
+    "cstp.getWisdom": Method("read", absent.get_wisdom),
 }
 
 

@@ -21,7 +21,7 @@ from events import (
     ThoughtRecorded,
     source_of,
 )
-from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, Stakes
+from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, ReasonType, Stakes
 from ledger.decide import Group, Known, prepare
 from ledger.log import Head
 from ledger.schema import COLUMNS
@@ -77,6 +77,11 @@ words = st.lists(st.sampled_from(("ship", "wait", "later", "hmm", "Café", "🚀
 """Short texts of words that others share."""
 
 tags = st.lists(st.sampled_from(TAGS), max_size=3).map(tuple)
+KINDS: tuple[ReasonType, ...] = ("analysis", "pattern", "intuition")
+strengths = st.sampled_from([None, 0.0, 0.3, 0.8, 1.0])
+reasons = st.lists(st.builds(Reason, type=st.sampled_from(KINDS), text=words, strength=strengths), max_size=3).map(
+    tuple
+)
 _pick = st.integers(0, 1_000)
 _agent = st.sampled_from(AGENTS)
 _time = st.sampled_from(MOMENTS)
@@ -90,7 +95,7 @@ _recorded = st.builds(
     DecisionRecorded,
     decision=st.sampled_from(["ship", "wait", "Ship the café, not later"]),
     context=st.none() | words,
-    reasons=st.none().map(lambda _: ()) | words.map(lambda text: (Reason(type="analysis", text=text),)),
+    reasons=reasons,
     pattern=st.none() | words,
     bridge=st.none() | st.builds(Bridge, structure=st.none() | words, function=words, tolerance=st.just(("a lot",))),
     deliberation=st.none() | words.map(lambda text: Deliberation(steps=(DeliberationStep(thought=text),))),
@@ -110,7 +115,7 @@ _change = st.fixed_dictionaries(
         "context": st.just("later"),
         "decision": words,
         "bridge": st.builds(Bridge, structure=words),
-        "reasons": st.just((Reason(type="analysis", text="because"),)),
+        "reasons": reasons,
     },
 )
 _amended = _change.filter(bool).map(_amendment)

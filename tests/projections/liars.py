@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from events import DecisionRecorded, DecisionReviewed, Fact, Payload
-from projections import Decisions, Projection
+from projections import PROJECTIONS, Decisions, Projection
 
 
 class DecisionsAnew(Decisions):
@@ -19,6 +19,10 @@ class DecisionsAnew(Decisions):
     def decode(cls, state: bytes) -> Self:
         assert state.startswith(b"anew")
         return super().decode(state[4:])
+
+
+ANEW = tuple(DecisionsAnew if kind is Decisions else kind for kind in PROJECTIONS)
+"""The projections of the house, with the index in its new version."""
 
 
 class Counting(Projection):

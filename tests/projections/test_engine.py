@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from events import VOCABULARY, Draft, Event
 from ledger import Query
 from ledger.errors import InvalidQuery
-from projections import PROJECTIONS, Calibration, Decisions, Projection, Selection
+from projections import PROJECTIONS, Calibration, Decisions, Projection, Reasons, Selection
 from projections import engine as engine_module
 from tests.loop import run
 from tests.projections.histories import events_of, histories, record, review, think
 from tests.projections.ledgers import Opened, encoded, engine, ledger, post_each, write
-from tests.projections.liars import Counting, DecisionsAnew, Failing, Forgetting, Lying
+from tests.projections.liars import ANEW, Counting, DecisionsAnew, Failing, Forgetting, Lying
 
 
 @pytest.fixture
@@ -214,7 +214,6 @@ def test_an_asker_who_leaves_half_way_spoils_nothing(tmp_path: Path, turns: int)
 @pytest.mark.usefixtures("small")
 def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    anew = tuple(DecisionsAnew if kind is Decisions else kind for kind in PROJECTIONS)
 
     async def scenario() -> None:
         await write(path, some(60))
@@ -235,10 +234,11 @@ def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path)
             assert type(state) is DecisionsAnew
             await opened.log.append(some(1, "after"))
             await all_agree(opened)
-            versions = {kind.name: kind.version for kind in PROJECTIONS} | {"decisions": DecisionsAnew.version}
-            assert {one.name: one.version for one in await opened.engine.check()} == versions
+            assert [(one.name, one.version) for one in await opened.engine.check()] == [
+                (kind.name, kind.version) for kind in ANEW
+            ]
             last = encoded(opened.engine)
-        async with engine(path, anew) as opened:
+        async with engine(path, ANEW) as opened:
             assert encoded(opened.engine) == last
             await all_agree(opened)
 
@@ -266,10 +266,10 @@ def test_a_new_version_is_kept_though_nothing_was_appended(tmp_path: Path) -> No
         await write(path, twelve())
         async with engine(path):
             pass
-        async with engine(path, (DecisionsAnew, Calibration)):
+        async with engine(path, ANEW):
             pass
         told: list[tuple[int, int]] = []
-        async with engine(path, (DecisionsAnew, Calibration), progress=lambda at, end: told.append((at, end))):
+        async with engine(path, ANEW, progress=lambda at, end: told.append((at, end))):
             assert told == []
 
     run(scenario())
@@ -352,7 +352,9 @@ def test_live_projections_share_their_index_also_after_a_restart(tmp_path: Path)
                 await opened.log.append(some(1, f"round{round_}-"))
                 decisions, _ = await opened.engine.at(Decisions)
                 calibration, _ = await opened.engine.at(Calibration)
+                reasons, _ = await opened.engine.at(Reasons)
                 assert calibration.shares_index_with(decisions)
+                assert reasons.shares_cells_with(calibration)
                 await all_agree(opened)
 
     run(scenario())

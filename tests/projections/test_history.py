@@ -66,8 +66,10 @@ def test_the_latest_question_counts() -> None:
 
 
 def test_the_arrays_are_copies() -> None:
-    calibration = calibration_of([record("d", 0.5), review("d")])
+    events = events_of([record("d", 0.5), review("d"), record("e", 0.9), review("e")])
+    calibration = Calibration()
+    calibration.fold(events[:2])
     before = calibration.history(Filter())
-    calibration.fold(events_of([record("e", 0.9), review("e")]))
+    calibration.fold(events[2:])
     before.confidence[0] = 0.25
     assert [row[1] for row in rows(calibration.history(Filter()))] == pytest.approx([0.5, 0.9])

@@ -10,13 +10,13 @@ import pytest
 from msgspec.msgpack import decode, encode
 
 from events import Draft
-from projections import PROJECTIONS, Calibration, Decisions, Projection, Snapshots
+from projections import PROJECTIONS, Decisions, Projection, Snapshots
 from projections import engine as engine_module
 from projections.snapshots import KEPT, Snapshot
 from tests.loop import run
 from tests.projections.histories import amend, record, review
 from tests.projections.ledgers import encoded, engine, post_each, views_of, write
-from tests.projections.liars import Counting, DecisionsAnew, Undecodable
+from tests.projections.liars import ANEW, Counting, DecisionsAnew, Undecodable
 from tests.projections.test_engine import all_agree, some, twelve
 
 Position = int
@@ -243,13 +243,12 @@ def test_a_projection_new_to_a_ledger_is_folded_from_1(path: Path) -> None:
 
 
 def test_another_version_is_folded_again_and_the_old_one_let_go(path: Path) -> None:
-    kinds = (DecisionsAnew, Calibration)
-    assert run(start(path, kinds)) == set(range(1, 13))
+    assert run(start(path, ANEW)) == set(range(1, 13))
     run(write(path, some(1, "more")))
-    run(start(path, kinds))
+    run(start(path, ANEW))
     assert ("decisions", DecisionsAnew.version, 15) in kept(path)
     assert not [row for row in kept(path) if row[:2] == ("decisions", Decisions.version)]
-    assert run(start(path, kinds)) == set()
+    assert run(start(path, ANEW)) == set()
     assert run(start(path)) == set(range(1, 16)), "and back again"
 
 
