@@ -16,7 +16,7 @@ from projections.cells import History, Range, Table
 from projections.comparison import Compared, Pair
 from projections.corp import Corp
 from projections.course import INCLUSIONS, Course, Inclusion, chart
-from projections.decisions import STAKES, Counted, Decisions, Selection, Sort, Status
+from projections.decisions import STAKES, Counted, Decisions, Places, Selection, Sort, Status
 from projections.decline import Alert, Decline, Limits, Span, compare_windows, examined
 from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
@@ -77,6 +77,7 @@ __all__ = [
     "Meaning",
     "Merits",
     "Pair",
+    "Places",
     "Plan",
     "Precedent",
     "Progress",

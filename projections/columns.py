@@ -11,6 +11,7 @@ import numpy.typing as npt
 Shared = tuple[str, str | None, str | None, str | None, str | None]
 """What many decisions share: source, category, stakes, project, feature."""
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -30,7 +31,8 @@ def microseconds_column(times: list[str]) -> bytes:
 
 def microseconds(moment: datetime) -> int:
     """Whole microseconds since 1970 UTC."""
-    return int(np.datetime64(moment.astimezone(UTC).replace(tzinfo=None), "us").astype(np.int64))
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def pack(parts: dict[str, Any]) -> bytes:

@@ -7,8 +7,9 @@ log, where its stream is read and folded (`standing.py`) when it is shown.
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import ClassVar, Literal, Self
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 import numpy as np
@@ -31,6 +32,7 @@ UNTAGGED = 0
 DAY_US = 86_400_000_000
 STAKES = ("low", "medium", "high", "critical")
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAN = float("nan")
 _outcome = {name: number for number, name in enumerate(OUTCOMES)}
 _stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
@@ -40,7 +42,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to find. `tags`, several `stakes` and several `status` are met by any one of them.
 
     A decision that states no confidence lies in no range of confidence. `compacted_before` leaves out what was decided
-    before that moment and is reviewed.
+    before that moment and is reviewed. `due_before` finds those whose review was to come before that moment, `dated`
+    those that say, or do not say, when it should.
     """
 
     agent: str | None = None
@@ -56,6 +59,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     confidence_max: float | None = None
     range: Range = Range()
     compacted_before: datetime | None = None
+    due_before: datetime | None = None
+    dated: bool | None = None
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +79,7 @@ class Decisions(Projection):
     """An index of decisions in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionReviewed)
 
     def __init__(self) -> None:
@@ -88,13 +93,17 @@ class Decisions(Projection):
         self._outcome = bytearray()
         self._prs = array("Q")
         """Place and pull request, one after the other, of the decisions that name one: few do."""
+        self._dues = array("q")
+        """Place and moment at which to review, one after the other, of the decisions that name one."""
+        self._patterns = array("Q")
+        """A digest of the pattern; 0 where there is none."""
         self._shareds: dict[Shared, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): UNTAGGED}
 
     def fold(self, events: Sequence[Fact]) -> None:
         index, subjects, shareds, tagsets = self.index, self._subjects, self._shareds, self._tagsets
         shared, tags, confidence, outcome = self._shared, self._tags, self._confidence, self._outcome
-        size = len(subjects)
+        patterns, size = self._patterns, len(subjects)
         times: list[str] = []
         for event in events:
             data = event.data
@@ -112,17 +121,24 @@ class Decisions(Projection):
                 confidence.append(_NAN if data.confidence is None else data.confidence)
                 outcome.append(0)
                 times.append(event.time)
+                patterns.append(_digest(data.pattern) if data.pattern else 0)
                 if data.pr is not None:
                     self._prs.extend((size - 1, data.pr))
+                if data.review_by is not None:
+                    self._dues.extend((size - 1, microseconds(data.review_by)))
             elif type(data) is DecisionReviewed:
                 outcome[index[event.subject]] = _outcome[data.outcome]
             elif type(data) is DecisionAmended:
-                place = index[event.subject]
-                if data.confidence is not None:
-                    confidence[place] = data.confidence
-                if data.tags is not None:
-                    tags[place] = tagsets.setdefault(data.tags, len(tagsets))
+                self._amend(index[event.subject], data)
         self._time_us.frombytes(microseconds_column(times))
+
+    def _amend(self, place: int, data: DecisionAmended) -> None:
+        if data.confidence is not None:
+            self._confidence[place] = data.confidence
+        if data.tags is not None:
+            self._tags[place] = self._tagsets.setdefault(data.tags, len(self._tagsets))
+        if data.pattern is not None:
+            self._patterns[place] = _digest(data.pattern) if data.pattern else 0
 
     def encode(self) -> bytes:
         return pack(
@@ -134,6 +150,8 @@ class Decisions(Projection):
                 "time_us": self._time_us.tobytes(),
                 "outcome": bytes(self._outcome),
                 "prs": self._prs.tobytes(),
+                "dues": self._dues.tobytes(),
+                "patterns": self._patterns.tobytes(),
                 "shareds": list(self._shareds),
                 "tagsets": list(self._tagsets),
             }
@@ -145,12 +163,12 @@ class Decisions(Projection):
         made = cls()
         made.index = unpack_names(parts.index)
         made._subjects = list(made.index)
-        for name in ("shared", "tags", "confidence", "time_us", "prs"):
+        for name in ("shared", "tags", "confidence", "time_us", "prs", "dues", "patterns"):
             getattr(made, f"_{name}").frombytes(getattr(parts, name))
         made._outcome.extend(parts.outcome)
         made._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
         made._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
-        lengths = {len(made.index), len(made._shared), len(made._confidence), len(made._time_us)}
+        lengths = {len(made.index), len(made._shared), len(made._confidence), len(made._time_us), len(made._patterns)}
         assert lengths == {len(made._outcome)}, "columns of unlike length"
         return made
 
@@ -189,9 +207,7 @@ class Decisions(Projection):
             keep &= any_tag[view(self._tags, np.uint32)]
         if wanted.pr is not None:
             places, prs = view(self._prs, np.uint64).reshape(-1, 2).T
-            named = np.zeros(len(keep), dtype=bool)
-            named[places[prs == wanted.pr].astype(np.intp)] = True
-            keep &= named
+            keep &= _among(places[prs == wanted.pr], len(keep))
         confidence = view(self._confidence, np.float64)
         if wanted.confidence_min is not None:
             keep &= confidence >= wanted.confidence_min
@@ -209,6 +225,11 @@ class Decisions(Projection):
         if wanted.compacted_before is not None:
             old = time_us < microseconds(wanted.compacted_before)
             keep &= ~(old & (view(self._outcome, np.uint8) != UNREVIEWED))
+        places, dues = view(self._dues, np.int64).reshape(-1, 2).T
+        if wanted.due_before is not None:
+            keep &= _among(places[dues < microseconds(wanted.due_before)], len(keep))
+        if wanted.dated is not None:
+            keep &= _among(places, len(keep)) == wanted.dated
         return keep
 
     def order(self, places: Places, sort: Sort, *, descending: bool) -> Places:
@@ -242,6 +263,32 @@ class Decisions(Projection):
     def recorded_within(self, places: Places, since: datetime) -> int:
         """How many of some decisions were made at or after a moment."""
         return int((view(self._time_us, np.int64)[places] >= microseconds(since)).sum())
+
+    def pull_requests(self, places: Places) -> dict[int, int]:
+        """Those of some decisions that name a pull request, by place."""
+        named, prs = view(self._prs, np.uint64).reshape(-1, 2).T
+        kept = np.isin(named, places.astype(np.uint64))
+        return dict(zip(named[kept].tolist(), prs[kept].tolist(), strict=True))
+
+    def dues(self, places: Places) -> dict[int, datetime]:
+        """When those of some decisions that say so were to be reviewed, by place."""
+        named, dues = view(self._dues, np.int64).reshape(-1, 2).T
+        kept = np.isin(named, places)
+        moments = (_EPOCH + timedelta(microseconds=due) for due in dues[kept].tolist())
+        return dict(zip(named[kept].tolist(), moments, strict=True))
+
+    def shared_patterns(self, places: Places, most: int) -> tuple[int, list[Places]]:
+        """How many patterns several of some decisions name, and who names each of the `most` that are named most."""
+        digests = view(self._patterns, np.uint64)[places]
+        named = places[digests != 0]
+        digests = digests[digests != 0]
+        order = np.argsort(digests, kind="stable")
+        named, digests = named[order], digests[order]
+        starts = np.flatnonzero(np.concatenate([np.ones(len(digests[:1]), bool), digests[1:] != digests[:-1]]))
+        counts = np.diff(np.append(starts, len(digests)))
+        several = np.flatnonzero(counts > 1)
+        ranked = several[np.lexsort((named[starts[several]], -counts[several]))][:most]
+        return len(several), [named[starts[one] : starts[one] + counts[one]] for one in ranked]
 
     def count(self, places: Places) -> Counted:
         """Counts of some decisions by category, stakes, status, agent, day (UTC, newest first) and tag."""
@@ -278,6 +325,8 @@ class _Parts(msgspec.Struct):
     time_us: bytes
     outcome: bytes
     prs: bytes
+    dues: bytes
+    patterns: bytes
     shareds: list[Shared]
     tagsets: list[tuple[str, ...]]
 
@@ -289,6 +338,18 @@ def _fits(wanted: Selection, shared: Shared) -> bool:
     stakes = wanted.stakes if isinstance(wanted.stakes, str) else None
     terms = zip((source, wanted.category, stakes, wanted.project, wanted.feature), shared, strict=True)
     return all(value is None or value == found for value, found in terms)
+
+
+def _among(places: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
+    """Of so many decisions, whether each is at one of some places."""
+    found = np.zeros(size, dtype=bool)
+    found[places.astype(np.intp)] = True
+    return found
+
+
+def _digest(pattern: str) -> int:
+    """A number for a pattern, 1..2**64-1: two patterns share one with a chance of one in 2**64."""
+    return int.from_bytes(blake2b(pattern.encode("utf-8", "surrogatepass"), digest_size=8).digest()) or 1
 
 
 def _tally(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:

@@ -100,6 +100,7 @@ SURFACE: dict[str, list[str]] = {
         "Range",
         "Recalibration",
         "Merits",
+        "Places",
         "Progress",
         "Projection",
         "Range",

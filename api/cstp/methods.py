@@ -8,6 +8,8 @@ import structlog
 from api.access import AccessRefused, Scope, Speaker
 from api.cstp import absent
 from api.cstp.amendment import update_decision
+from api.cstp.attention import ready
+from api.cstp.attribution import attribute_outcomes
 from api.cstp.calibration import get_calibration
 from api.cstp.drift import check_drift
 from api.cstp.query import query_decisions
@@ -45,6 +47,8 @@ METHODS: dict[str, Method] = {
     "cstp.getCalibration": Method("read", get_calibration),
     "cstp.checkDrift": Method("read", check_drift),
     "cstp.getReasonStats": Method("read", get_reason_stats),
+    "cstp.attributeOutcomes": Method("append", attribute_outcomes),
+    "cstp.ready": Method("read", ready),
     "cstp.checkGuardrails": Method("read", absent.check_guardrails),
     "cstp.listGuardrails": Method("read", absent.list_guardrails),
     "cstp.listBreakers": Method("read", absent.list_breakers),

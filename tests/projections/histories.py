@@ -100,6 +100,7 @@ _recorded = st.builds(
     bridge=st.none() | st.builds(Bridge, structure=st.none() | words, function=words, tolerance=st.just(("a lot",))),
     deliberation=st.none() | words.map(lambda text: Deliberation(steps=(DeliberationStep(thought=text),))),
     pr=st.none() | st.sampled_from(PRS),
+    review_by=st.sampled_from(MOMENTS),
     confidence=st.none() | confidences,
     category=st.sampled_from(CATEGORIES),
     stakes=st.sampled_from(STAKES),
@@ -115,6 +116,7 @@ _change = st.fixed_dictionaries(
         "context": st.just("later"),
         "decision": words,
         "bridge": st.builds(Bridge, structure=words),
+        "pattern": words,
         "reasons": reasons,
     },
 )
