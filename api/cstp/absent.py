@@ -10,6 +10,7 @@ import msgspec
 
 from api.access import Speaker
 from api.answers import DecisionQuery
+from api.cstp.query import AGENT
 from api.cstp.row import decision_of
 from api.cstp.rpc import RpcError
 from api.cstp.shape import Shape, Wrong, missing, refusal
@@ -18,9 +19,6 @@ from api.problems import INVALID_PARAMS
 from events.decision import Stakes
 from events.payload import Confidence, StreamId
 from projections import Selection, Standing
-
-AGENT = "cognition-engines"
-"""What the protocol's servers call themselves in an answer."""
 
 COMPACTED_MAX = 500
 

@@ -12,12 +12,14 @@ from api.cstp.attention import ready
 from api.cstp.attribution import attribute_outcomes
 from api.cstp.calibration import get_calibration
 from api.cstp.drift import check_drift
+from api.cstp.preaction import pre_action
 from api.cstp.query import query_decisions
 from api.cstp.reading import get_decision, get_stats, list_decisions
 from api.cstp.reasons import get_reason_stats
 from api.cstp.record import record_decision
 from api.cstp.review import review_decision
 from api.cstp.rpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
+from api.cstp.session import get_session_context
 from api.cstp.thought import debug_tracker, record_thought
 from api.operations import House
 from events.errors import TallystickError
@@ -49,6 +51,8 @@ METHODS: dict[str, Method] = {
     "cstp.getReasonStats": Method("read", get_reason_stats),
     "cstp.attributeOutcomes": Method("append", attribute_outcomes),
     "cstp.ready": Method("read", ready),
+    "cstp.preAction": Method("read", pre_action),
+    "cstp.getSessionContext": Method("read", get_session_context),
     "cstp.checkGuardrails": Method("read", absent.check_guardrails),
     "cstp.listGuardrails": Method("read", absent.list_guardrails),
     "cstp.listBreakers": Method("read", absent.list_breakers),

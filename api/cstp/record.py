@@ -65,7 +65,7 @@ class _Beside(msgspec.Struct, frozen=True, kw_only=True):
 _beside: Shape[_Beside] = Shape(_Beside)
 
 
-async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
+async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]) -> dict[str, object]:
     """Record a decision, with the thoughts that wait for it (recordThought) as the last steps of its deliberation.
 
     `calibrationNote` says what the agent's decisions like this one, stated about as sure, have come to.

@@ -120,3 +120,26 @@ def test_one_agent_may_review_what_another_decided_and_both_are_named(guarded: G
             other.result("reviewDecision", {"id": decision_id, "outcome": "success"})
         found = caller.decision(decision_id)
         assert (found["recorded_by"], found["reviewed_by"]) == ("both", "writer")
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/cstp/mcp", "/sse"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_row_20_there_is_no_door_without_a_token(guarded: Guarded, method: str, path: str) -> None:
+    """Its `/mcp` asks for none, and its callers name their own agents. Here that door is not there."""
+    assert httpx.request(method, f"{guarded.url}{path}", json=STATS).status_code == 404
+
+
+def test_row_20_pre_action_records_only_for_who_may_append(guarded: Guarded) -> None:
+    asked = {"action": {"description": "Drop the table"}, "agentId": "somebody else"}
+    frame = {"jsonrpc": "2.0", "id": 1, "method": "cstp.preAction", "params": asked}
+    assert guarded.call(None, frame).status_code == 401
+    refused = guarded.call(f"Bearer {guarded.secrets['reader']}", frame)
+    assert (refused.status_code, "'append'" in refused.json()["detail"]) == (403, True)
+    with Caller(guarded.url, f"Bearer {guarded.secrets['reader']}") as reader:
+        quiet = reader.result("preAction", {**asked, "options": {"autoRecord": False}})
+        assert quiet["decisionId"] is None
+        assert reader.result("getSessionContext")["agentProfile"]["agent"] == "reader"
+    with Caller(guarded.url, f"Bearer {guarded.secrets['both']}") as both:
+        made = both.result("preAction", asked)["decisionId"]
+        assert both.decision(made)["recorded_by"] == "both", "whatever it calls itself"
+        assert both.result("getSessionContext")["agentProfile"]["totalDecisions"] >= 1

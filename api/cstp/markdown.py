@@ -1,0 +1,63 @@
+"""A session's context as Markdown, for an agent's prompt."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def markdown(context: Mapping[str, Any], agent: str | None) -> str:
+    """What there is of the context, section by section; an empty section is left out."""
+    sections = {
+        "Profile": _profile(context["agentProfile"]),
+        "Calibration by category": _calibration(context["calibrationByCategory"]),
+        "Waiting for an outcome": _queue(context["readyQueue"]),
+        "Shared patterns": _patterns(context["confirmedPatterns"]),
+        "Earlier decisions": _decisions(context["relevantDecisions"]),
+    }
+    said = [(title, list(lines)) for title, lines in sections.items()]
+    blocks = ["\n".join([f"### {title}", "", *lines]) for title, lines in said if lines]
+    return "\n\n".join([f"## Decisions of {agent or 'everybody'}", *blocks]) + "\n"
+
+
+def _profile(profile: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- {profile['totalDecisions']} decisions, {profile['reviewed']} reviewed"
+    if "overallAccuracy" in profile:
+        yield f"- {profile['overallAccuracy']:.0%} went well; Brier score {profile['brierScore']}"
+    if "tendency" in profile:
+        evidence = "" if profile["tendencySupported"] else " (too few reviews to be sure)"
+        yield f"- Tendency: {_words(profile['tendency'])}{evidence}"
+    if "strongestCategory" in profile:
+        yield f"- Strongest in {_line(profile['strongestCategory'])}, weakest in {_line(profile['weakestCategory'])}"
+
+
+def _calibration(categories: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    if categories:
+        yield "|category|went well|Brier score|reviewed|"
+        yield "|-|-|-|-|"
+    for name, found in categories.items():
+        label = _line(name).replace("|", "\\|")
+        yield f"|{label}|{found['accuracy']:.0%}|{found['brierScore']}|{found['reviewedDecisions']}|"
+
+
+def _queue(queue: list[Mapping[str, str]]) -> Iterator[str]:
+    for item in queue:
+        yield f"- {item['id']}: {_line(item['title'])} ({item['detail']})"
+
+
+def _patterns(patterns: list[Mapping[str, Any]]) -> Iterator[str]:
+    for one in patterns:
+        yield f"- {_line(one['pattern'])} ({one['count']} decisions)"
+
+
+def _decisions(decisions: list[Mapping[str, Any]]) -> Iterator[str]:
+    for row in decisions:
+        stated = f", stated {row['confidence']}" if "confidence" in row else ""
+        yield f"- {row['id']}: {_line(row['title'])} ({row.get('outcome', 'pending')}{stated})"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _line(text: str) -> str:
+    """A text on one line, so that it cannot end the list or the section it stands in."""
+    return " ".join(text.split())
