@@ -52,7 +52,7 @@ def check(window: Window, told: list[Decision]) -> None:
     assert window.gap_interval is not None
     expected = gap_interval(worth, n, stated / n)
     assert (window.gap_interval.low, window.gap_interval.high) == pytest.approx((expected.low, expected.high))
-    assert window.gap_interval.low <= window.gap <= window.gap_interval.high
+    assert window.gap_interval.low - 1e-12 <= window.gap <= window.gap_interval.high + 1e-12
 
 
 @given(decisions, st.integers(1, 500))
