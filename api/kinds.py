@@ -2,8 +2,6 @@
 
 from msgspec import inspect
 
-from events.payload import COUNT_MAX
-
 
 def plain(info: inspect.Type) -> inspect.Type:
     """A type without its annotations and without `or None`."""
@@ -25,10 +23,9 @@ def allowed(info: inspect.Type) -> str:
             return f"between {low} and {high}"
         case inspect.FloatType(ge=low):
             return "a number" if low is None else f"a number from {low:g}"
-        case inspect.IntType(ge=low, le=high) if high is not None and high < COUNT_MAX:
-            return f"a whole number from {low} to {high}"
-        case inspect.IntType(ge=low):
-            return "a whole number" if low is None else f"a whole number from {low}"
+        case inspect.IntType(ge=low, le=high):
+            whole = "a whole number" if low is None else f"a whole number from {low}"
+            return whole if high is None else f"{whole} to {high}"
         case inspect.StrType(max_length=most):
             return "a text" if most is None else f"a text of 1..{most} characters"
         case inspect.BoolType():

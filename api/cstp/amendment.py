@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from api.access import Speaker
-from api.cstp.post import post
+from api.cstp.post import check_key, post
 from api.cstp.record import BRIDGE, REASON
 from api.cstp.shape import Shape, Wrong, missing, refusal
 from api.operations import House
@@ -47,6 +47,7 @@ async def update_decision(house: House, speaker: Speaker, params: dict[str, Any]
     if not values:
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")
+    check_key(key, _update.spelling("idempotency_key", params))
     try:
         posted = await post(house, speaker, DecisionAmended(decision_id=decision_id, **values), key, house.clock())
     except LifecycleViolation:

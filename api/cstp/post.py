@@ -24,10 +24,10 @@ class Posted(NamedTuple):
         return self.placed.subject.removeprefix("decision/")
 
 
-def check_key(key: str | None) -> None:
-    """Errors: RpcError, for a key that does not print."""
+def check_key(key: str | None, name: str = "idempotencyKey") -> None:
+    """Errors: RpcError, for a key that does not print, under the name it was given."""
     if key is not None and not key.isprintable():
-        raise refusal([Wrong("idempotencyKey", "must be 1..128 printable characters")])
+        raise refusal([Wrong(name, "must be 1..128 printable characters")])
 
 
 async def post(house: House, speaker: Speaker, payload: Payload, key: str | None, now: datetime) -> Posted:

@@ -28,7 +28,6 @@ AGENT = "cognition-engines"
 """What the protocol calls whoever answers."""
 
 _SUMMARY_AGE, _DIGEST_AGE, _WISDOM_AGE = timedelta(days=7), timedelta(days=30), timedelta(days=90)
-_DATES = ("dateAfter", "dateBefore")
 _SEVERAL = ("stakes", "status", "tags")
 """Filters that take one value or a list of them."""
 
@@ -107,9 +106,12 @@ def _selection(house: House, params: Mapping[str, Any]) -> Selection:
     if not isinstance(filters, dict):
         raise refusal([Wrong("filters", f"must be an object, got {type(filters).__name__}")])
     beside = {name: value for name, value in params.items() if filters.get(name) is None}
-    given = _filters.decode({name: _listed(name, value) for name, value in {**filters, **beside}.items()})
+    told = {name: _listed(name, value) for name, value in {**filters, **beside}.items()}
+    given = _filters.decode(told)
+    dates = _filters.spelling("date_after", told), _filters.spelling("date_before", told)
     if given.min_confidence > given.max_confidence:
-        raise refusal([Wrong("minConfidence", "must not be above maxConfidence")])
+        low, high = (_filters.spelling(name, told) for name in ("min_confidence", "max_confidence"))
+        raise refusal([Wrong(low, f"must not be above {high}")])
     statuses: tuple[Status, ...] = given.status or ("pending", "reviewed")
     if given.has_outcome is not None:
         statuses = tuple(status for status in statuses if (status == "reviewed") is given.has_outcome)
@@ -124,7 +126,7 @@ def _selection(house: House, params: Mapping[str, Any]) -> Selection:
         pr=given.pr,
         confidence_min=given.min_confidence or None,
         confidence_max=given.max_confidence if given.max_confidence < 1 else None,
-        range=period_of(given.date_after or None, given.date_before or None, house.clock(), names=_DATES),
+        range=period_of(given.date_after or None, given.date_before or None, house.clock(), names=dates),
     )
 
 

@@ -32,7 +32,6 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "sort": get_args(Sort),
     "order": ("asc", "desc"),
 }
-_DATES = ("dateFrom", "dateTo")
 _shape_of_id = re.compile(STREAM_ID_PATTERN)
 
 
@@ -98,7 +97,9 @@ async def list_decisions(house: House, speaker: Speaker, params: dict[str, Any])
             project=wanted.project or None,
             feature=wanted.feature or None,
             tags=wanted.tags,
-            range=period_of(wanted.date_from or None, wanted.date_to or None, house.clock(), names=_DATES),
+            range=period_of(
+                wanted.date_from or None, wanted.date_to or None, house.clock(), names=_dates(_listing, params)
+            ),
         ),
         sort=cast("Sort", words["sort"] or "created_at"),
         descending=words["order"] != "asc",
@@ -116,7 +117,7 @@ async def list_decisions(house: House, speaker: Speaker, params: dict[str, Any])
 async def get_stats(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
     """Counts of decisions by what they are about, and of the last day, week and month."""
     wanted, now = _stats.decode(params), house.clock()
-    when = period_of(wanted.date_from or None, wanted.date_to or None, now, names=_DATES)
+    when = period_of(wanted.date_from or None, wanted.date_to or None, now, names=_dates(_stats, params))
     selection = Selection(project=wanted.project or None, range=when)
     counted = await house.count(selection)
     recent = await house.count_since(selection, [now - span for span in _RECENT.values()])
@@ -128,6 +129,11 @@ async def get_stats(house: House, speaker: Speaker, params: dict[str, Any]) -> o
         "topTags": [{"tag": tag, "count": count} for tag, count in counted.top_tags[:TAGS_MAX]],
         "recentActivity": dict(zip(_RECENT, recent, strict=True)),
     }
+
+
+def _dates(shape: Shape[Any], params: dict[str, Any]) -> tuple[str, str]:
+    """What the caller calls the two ends."""
+    return shape.spelling("date_from", params), shape.spelling("date_to", params)
 
 
 _BY = {"byCategory": "by_category", "byStakes": "by_stakes", "byStatus": "by_status", "byAgent": "by_agent"}

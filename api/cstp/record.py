@@ -80,7 +80,7 @@ async def record_decision(house: House, speaker: Speaker, params: dict[str, Any]
     same key with the same parameters gives the first answer again, with other parameters an error.
     """
     decision, beside = _decode(params)
-    check_key(beside.idempotency_key)
+    check_key(beside.idempotency_key, _beside.spelling("idempotency_key", params))
     scope = Scope(beside.agent_id, beside.decision_id)
     decided = await decide(
         house,
@@ -114,7 +114,8 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
     values = DECISION.take(params, wrong)
     others = _beside.take(params, wrong)
     if (text := others.get("review_in")) is not None and _span.fullmatch(text) is None:
-        wrong.append(Wrong("reviewIn", f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+        at = _beside.spelling("review_in", params)
+        wrong.append(Wrong(at, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
     if wrong:
         raise refusal(wrong)
     beside = _Beside(**others)

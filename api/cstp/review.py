@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from api.access import Speaker
-from api.cstp.post import post
+from api.cstp.post import check_key, post
 from api.cstp.rpc import RpcError
 from api.cstp.shape import Shape, Wrong, refusal
 from api.operations import House
@@ -30,9 +30,10 @@ async def review_decision(house: House, speaker: Speaker, params: dict[str, Any]
     values, beside = _review.take(params, wrong), _beside.take(params, wrong)
     if wrong:
         raise refusal(wrong)
-    review = DecisionReviewed(**values)
+    review, key = DecisionReviewed(**values), beside.get("idempotency_key")
+    check_key(key, _beside.spelling("idempotency_key", params))
     try:
-        posted = await post(house, speaker, review, beside.get("idempotency_key"), house.clock())
+        posted = await post(house, speaker, review, key, house.clock())
     except LifecycleViolation:
         raise _not_found(review.decision_id) from None
     except InvalidEvent as error:

@@ -1,9 +1,10 @@
 """JSON-RPC 2.0: the frame of a call, of an answer and of an error. One call a request; a batch is refused."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from api.cstp.strays import Stray, strays_of
 from api.problems import INTERNAL_ERROR, INVALID_PARAMS, answer_of
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import InvalidQuery, LedgerBusy
@@ -37,28 +38,45 @@ class Call(msgspec.Struct, frozen=True):
     params: dict[str, Any]
 
 
-def parse(body: bytes) -> dict[str, Any]:
+class Frame(NamedTuple):
+    """What stands in a frame, and the values within its params that nothing can hold."""
+
+    members: dict[str, Any]
+    strays: list[Stray]
+
+
+def parse(body: bytes) -> Frame:
     """The frame in a body. Errors: RpcError."""
     try:
-        frame = msgspec.json.decode(body)
-    except (ValueError, RecursionError):
-        raise RpcError(PARSE_ERROR, "Invalid JSON") from None
-    if not isinstance(frame, dict):
-        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _kind(frame)})
+        frame = Frame(msgspec.json.decode(body), [])
+    except ValueError:
+        found = strays_of(body)
+        if found is None:
+            raise _invalid() from None
+        frame = Frame(*found)
+    except RecursionError:
+        raise _invalid() from None
+    if not isinstance(frame.members, dict):
+        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _kind(frame.members)})
     return frame
 
 
-def id_of(frame: dict[str, Any]) -> Id:
+def _invalid() -> RpcError:
+    return RpcError(PARSE_ERROR, "Invalid JSON")
+
+
+def id_of(frame: Frame) -> Id:
     """The id of a frame. Errors: RpcError, for one that is neither text, number nor null."""
-    given = frame.get("id")
+    given = frame.members.get("id")
     if given is None or (isinstance(given, str | int | float) and not isinstance(given, bool)):
         return given
     raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _kind(given)})
 
 
-def call_of(frame: dict[str, Any]) -> Call:
+def call_of(frame: Frame) -> Call:
     """The call in a frame. Errors: RpcError."""
-    version, method, params = frame.get("jsonrpc"), frame.get("method"), frame.get("params", {})
+    members = frame.members
+    version, method, params = members.get("jsonrpc"), members.get("method"), members.get("params", {})
     if version != VERSION:
         raise RpcError(INVALID_REQUEST, "Invalid JSON-RPC version", {"expected": VERSION, "got": version})
     if method is None or method == "":
@@ -67,6 +85,9 @@ def call_of(frame: dict[str, Any]) -> Call:
         raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _kind(method)})
     if not isinstance(params, dict):
         raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _kind(params)})
+    if frame.strays:
+        message = "; ".join(f"{field}: {rule}" for field, rule in frame.strays)
+        raise RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": [one.field for one in frame.strays]})
     return Call(method, params)
 
 

@@ -112,6 +112,12 @@ class Shape(Generic[S]):
         except msgspec.ValidationError:
             return None
 
+    def spelling(self, name: str, given: Mapping[str, Any]) -> str:
+        """A field as the caller spelled it, or as errors do where it is absent."""
+        field = self._fields[name]
+        spelled = (at for at, value in given.items() if self._names.get(at) == name and not field.absent(value))
+        return next(spelled, field.spelling)
+
     def make(self, value: object, wrong: list[Wrong], path: str) -> S | None:
         """The struct of an object within the parameters; None where something is wrong."""
         if not isinstance(value, dict):
@@ -158,11 +164,12 @@ class _Field:
                 return None
         if not self._many:
             return self._shape.make(value, wrong, path)
+        objects = "objects" if self._length_max is None else f"at most {self._length_max} objects"
         if not isinstance(value, list):
-            wrong.append(Wrong(path, f"must be a list of objects, got {type(value).__name__}"))
+            wrong.append(Wrong(path, f"must be a list of {objects}, got {type(value).__name__}"))
             return None
         if self._length_max is not None and len(value) > self._length_max:
-            wrong.append(Wrong(path, f"must be a list of at most {self._length_max} objects"))
+            wrong.append(Wrong(path, f"must be a list of {objects}, got {len(value)}"))
             return None
         return tuple(self._shape.make(item, wrong, f"{path}[{index}]") for index, item in enumerate(value))
 

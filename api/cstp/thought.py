@@ -7,7 +7,7 @@ import msgspec
 
 from api.access import Speaker
 from api.adoption import Kept, Tracked, step_number, taken, waiting
-from api.cstp.post import post
+from api.cstp.post import check_key, post
 from api.cstp.rpc import RpcError
 from api.cstp.shape import Shape, missing
 from api.deliberation import STEP_TYPE
@@ -58,6 +58,7 @@ async def record_thought(house: House, speaker: Speaker, params: dict[str, Any])
     thought = _thought.decode(params)
     if not thought.text:
         raise missing("text")
+    check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         return await _after(house, speaker, thought.id, thought.text, thought.idempotency_key)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)

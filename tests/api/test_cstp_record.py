@@ -153,7 +153,7 @@ def test_review_in_of_another_unit_is_refused_by_name(cstp: Caller, span: object
         ({"reasons": [{"type": "analysis"}]}, "reasons[0].text: required"),
         ({"reasons": [{"text": ""}]}, "reasons[0].text: required"),
         ({"reasons": [{"text": "a", "strength": 2}]}, "reasons[0].strength: must be between 0.0 and 1.0"),
-        ({"reasons": "because"}, "reasons: must be a list of objects, got str"),
+        ({"reasons": "because"}, "reasons: must be a list of at most 256 objects, got str"),
         ({"reasons": ["because"]}, "reasons[0]: must be an object, got str"),
         ({"tags": "a"}, "tags: must be a list"),
         ({"tags": [1]}, "tags: must be a list"),
