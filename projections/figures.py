@@ -195,7 +195,7 @@ def _log_score(found: Pool) -> float:
     from scipy.special import xlog1py, xlogy  # where nothing was won or lost, 0 ln 0 is 0
 
     c, won, lost = found.confidence, found.worth, found.n - found.worth
-    return -float((xlogy(won, c) + xlog1py(lost, -c)).sum()) / found.reviewed
+    return -float((xlogy(won, c) + xlog1py(lost, -c)).sum()) / found.reviewed + 0.0  # which turns -0.0 into 0.0
 
 
 def _test(found: Pool, weight: Floats) -> ZTest | None:

@@ -14,6 +14,9 @@ Ints = npt.NDArray[np.int64]
 WORTH = np.array([1.0, 0.5, 0.0, 0.0])
 """What an outcome counts: success, partial, failure, abandoned."""
 
+_ZERO = 0.0
+"""What is added to a confidence, because it turns -0.0 into 0.0."""
+
 _ONES = np.ones(len(WORTH))
 
 
@@ -42,7 +45,7 @@ def collapse(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
     """Cells added up by stated confidence, ascending, those without one last; empty ones left out."""
     if (confidence[1:] > confidence[:-1]).all():
         kept = counts.any(axis=1)
-        return confidence[kept], counts[kept]
+        return confidence[kept] + _ZERO, counts[kept]
     ((found, added),) = collapse_groups(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
     return found, added
 
@@ -52,7 +55,7 @@ def collapse_groups(
 ) -> list[tuple[Floats, Counts]]:
     """The same for each of some groups, given the number of every cell's group: all in one pass."""
     order = np.lexsort((confidence, numbers))
-    c, number, added = confidence[order] + 0.0, numbers[order], counts[order]  # which turns -0.0 into 0.0
+    c, number, added = confidence[order] + _ZERO, numbers[order], counts[order]
     if len(c):
         alike = (number[1:] == number[:-1]) & ((c[1:] == c[:-1]) | np.isnan(c[:-1]))
         starts = np.flatnonzero(np.concatenate([[True], ~alike]))

@@ -24,7 +24,7 @@ class Posted(NamedTuple):
         return self.placed.subject.removeprefix("decision/")
 
 
-def check_key(key: str | None, name: str = "idempotencyKey") -> None:
+def check_key(key: str | None, name: str) -> None:
     """Errors: RpcError, for a key that does not print, under the name it was given."""
     if key is not None and not key.isprintable():
         raise refusal([Wrong(name, "must be 1..128 printable characters")])
@@ -33,9 +33,8 @@ def check_key(key: str | None, name: str = "idempotencyKey") -> None:
 async def post(house: House, speaker: Speaker, payload: Payload, key: str | None, now: datetime) -> Posted:
     """Append one event. `key`, where the client gives one, is the event's id, so that a retry duplicates nothing.
 
-    Errors: RpcError, for a key that does not print; those of `House.record`.
+    Errors: those of `House.record`.
     """
-    check_key(key)
     (placed,) = await house.record([_drafts[type(payload)](data=payload, id=key, time=now)], speaker)
     if not placed.duplicate:
         return Posted(placed, now)

@@ -19,7 +19,7 @@ def row_of(standing: Standing) -> dict[str, object]:
     reviews = [entry for entry in standing.history if isinstance(entry.data, DecisionReviewed)]
     row: dict[str, object] = {"id": standing.decision_id, "decision": decision.decision}
     if decision.confidence is not None:
-        row["confidence"] = decision.confidence
+        row["confidence"] = decision.confidence + 0.0  # which turns -0.0 into 0.0
     row |= {
         "category": decision.category,
         "stakes": decision.stakes,

@@ -49,11 +49,11 @@ async def get_session_context(house: House, speaker: Speaker, params: dict[str, 
     """
     began = perf_counter()
     asked = _asked.decode(params)
-    agent = asked.agent or whose(speaker)
+    agent, task = asked.agent or whose(speaker), _asked.spelling("task_description", params)
     groups, profile = await _profile(house, agent)
     answer: dict[str, Any] = {
         "agentProfile": profile,
-        "relevantDecisions": await _relevant(house, speaker, asked) if "decisions" in asked.include else [],
+        "relevantDecisions": await _relevant(house, speaker, asked, task) if "decisions" in asked.include else [],
         "activeGuardrails": [],
         "calibrationByCategory": _by_category(groups) if "calibration" in asked.include else {},
         "readyQueue": _queue(await _agenda(house, asked)) if "ready" in asked.include else [],
@@ -68,9 +68,9 @@ async def get_session_context(house: House, speaker: Speaker, params: dict[str, 
     return {**answer, "queryTimeMs": elapsed_ms}
 
 
-async def _relevant(house: House, speaker: Speaker, asked: _Asked) -> list[Row]:
+async def _relevant(house: House, speaker: Speaker, asked: _Asked, name: str) -> list[Row]:
     limit = min(max(asked.decisions_limit, 1), DECISIONS_LIMIT_MAX)
-    return await similar(house, speaker, asked.task_description or "", "taskDescription", limit=limit)
+    return await similar(house, speaker, asked.task_description or "", name, limit=limit)
 
 
 async def _agenda(house: House, asked: _Asked) -> Agenda:

@@ -51,7 +51,8 @@ def test_row_2_a_confidence_cannot_be_bettered_after_the_outcome_nor_poisoned(cs
     """There: editable after the review; 5.0 gave a Brier score of 25; "high" broke getCalibration for everyone."""
     (first, *_) = cstp.judge(project, CASES)
     before, everyone = cstp.calibration(project), cstp.result("getCalibration", {"minDecisions": 1})
-    for poison in (5.0, -1, "high", "0.9", [], {}, True, 10**400):
+    poisons: tuple[object, ...] = (5.0, -1, "high", "0.9", [], {}, True, 10**400)
+    for poison in poisons:
         code, message = cstp.error("updateDecision", {"id": first, "updates": {"confidence": poison}})
         assert (code, message[:58]) == (-32602, "Validation failed: updates.confidence: must be between 0.0")
         code, message = cstp.error("recordDecision", {"decision": "x", "project": project, "confidence": poison})
@@ -177,6 +178,18 @@ def test_row_9_until_holds_the_last_second_of_its_day_and_offsets_count(cstp: Ca
         assert cstp.result("getStats", dates)["total"] == total, (since, until)
         queried = {"project": project, "dateAfter": since, "dateBefore": until}
         assert cstp.result("queryDecisions", {"filters": queried})["total"] == total, (since, until)
+
+
+def test_row_10_the_windows_of_drift_end_and_share_no_day(cstp: Caller, project: str) -> None:
+    """There: "120d" had no beginning, so that 400 days old decisions counted as "90d+"; a day lay in both windows."""
+    for days, letters in ((1, "SSSSS"), (29.99, "S"), (30.01, "S"), (60, "SSSSS"), (119.99, "S"), (120.01, "FFF")):
+        outcomes(cstp, project, 0.9, letters, ago(days=days))
+    outcomes(cstp, project, 0.9, "F" * 20, ago(days=400))
+    answer = cstp.result("checkDrift", {"project": project})
+    recent, historical = answer["recent"], answer["historical"]
+    assert (recent["decisions"], recent["window"]) == (6, "30d")
+    assert (historical["decisions"], historical["window"], historical["accuracy"]) == (7, "90d", 1)
+    assert (answer["driftDetected"], answer["alerts"]) == (False, [])
 
 
 def test_row_11_what_happened_47_hours_ago_is_not_of_the_last_24(cstp: Caller, project: str) -> None:

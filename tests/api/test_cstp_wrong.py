@@ -122,6 +122,14 @@ def test_a_key_that_does_not_print_is_refused_by_the_name_it_was_given(cstp: Cal
     assert head(cstp.http) == before
 
 
+@pytest.mark.parametrize("name", ["taskDescription", "task_description"])
+def test_a_task_of_too_many_words_is_refused_by_the_name_it_was_given(cstp: Caller, name: str) -> None:
+    cstp.record()
+    words = " ".join(f"w{number}" for number in range(1001))
+    code, message = cstp.error("getSessionContext", {name: words})
+    assert (code, message.partition(":")[0]) == (-32602, name)
+
+
 @pytest.mark.parametrize("name", ["reviewIn", "review_in"])
 def test_a_span_that_is_none_is_refused_by_the_name_it_was_given(cstp: Caller, name: str) -> None:
     code, message = cstp.error("recordDecision", {"decision": "x", name: "7y"})

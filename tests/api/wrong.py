@@ -10,11 +10,25 @@ from api.cstp.methods import METHODS
 from api.cstp.shape import Shape
 from api.kinds import plain
 
-INSIDE = {"_amendment": "updates", "ACTION": "action"}
+INSIDE: Mapping[str, tuple[str, ...]] = {
+    "_amendment": ("updates",),
+    "_evidence": ("evidence", "12"),
+    "ACTION": ("action",),
+}
 """Shapes whose parameters stand within one of the method's, by name."""
 
-NEEDED: Mapping[str, dict[str, object]] = {"updates": {"id": "nosuchid"}}
-"""What must stand beside a parameter, so that a method looks at it."""
+APART = ("similar",)
+"""Functions that are called with parameters of the caller's own making."""
+
+NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
+    "attributeOutcomes": ({"project": "p"}, ("project",)),
+    "preAction": ({"action": {"description": "x"}}, ("action",)),
+    "updateDecision": ({"id": "nosuchid"}, ("id", "decision_id", "decisionId")),
+}
+"""What a method asks for before it looks at the rest, and the parameters that are that."""
+
+OVERRULED = {("preAction", "decision")}
+"""Parameters for which something else stands."""
 
 FILTERED = [name for name in ("getCalibration", "queryDecisions", "getReasonStats") if f"cstp.{name}" in METHODS]
 """Methods whose parameters may stand within `filters`, too."""
@@ -64,16 +78,16 @@ class Parameter(NamedTuple):
         whole: Any = value
         for part in reversed(self.path):
             whole = [{}] * part + [whole] if isinstance(part, int) else {part: whole}
-        return {**NEEDED.get(str(self.path[0]), {}), **whole}
+        needed, spellings = NEEDED.get(self.method, ({}, ()))
+        return whole if self.path[0] in spellings else {**needed, **whole}
 
 
 def parameters(method: str) -> list[Parameter]:
     """Every parameter of a method, in every spelling, those within objects and lists too."""
     found = []
     for name, shape in shapes_of(METHODS[f"cstp.{method}"].answer).items():
-        path = (INSIDE[name],) if name in INSIDE else ()
-        found += list(_parameters(method, shape, path))
-    return found
+        found += list(_parameters(method, shape, INSIDE.get(name, ())))
+    return [one for one in found if (method, one.name) not in OVERRULED]
 
 
 def shapes_of(function: Callable[..., Any]) -> dict[str, Shape[Any]]:
@@ -90,7 +104,9 @@ def shapes_of(function: Callable[..., Any]) -> dict[str, Shape[Any]]:
                 value = one.__globals__.get(name)
                 if isinstance(value, Shape):
                     found[name] = value
-                elif inspect.isfunction(value) and value.__module__.startswith("api.cstp.") and value not in seen:
+                elif name in APART or not inspect.isfunction(value) or value in seen:
+                    continue
+                elif value.__module__.startswith("api.cstp."):
                     seen.add(value)
                     waiting.append(value)
     return found
@@ -112,8 +128,8 @@ def _parameters(method: str, shape: Shape[Any], path: tuple[str | int, ...]) -> 
 def _many_structs(kind: object) -> list[object]:
     listed = plain(info(kind))
     assert isinstance(listed, kinds.VarTupleType)
-    over = [] if listed.max_length is None else [[{}] * (listed.max_length + 1)]
-    return ["x", 5, True, {}, {"a": 1}, *over]
+    found: list[object] = ["x", 5, True, {}, {"a": 1}]
+    return found if listed.max_length is None else [*found, [{}] * (listed.max_length + 1)]
 
 
 def _values(kind: kinds.Type) -> Iterator[object]:
