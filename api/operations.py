@@ -51,6 +51,7 @@ from projections import (
     Snapshots,
     Standing,
     Table,
+    breadth,
     calibrate,
     categories,
     chart,
@@ -61,8 +62,8 @@ from projections import (
     words_of,
 )
 
-QUICK_GROUPINGS = frozenset({"confidence_bucket", "stakes"})
-"""Groupings of a handful of values: their figures take a millisecond or two."""
+QUICK_GROUPS_MAX = 20
+"""Up to so many groups their figures take a few milliseconds, as long as the way to a thread and back under load."""
 
 
 class House:
@@ -354,7 +355,7 @@ async def _calibrate(table: Table, asked: Question, found: Sequence[Category]) -
     """The figures of cells; on a thread of its own where they take long, so that others are answered meanwhile."""
     curves = asked.detail == "curves"
     ask = partial(calibrate, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
-    return await to_thread(ask) if curves or asked.group_by not in QUICK_GROUPINGS else ask()
+    return await to_thread(ask) if curves or breadth(table, asked.group_by) > QUICK_GROUPS_MAX else ask()
 
 
 def _kind_of(name: str) -> type[Projection]:

@@ -9,6 +9,7 @@ from projections.calibration import (
     Filter,
     Group,
     GroupBy,
+    breadth,
     calibrate,
     categories,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "TypeMerits",
     "Window",
     "ZTest",
+    "breadth",
     "calibrate",
     "categories",
     "chart",

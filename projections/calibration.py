@@ -242,6 +242,11 @@ def _groups(table: Table, group_by: GroupBy, min_decisions: int, *, curves: bool
             yield Group(group=label, **structs.asdict(seen), **shrunk.get(number, _Shrunk()))
 
 
+def breadth(table: Table, group_by: GroupBy) -> int:
+    """How many groups a grouping makes, at most."""
+    return len(_split(table, group_by)[0])
+
+
 def _split(table: Table, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
     """The names of a grouping in their order, and the number of each cell's name (-1: none of them)."""
     if group_by == "confidence_bucket":

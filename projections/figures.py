@@ -16,7 +16,7 @@ from msgspec import structs
 from projections.cells import UNREVIEWED, Counts
 from projections.corp import Corp, corp
 from projections.intervals import Interval, Side, gap_interval, reviews_needed, supports, wilson
-from projections.pool import Floats, Pool, pool, pooled
+from projections.pool import WORTH, Floats, Pool, pool, pooled
 
 Verdict = Literal[
     "well_calibrated", "overconfident", "slightly_overconfident", "underconfident", "slightly_underconfident"
@@ -127,7 +127,7 @@ def figures(confidence: Floats, counts: Counts, *, curves: bool = False) -> Figu
         return None
     c, n, worth, mean = found.confidence, found.reviewed, found.total_worth, found.mean_confidence
     brier, gap = brier_score(found), _zero(worth / n - mean)
-    log_score = _log_score(found)
+    log_score, interval = _log_score(found), gap_interval(worth, n, mean)
     parts = corp(found, curves=curves)
     success, partial, failure, abandoned = found.outcomes.sum(axis=0).tolist()
     return Figures(
@@ -135,7 +135,7 @@ def figures(confidence: Floats, counts: Counts, *, curves: bool = False) -> Figu
         accuracy=worth / n,
         mean_confidence=mean,
         gap=gap,
-        **_judged(found, interpret(gap)),
+        **_judged(found, interpret(gap), interval),
         brier_reading=read_brier(brier),
         **structs.asdict(coverage(confidence, counts)),
         success=success,
@@ -143,7 +143,7 @@ def figures(confidence: Floats, counts: Counts, *, curves: bool = False) -> Figu
         failure=failure,
         abandoned=abandoned,
         success_interval=wilson(success, n),
-        gap_interval=gap_interval(worth, n, mean),
+        gap_interval=interval,
         log_score=log_score if isfinite(log_score) else None,
         log_score_infinite=not isfinite(log_score),
         skill=1 - brier / parts.uncertainty if parts.uncertainty > 0 else None,
@@ -161,33 +161,29 @@ class _Judged(TypedDict):
     reviews_needed: int | None
 
 
-def _judged(found: Pool, verdict: Verdict) -> _Judged:
-    """A verdict with its evidence."""
+def _judged(found: Pool, verdict: Verdict, interval: Interval) -> _Judged:
+    """A verdict with its evidence, given the interval of the gap to what was stated."""
     side = side_of(verdict)
-    worth, n, mean = found.total_worth, found.reviewed, found.mean_confidence
-    return {
-        "interpretation": verdict,
-        "supported": supports(side, gap_interval(worth, n, mean)),
-        "reviews_needed": reviews_needed(side, worth, n, mean),
-    }
+    supported = supports(side, interval)
+    needed = 0 if supported else reviews_needed(side, found.total_worth, found.reviewed, found.mean_confidence)
+    return {"interpretation": verdict, "supported": supported, "reviews_needed": needed}
 
 
 def coverage(confidence: Floats, counts: Counts) -> Coverage:
     """How many decisions some cells hold, and how many of them figures leave out."""
-    stated = ~np.isnan(confidence)
+    everything, stated = counts.sum(axis=0).tolist(), counts[~np.isnan(confidence)].sum(axis=0).tolist()
     return Coverage(
-        reviewed=int(counts[stated, 1:].sum()),
-        total=int(counts.sum()),
-        unreviewed=int(counts[:, UNREVIEWED].sum()),
-        without_confidence=int(counts[~stated].sum()),
+        reviewed=sum(stated) - stated[UNREVIEWED],
+        total=sum(everything),
+        unreviewed=everything[UNREVIEWED],
+        without_confidence=sum(everything) - sum(stated),
     )
 
 
 def brier_score(found: Pool, forecast: Floats | None = None) -> float:
     """Mean squared distance of outcome and confidence, or of outcome and another forecast, one a confidence."""
     c = found.confidence if forecast is None else forecast
-    success, partial, rest = found.outcomes[:, 0], found.outcomes[:, 1], found.outcomes[:, 2:].sum(axis=1)
-    return float((success * (c - 1) ** 2 + partial * (c - 0.5) ** 2 + rest * c**2).sum()) / found.reviewed
+    return float((found.outcomes * (c[:, np.newaxis] - WORTH) ** 2).sum()) / found.reviewed
 
 
 def _log_score(found: Pool) -> float:
@@ -258,7 +254,7 @@ def buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
         n, worth = part.reviewed, part.total_worth
         if n < BUCKET_REVIEWS_MIN:
             continue
-        gap = _zero(worth / n - expected)
+        gap, interval = _zero(worth / n - expected), gap_interval(worth, n, part.mean_confidence)
         yield Bucket(
             bucket=name,
             decisions=n,
@@ -266,10 +262,10 @@ def buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judged(part, interpret_bucket(gap)),
+            **_judged(part, interpret_bucket(gap), interval),
             success_interval=wilson(int(part.outcomes[:, 0].sum()), n),
             stated_gap=_zero(worth / n - part.mean_confidence),
-            stated_gap_interval=gap_interval(worth, n, part.mean_confidence),
+            stated_gap_interval=interval,
         )
 
 

@@ -66,15 +66,13 @@ def supports(side: Side, gap: Interval) -> bool:
 
 
 def reviews_needed(side: Side, worth: float, n: float, mean_confidence: float) -> int | None:
-    """How many more reviews would carry the verdict if they went on as these did; None where no number would."""
+    """How many more reviews would carry a verdict that these do not, if they went on alike; None where none would."""
     rate = worth / n
 
     def carried(reviews: int) -> bool:
         mean = _beta(rate * reviews, rate * reviews, reviews)
         return supports(side, Interval(mean.low - mean_confidence, mean.high - mean_confidence))
 
-    if supports(side, gap_interval(worth, n, mean_confidence)):
-        return 0
     enough = _least(carried, int(n) + 1)
     return None if enough is None else enough - int(n)
 

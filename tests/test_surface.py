@@ -124,6 +124,7 @@ SURFACE: dict[str, list[str]] = {
         "Trend",
         "Window",
         "ZTest",
+        "breadth",
         "calibrate",
         "categories",
         "precedent",
