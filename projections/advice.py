@@ -1,6 +1,7 @@
 """What the figures recommend: the messages of getCalibration."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -62,17 +63,19 @@ def recommend(overall: Figures, buckets: Sequence[Bucket], spread: Spread | None
 
 def warn_of_categories(categories: Sequence[Category]) -> Iterator[Recommendation]:
     """The worst categories that are surely overconfident by more than a tenth, which a good whole may hide."""
-    sure = []
-    for one in categories:
-        gap = gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence)
-        if gap.high < -MARGIN and len(categories) > 1:
-            sure.append(one)
-    for one in sorted(sure, key=lambda one: one.accuracy - one.mean_confidence)[:CATEGORIES_MAX]:
+    worst = sorted(categories, key=lambda one: one.accuracy - one.mean_confidence) if len(categories) > 1 else []
+    for one in islice(filter(_surely_overconfident, worst), CATEGORIES_MAX):
         message = (
             f"In {one.category}, actual success is {one.accuracy * 100:.0f}% where {one.mean_confidence * 100:.0f}% "
             f"was stated (n={one.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
+
+
+def _surely_overconfident(one: Category) -> bool:
+    if one.accuracy - one.mean_confidence >= -MARGIN:
+        return False
+    return gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence).high < -MARGIN
 
 
 def _adjust(overall: Figures) -> Iterator[Recommendation]:
