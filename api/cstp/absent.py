@@ -37,7 +37,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Node(msgspec.Struct, frozen=True, kw_only=True):
-    node_id: Given
+    node_id: Given | None = None
     depth: int = 1
     limit: int = 20
     direction: Direction = "both"
@@ -76,7 +76,7 @@ class _Preserved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ACTION: Shape[Action] = Shape(Action)
-_node: Shape[_Node] = Shape(_Node)
+_node: Shape[_Node] = Shape(_Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")})
 _link: Shape[_Link] = Shape(_Link)
 _scope: Shape[_Scope] = Shape(_Scope)
 _listed: Shape[_Listed] = Shape(_Listed)
@@ -97,8 +97,9 @@ def action_of(params: dict[str, Any]) -> Action:
 
 
 async def check_guardrails(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
-    """Every action is allowed, because there are no guardrails that could forbid one; `evaluated` is 0."""
-    action_of(params)
+    """Every action, named or not, is allowed: there are no guardrails that could forbid one. `evaluated` is 0."""
+    if params.get("action"):
+        action_of(params)
     return {
         "allowed": True,
         "violations": [],
@@ -139,13 +140,13 @@ def _no_breaker(params: dict[str, Any]) -> RpcError:
 
 async def get_neighbors(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
     """No decision is linked to another."""
-    return {"nodeId": _node.decode(params).node_id, "neighbors": [], "total": 0}
+    return {"nodeId": _node.decode(params).node_id or "", "neighbors": [], "total": 0}
 
 
 async def get_graph(house: House, speaker: Speaker, params: dict[str, Any]) -> object:
     """No decision is linked to another."""
     node = _node.decode(params)
-    return {"centerId": node.node_id, "depth": min(max(node.depth, 1), 5), "nodes": [], "edges": []}
+    return {"centerId": node.node_id or "", "depth": min(max(node.depth, 1), 5), "nodes": [], "edges": []}
 
 
 async def link_decisions(house: House, speaker: Speaker, params: dict[str, Any]) -> object:

@@ -13,6 +13,9 @@ NOTHING = [
     ("listGuardrails", {"scope": "p"}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
     ("listBreakers", {}, {"breakers": []}),
     ("getNeighbors", NODE, {"nodeId": "3f2a9c1e", "neighbors": [], "total": 0}),
+    ("getNeighbors", {"id": "3f2a9c1e"}, {"nodeId": "3f2a9c1e", "neighbors": [], "total": 0}),
+    ("getNeighbors", {}, {"nodeId": "", "neighbors": [], "total": 0}),
+    ("getGraph", {}, {"centerId": "", "depth": 1, "nodes": [], "edges": []}),
     ("getNeighbors", {"node_id": "x", "direction": "both", "limit": 20, "edgeType": None}, None),
     ("getGraph", {**NODE, "depth": 9}, {"centerId": "3f2a9c1e", "depth": 5, "nodes": [], "edges": []}),
     ("getWisdom", {"minDecisions": 3}, {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
@@ -31,6 +34,7 @@ def test_without_guardrails_everything_is_allowed_and_said_to_be_unchecked(cstp:
     assert list(answer)[:6] == ["allowed", "violations", "warnings", "evaluated", "evaluatedAt", "agent"]
     assert (answer["allowed"], answer["violations"], answer["warnings"], answer["evaluated"]) == (True, [], [], 0)
     assert "nothing was evaluated" in answer["note"]
+    assert cstp.result("checkGuardrails", {})["allowed"] is True
 
 
 @pytest.mark.parametrize(
@@ -81,11 +85,10 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [
-        ("checkGuardrails", {}, "Missing required parameter: action"),
         ("checkGuardrails", {"action": "go"}, "Validation failed: action: must be an object, got str"),
         ("checkGuardrails", {"action": {"stakes": "low"}}, "Validation failed: action.description: required"),
         ("checkGuardrails", {"action": {"description": "d", "confidence": 2}}, "Validation failed: action.confidence"),
-        ("getNeighbors", {}, "Validation failed: nodeId: required field"),
+        ("getNeighbors", {"nodeId": 5}, "Validation failed: nodeId: must be a text"),
         ("getGraph", {**NODE, "direction": "up"}, "Validation failed: direction: must be one of {both, incoming,"),
         ("getGraph", {**NODE, "edgeTypes": ["likes"]}, "Validation failed: edgeTypes: must be"),
         ("linkDecisions", {"sourceId": "a"}, "Validation failed: targetId: required field; edgeType: must be one of {"),
