@@ -10,8 +10,9 @@ from msgspec import UNSET, structs
 from api.access import Speaker
 from api.answers import CalibrationAnswer, Detail, Question
 from api.cstp.course import told
+from api.cstp.filters import merged
 from api.cstp.period import period_of
-from api.cstp.shape import Shape, Wrong, camel, refusal
+from api.cstp.shape import Shape, camel
 from api.operations import House
 from events.decision import Stakes
 from projections import (
@@ -78,11 +79,7 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
     `detail` is `figures`, or `curves` for curve and band too, and for the recalibration map where one pays.
     `include` lists what to add: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
     """
-    filters = params.get("filters", {})
-    if not isinstance(filters, dict):
-        raise refusal([Wrong("filters", f"must be an object, got {type(filters).__name__}")])
-    beside = {name: value for name, value in params.items() if name != "filters"}
-    asked = _asked.decode({**filters, **_unless_given(beside, filters)})
+    asked = _asked.decode(merged(params))
     now = house.clock()
     when = period_of(asked.since or None, asked.until or None, now, window=asked.window)
     wanted = Filter(
@@ -103,11 +100,6 @@ async def get_calibration(house: House, speaker: Speaker, params: dict[str, Any]
     )
     found = await house.calibration_by_category(question)
     return _answer(found.answer, found.categories, _period(asked.window, when, now), now)
-
-
-def _unless_given(beside: Mapping[str, Any], filters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that `filters` does not name, or leaves null."""
-    return {name: value for name, value in beside.items() if filters.get(name) is None}
 
 
 def _answer(

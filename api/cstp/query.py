@@ -9,6 +9,7 @@ import msgspec
 
 from api.access import Speaker
 from api.answers import DecisionQuery
+from api.cstp.filters import merged
 from api.cstp.note import note
 from api.cstp.period import period_of
 from api.cstp.row import row_of
@@ -102,11 +103,7 @@ async def query_decisions(house: House, speaker: Speaker, params: dict[str, Any]
 
 def _selection(house: House, params: Mapping[str, Any]) -> Selection:
     """What the filters ask for. One may stand in `filters` or beside it; in `filters` it goes first."""
-    filters = params.get("filters", {})
-    if not isinstance(filters, dict):
-        raise refusal([Wrong("filters", f"must be an object, got {type(filters).__name__}")])
-    beside = {name: value for name, value in params.items() if filters.get(name) is None}
-    told = {name: _listed(name, value) for name, value in {**filters, **beside}.items()}
+    told = {name: _listed(name, value) for name, value in merged(params).items()}
     given = _filters.decode(told)
     dates = _filters.spelling("date_after", told), _filters.spelling("date_before", told)
     if given.min_confidence > given.max_confidence:
