@@ -130,12 +130,17 @@ def _print_groups(console: Console, groups: list[Group], group_by: str) -> None:
             figure(group.mean_confidence),
             figure(group.gap, "+"),
             span(group.gap_interval, "+"),
-            *([figure(group.shrunk_gap, "+")] if shrunk else []),
+            *([_shrunk(group)] if shrunk else []),
             figure(group.brier_score),
             _called(group),
         )
     console.print()
     console.print(shown)
+
+
+def _shrunk(group: Group) -> str:
+    """The shrunk gap, and how much of it is the group's own."""
+    return "-" if group.shrunk_weight is None else f"{figure(group.shrunk_gap, '+')} ({group.shrunk_weight:.0%} own)"
 
 
 def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
