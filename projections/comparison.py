@@ -16,8 +16,9 @@ from msgspec import structs
 
 from events.envelope import agent_of
 from projections.cells import History
-from projections.drift import Floats, Integers
+from projections.drift import Integers
 from projections.intervals import LEVEL, Interval
+from projections.pool import Floats
 
 SHARED_MIN = 30
 """Questions both agents answered below which their losses are not compared."""

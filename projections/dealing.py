@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from projections.drift import Floats
+from projections.pool import Floats
 
 SHUFFLED_MAX = 2_000
 """More values than this are not shuffled; the normal limit is taken."""

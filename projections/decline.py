@@ -13,7 +13,8 @@ import msgspec
 from ledger import microseconds
 from projections.cells import History, Range
 from projections.dealing import chance_of
-from projections.drift import Drift, Floats, detect
+from projections.drift import Drift, detect
+from projections.pool import Floats
 
 RECENT = timedelta(days=30)
 HISTORICAL = timedelta(days=90)

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ledger import moment_of
 from projections.intervals import Interval, gap_interval
+from projections.pool import Floats
 
 SIDE_REVIEWS_MIN = 30
 """Reviews there must be on either side of a change."""
@@ -50,7 +51,6 @@ _SPREAD_MIN = 1e-6
 _ROUNDING = 1e-12
 _SEED = 20_110_607
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 

@@ -16,7 +16,7 @@ from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonTyp
 from events.envelope import Fact
 from events.payload import Payload
 from projections.calibration import Calibration, Filter
-from projections.cells import UNREVIEWED, WIDTH, Cells, Rows
+from projections.cells import UNREVIEWED, WIDTH, WORTH, Cells, Rows
 from projections.columns import pack, view
 from projections.merits import REASON_TYPES, CountMerits, ReasonsView, Tally, TypeMerits, mean, recommend
 from projections.projection import Projection
@@ -36,8 +36,8 @@ _HAS = np.arange(MASKS) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
 """Whether a set of types holds a type, by type and set."""
 
 _COUNT = _HAS.sum(axis=0)
-_WORTH = np.array([0.0, 1.0, 0.5, 0.0, 0.0])
-"""What each outcome is worth."""
+_WORTH = np.nan_to_num(WORTH)
+"""What each outcome is worth; 0 without one."""
 
 
 class Reasons(Projection):

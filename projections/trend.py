@@ -7,8 +7,9 @@ import msgspec
 import numpy as np
 
 from ledger import microseconds, moment_of
-from projections.drift import Floats, Integers, gap_of
+from projections.drift import Integers, gap_of
 from projections.intervals import Interval
+from projections.pool import Floats
 
 TREND_DAYS = 30
 """Length of a window, unless asked otherwise."""
