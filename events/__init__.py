@@ -1,9 +1,13 @@
 """The words: everything that can be said. No clock, no I/O, nothing of ours beneath."""
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, Fact, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
+from events.identity import canonical, is_unresolved, is_wrapper, key_of
+from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.payload import Payload
+from events.probe import ProbeScored
 from events.registry import VOCABULARY, Kind, Life, Vocabulary
 from events.schema import json_schema
 from events.thought import ThoughtAdopted, ThoughtRecorded
@@ -15,6 +19,10 @@ __all__ = [
     "DecisionRecorded",
     "DecisionReviewed",
     "DecisionThought",
+    "DiscoveryAttempted",
+    "DiscoveryFinished",
+    "DiscoverySignalled",
+    "DiscoveryStarted",
     "Draft",
     "Event",
     "Fact",
@@ -23,14 +31,22 @@ __all__ = [
     "Life",
     "Line",
     "MalformedInput",
+    "ModelAliased",
+    "ModelIdentity",
+    "ModelRegistered",
     "Payload",
+    "ProbeScored",
     "TallystickError",
     "ThoughtAdopted",
     "ThoughtRecorded",
     "Vocabulary",
     "agent_of",
+    "canonical",
     "encode_line",
+    "is_unresolved",
+    "is_wrapper",
     "json_schema",
+    "key_of",
     "source_of",
     "timestamp",
 ]

@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, Fact
 from events.errors import InvalidEvent
 from events.limits import STREAM_ID_CHARS_MAX
+from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
+from events.probe import ProbeScored
 from events.refusal import refuse
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
@@ -179,6 +182,14 @@ def _thought(name: str, payload: type[Payload], life: Life) -> Kind:
     return Kind(name, payload, stream="thought", id_field="thought_id", life=life)
 
 
+def _discovery(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="discovery", id_field="run_id", life=life)
+
+
+def _model(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="model", id_field="key", life=life)
+
+
 VOCABULARY = Vocabulary(
     [
         _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
@@ -188,6 +199,13 @@ VOCABULARY = Vocabulary(
         _decision("decision.reviewed.v1", DecisionReviewed, Life.CONTINUES),
         _thought("thought.recorded.v1", ThoughtRecorded, Life.OPENS),
         _thought("thought.adopted.v1", ThoughtAdopted, Life.CLOSES),
+        _discovery("discovery.started.v1", DiscoveryStarted, Life.OPENS),
+        _discovery("discovery.attempted.v1", DiscoveryAttempted, Life.CONTINUES),
+        _discovery("discovery.signalled.v1", DiscoverySignalled, Life.CONTINUES),
+        _discovery("discovery.finished.v1", DiscoveryFinished, Life.CLOSES),
+        _model("model.registered.v1", ModelRegistered, Life.OPENS),
+        _model("model.aliased.v1", ModelAliased, Life.CONTINUES),
+        Kind("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
     ]
 )
 """Everything that can be said today."""

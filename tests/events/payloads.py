@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from msgspec import inspect as types
 
 from events import Payload
+from events.probe import DIGEST_PATTERN
 
 Values: TypeAlias = st.SearchStrategy[Any]
 
 CHARACTERS = st.characters(codec="utf-8")
+DIGESTS = st.text("0123456789abcdef", min_size=64, max_size=64)
 STREAM_IDS = st.text("abcXYZ019._-", min_size=1, max_size=64)
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(timedelta(hours=-11))])
 TEXT_CHARS, ITEMS = 12, 2
@@ -25,7 +27,7 @@ def value_of(kind: types.Type) -> Values:
     if isinstance(kind, types.Metadata):
         return STREAM_IDS if "pattern" in (kind.extra_json_schema or {}) else value_of(kind.type)
     if isinstance(kind, types.StrType) and kind.pattern is not None:
-        return STREAM_IDS
+        return DIGESTS if kind.pattern == DIGEST_PATTERN else STREAM_IDS
     assert type(kind) in MAKERS, f"tests/events/payloads.py makes no {type(kind).__name__} yet: add it to MAKERS"
     return MAKERS[type(kind)](kind)
 

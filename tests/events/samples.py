@@ -17,6 +17,9 @@ from events.decision import (
     Reason,
     TraceStep,
 )
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.probe import ProbeScored
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
@@ -43,6 +46,7 @@ _DELIBERATION = Deliberation(
     total_duration_ms=1500,
     convergence_point=1,
 )
+_IDENTITY = ModelIdentity(model_name="Example-Large", provider="Example", version="2026", wrapper="an editor")
 
 SAMPLES: dict[str, Payload] = {
     "decision.recorded.v1": DecisionRecorded(
@@ -96,6 +100,71 @@ SAMPLES: dict[str, Payload] = {
         decision_id="storage-choice",
     ),
     "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
+    "discovery.started.v1": DiscoveryStarted(
+        run_id="night-7",
+        probe_id="refactor-go",
+        probe_version="1",
+        max_iterations=15,
+        max_attempts=40,
+        terminate_on_repeat=True,
+        keep_going=False,
+        router="openai:http://127.0.0.1:4000/v1",
+        requested_model="auto",
+        start_time="2026-11-21T10:30:00.000001234+02:00",
+    ),
+    "discovery.attempted.v1": DiscoveryAttempted(
+        run_id="night-7",
+        attempt=2,
+        outcome="accepted",
+        iteration=1,
+        claimed=_IDENTITY,
+        reported_model="example-large-2026-11-01",
+        exclusion_prompt="Excluded: example-small (Example)\n",
+        response='{"model_name": "Example-Large"}\n```go\nfunc f() {}\n```',
+        response_digest="8e32af8e0b5b1f2e0ac22e1cd3c3b3bb5ee1c12f3f0a2f1a4b0d8d6d3e2f1c0a",
+        output="func f() {}",
+        output_digest="0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        elapsed_ns=1_250_000_000,
+        tokens_used=812,
+        detail="it names one model",
+        timestamp="2026-11-21T10:30:02.5+02:00",
+    ),
+    "discovery.signalled.v1": DiscoverySignalled(
+        run_id="night-7",
+        event="ORANGE",
+        agent="watcher",
+        case_id="case-3",
+        step="2",
+        meta={"length": "5120", "begins": "I am café"},
+        ts="2026-11-21T10:30:03+02:00",
+    ),
+    "discovery.finished.v1": DiscoveryFinished(
+        run_id="night-7",
+        reason="repeat at iteration 2: model example-large seen at iteration 1",
+        ending="repeat",
+        end_time="2026-11-21T10:31:00+02:00",
+        unique_models=(_IDENTITY,),
+    ),
+    "model.registered.v1": ModelRegistered(
+        key="example-large", provider="Example", name="Example Large", note="the one we pay for"
+    ),
+    "model.aliased.v1": ModelAliased(key="example-large", alias="Example/XL:latest"),
+    "probe.scored.v1": ProbeScored(
+        score_id="c41d0e77",
+        probe_id="refactor-go",
+        probe_version="1",
+        scorer_id="refactor-go",
+        scorer_version="2",
+        run_id="night-7",
+        attempt=2,
+        model_name="Example-Large",
+        output_digest="0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        valid=True,
+        counts={"renames": 6, "function_splits": 2, "comments_added": 0, "structural_changes": 3},
+        total_score=0.6541666666666667,
+        dimension_scores={"naming": 1.0, "decomposition": 0.6666666666666666},
+        apart={"unreached": 1},
+    ),
 }
 
 

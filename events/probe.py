@@ -1,0 +1,53 @@
+"""The probe stream: what a scorer made of one answer. A better scorer adds scores; no score changes."""
+
+from typing import Annotated
+
+import msgspec
+
+from events.limits import ITEMS_MAX
+from events.payload import COUNT_MAX, Confidence, Count, Label, Payload, StreamId, StreamName
+
+DIGEST_PATTERN = r"^[0-9a-f]{64}$"
+
+Digest = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the bytes (a text as UTF-8), 64 lower-case hex digits."
+    ),
+]
+Whole = Annotated[int, msgspec.Meta(ge=-COUNT_MAX, le=COUNT_MAX)]
+Counts = Annotated[dict[Label, Whole], msgspec.Meta(max_length=ITEMS_MAX)]
+Dimensions = Annotated[dict[Label, Confidence], msgspec.Meta(max_length=ITEMS_MAX)]
+
+
+class ProbeScored(Payload, frozen=True, kw_only=True):
+    """One scorer's figures of one answer to a probe."""
+
+    score_id: StreamId | None = None
+    """Names the stream `probe/ID`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
+    probe_id: Label
+    """The probe that was answered. Source: who asked."""
+    probe_version: Label | None = None
+    """Its version. Source: who asked."""
+    scorer_id: Label
+    """What scored; `reported` where a run report states the score and not its scorer. Source: the scorer."""
+    scorer_version: Label | None = None
+    """Its version. Source: the scorer."""
+    run_id: StreamName | None = None
+    """The run in which the answer was given. Source: the run."""
+    attempt: Count | None = None
+    """The attempt of that run, 1-based. Source: the run."""
+    model_name: Label | None = None
+    """The model that answered, as it claimed. Source: the answer."""
+    output_digest: Digest | None = None
+    """What was scored. Source: measured."""
+    valid: bool | None = None
+    """Whether the answer could be scored at all; where not, there are no counts. Source: the scorer."""
+    counts: Counts | None = None
+    """What was counted, by name: renames, function_splits, comments_added, structural_changes. Source: the scorer."""
+    total_score: Confidence | None = None
+    """All in one figure, 0..1. Source: the scorer."""
+    dimension_scores: Dimensions | None = None
+    """Single dimensions, each 0..1, by name. Source: the scorer."""
+    apart: Counts | None = None
+    """What was counted and does not enter the score, by name. Source: the scorer."""

@@ -1,0 +1,79 @@
+"""What names say: keys, wrappers, names that name nothing, and the names of one model."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events import canonical, is_unresolved, is_wrapper, key_of
+from events.payload import STREAM_ID_PATTERN
+from tests.events.payloads import CHARACTERS
+
+WRAPPERS = ["Auto", "cursor", "Cursor Composer", "GitHub Copilot", "azure-openai", "cursor-agent 1.0", "copilot_chat"]
+MODELS = [
+    "gpt-4o",
+    "azure/gpt-4o",
+    "auto-gpt",
+    "agent-router",
+    "cursor-small",
+    "autobahn",
+    "Claude 3.5 Sonnet",
+    "openai",
+]
+NOTHING = ["unknown", " Unknown ", "", "  ", "N/A", "<your model name>", "[model]", "???", "assistant"]
+
+ONE_MODEL = [
+    [
+        "claude-sonnet-4",
+        "claude-sonnet-4-20250514",
+        "Claude Sonnet 4",
+        "anthropic/claude-sonnet-4",
+        "claude_sonnet_4-latest",
+    ],
+    ["claude-3-5-sonnet", "claude-3.5-sonnet", "claude-3-5-sonnet-20241022", "Claude 3.5 Sonnet"],
+    ["gpt-4o", "GPT-4o", "gpt-4o-2024-08-06", "openai/gpt-4o:latest"],
+    ["gpt-4o-mini", "gpt-4o-mini-2024-07-18"],
+    ["llama-3-8b", "meta/llama-3-8b"],
+    ["llama-3.8b"],
+    ["gpt-4-32k"],
+    ["gpt-4"],
+    ["gemini-2.0-flash", "models/gemini-2.0-flash"],
+]
+
+
+def test_the_key_is_lower_case() -> None:
+    assert key_of(" GPT-4o ") == "gpt-4o"
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_hosts_are_wrappers(name: str) -> None:
+    assert is_wrapper(name)
+
+
+@pytest.mark.parametrize("name", MODELS + NOTHING)
+def test_models_are_not(name: str) -> None:
+    assert not is_wrapper(name)
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_names_that_name_nothing(name: str) -> None:
+    assert is_unresolved(name)
+
+
+@pytest.mark.parametrize("name", MODELS + WRAPPERS)
+def test_names_that_name_something(name: str) -> None:
+    assert not is_unresolved(name)
+
+
+def test_the_names_of_one_model_are_one_and_those_of_others_are_not() -> None:
+    keys = [{canonical(name) for name in names} for names in ONE_MODEL]
+    assert [len(key) for key in keys] == [1] * len(ONE_MODEL)
+    assert len(set().union(*keys)) == len(ONE_MODEL)
+
+
+@given(st.text(CHARACTERS))
+def test_a_canonical_name_has_no_capitals_and_may_name_a_stream(name: str) -> None:
+    key = canonical(name)
+    assert key == "" or (re.fullmatch(STREAM_ID_PATTERN, key) and len(key) <= 64)
+    assert canonical(key.upper()) == key
