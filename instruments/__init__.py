@@ -1,1 +1,1 @@
-"""The measurements: evidence in, events out. Empty until discovery moves in."""
+"""The measurements: evidence in, events out."""

@@ -49,6 +49,7 @@ SURFACE: dict[str, list[str]] = {
         "source_of",
         "timestamp",
     ],
+    "instruments.probes": ["Probe", "Score", "Scorer"],
     "ledger": [
         "Clock",
         "Head",
