@@ -10,8 +10,7 @@ import msgspec
 
 from events.limits import ITEMS_MAX
 from events.model import ModelIdentity
-from events.payload import Count, Label, Payload, StreamId, Text
-from events.probe import Digest
+from events.payload import Count, Digest, Label, Payload, StreamId, Text
 
 TimeText = Annotated[str, msgspec.Meta(max_length=64)]
 Meta = Annotated[dict[str, str], msgspec.Meta(max_length=ITEMS_MAX)]

@@ -27,6 +27,15 @@ StreamName = Annotated[
         description="Names another stream: 1..64 of letters, digits, '.', '_' and '-'.",
     ),
 ]
+DIGEST_PATTERN = r"^[0-9a-f]{64}$"
+"""Shape of a SHA-256 digest."""
+
+Digest = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=DIGEST_PATTERN, description="SHA-256 of the bytes (a text as UTF-8), 64 lower-case hex digits."
+    ),
+]
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_CHARS_MAX)]

@@ -5,16 +5,8 @@ from typing import Annotated
 import msgspec
 
 from events.limits import ITEMS_MAX
-from events.payload import COUNT_MAX, Confidence, Count, Label, Payload, StreamId, StreamName
+from events.payload import COUNT_MAX, Confidence, Count, Digest, Label, Payload, StreamId, StreamName
 
-DIGEST_PATTERN = r"^[0-9a-f]{64}$"
-
-Digest = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the bytes (a text as UTF-8), 64 lower-case hex digits."
-    ),
-]
 Whole = Annotated[int, msgspec.Meta(ge=-COUNT_MAX, le=COUNT_MAX)]
 Counts = Annotated[dict[Label, Whole], msgspec.Meta(max_length=ITEMS_MAX)]
 Dimensions = Annotated[dict[Label, Confidence], msgspec.Meta(max_length=ITEMS_MAX)]

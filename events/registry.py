@@ -13,6 +13,7 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, Fact
 from events.errors import InvalidEvent
+from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
@@ -190,6 +191,10 @@ def _model(name: str, payload: type[Payload], life: Life) -> Kind:
     return Kind(name, payload, stream="model", id_field="key", life=life)
 
 
+def _evidence(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="evidence", id_field="digest", life=life)
+
+
 VOCABULARY = Vocabulary(
     [
         _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
@@ -206,6 +211,8 @@ VOCABULARY = Vocabulary(
         _model("model.registered.v1", ModelRegistered, Life.OPENS),
         _model("model.aliased.v1", ModelAliased, Life.CONTINUES),
         Kind("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
+        _evidence("evidence.stored.v1", EvidenceStored, Life.OPENS),
+        _evidence("evidence.erased.v1", EvidenceErased, Life.CLOSES),
     ]
 )
 """Everything that can be said today."""

@@ -24,6 +24,8 @@ SURFACE: dict[str, list[str]] = {
         "DiscoveryStarted",
         "Draft",
         "Event",
+        "EvidenceErased",
+        "EvidenceStored",
         "Fact",
         "InvalidEvent",
         "Kind",

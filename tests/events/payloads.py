@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import inspect as types
 
 from events import Payload
-from events.probe import DIGEST_PATTERN
+from events.payload import DIGEST_PATTERN
 
 Values: TypeAlias = st.SearchStrategy[Any]
 

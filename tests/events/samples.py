@@ -18,6 +18,7 @@ from events.decision import (
     TraceStep,
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored
 from events.thought import ThoughtAdopted, ThoughtRecorded
@@ -164,6 +165,16 @@ SAMPLES: dict[str, Payload] = {
         total_score=0.6541666666666667,
         dimension_scores={"naming": 1.0, "decomposition": 0.6666666666666666},
         apart={"unreached": 1},
+    ),
+    "evidence.stored.v1": EvidenceStored(
+        digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        size_bytes=4,
+        media_type="text/plain; charset=utf-8",
+        note='A raw response: "één"',
+    ),
+    "evidence.erased.v1": EvidenceErased(
+        digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        reason="It named a person",
     ),
 }
 
