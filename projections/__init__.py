@@ -19,6 +19,7 @@ from projections.corp import Corp
 from projections.course import INCLUSIONS, Course, Inclusion, chart
 from projections.decisions import STAKES, Counted, Decisions, Places, Selection, Sort, Status
 from projections.decline import Alert, Decline, Limits, Span, compare_windows, examined
+from projections.discrimination import Discrimination, discriminate
 from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
@@ -63,6 +64,7 @@ __all__ = [
     "Coverage",
     "Decisions",
     "Decline",
+    "Discrimination",
     "Drift",
     "Engine",
     "Entry",
@@ -111,6 +113,7 @@ __all__ = [
     "categories",
     "chart",
     "compare_windows",
+    "discriminate",
     "examined",
     "precedent",
     "stand",
