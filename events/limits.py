@@ -44,3 +44,6 @@ ITEMS_MAX = 256
 
 SEARCH_WORDS_MAX = 1_000
 """Different words in one search."""
+
+ANSWER_BYTES_MAX = 4 * 1024 * 1024
+"""One answer of a router, decompressed; beyond it the attempt has failed."""

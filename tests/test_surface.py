@@ -65,6 +65,7 @@ SURFACE: dict[str, list[str]] = {
         "told",
     ],
     "instruments.probes": ["Probe", "Score", "Scorer"],
+    "instruments.routers": ["FORMS", "BadRouter", "Router", "router_of"],
     "ledger": [
         "Clock",
         "Head",

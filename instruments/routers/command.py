@@ -1,0 +1,68 @@
+"""A program as a router: the prompt on standard input, the answer on standard output."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from events.limits import ANSWER_BYTES_MAX
+from instruments.answer import Answer
+from instruments.routers.process import Spoken, speak
+from instruments.routers.router import DETAIL_CHARS_MAX, failed, short, timed_out
+from instruments.routers.secrets import Secrets, of_arguments, of_environment
+
+
+class Command:
+    """Runs a program for each prompt, without a shell. Exit code 0 is an answer, any other a failure.
+
+    Its arguments may hold secrets, so that it is named by its program alone. Bytes that are no UTF-8 are replaced.
+    """
+
+    def __init__(self, words: Sequence[str], *, model: str | None = None, name: str | None = None) -> None:
+        assert words, "a command has at least a program"
+        self.words = list(words)
+        self.program = PurePath(words[0]).name
+        self.name = name or f"command:{self.program}"
+        self.model = model
+        self._secrets = Secrets(of_environment(os.environ) + of_arguments(words))
+
+    async def ask(self, prompt: str, timeout_s: float) -> Answer:
+        stop = threading.Event()
+        given = prompt.encode("utf-8", "replace")
+        spoken = asyncio.create_task(asyncio.to_thread(speak, self.words, given, timeout_s, stop))
+        try:
+            return self._answer(await asyncio.shield(spoken), timeout_s)
+        except asyncio.CancelledError:
+            stop.set()
+            await asyncio.wait([spoken])
+            raise
+        except OSError as error:
+            return failed(f"{self.program} cannot be run: {error.strerror or type(error).__name__}")
+
+    def _answer(self, spoken: Spoken, timeout_s: float) -> Answer:
+        errors = self._last_said(spoken.errors)
+        if spoken.ending == "timeout":
+            return timed_out(timeout_s, spoken.elapsed_ns, errors)
+        if spoken.ending == "flood":
+            detail = f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
+            return failed(detail, spoken.elapsed_ns)
+        if spoken.code != 0:
+            said = errors or short(self._hidden(spoken.out))
+            detail = f"{self.program} {_ended(spoken.code)}{f': {said}' if said else ''}"
+            return failed(detail, spoken.elapsed_ns)
+        return Answer(text=self._hidden(spoken.out), elapsed_ns=spoken.elapsed_ns)
+
+    def _hidden(self, data: bytes) -> str:
+        return self._secrets.hide(data.decode("utf-8", "replace"))
+
+    def _last_said(self, data: bytes) -> str:
+        return short(self._hidden(data)[-DETAIL_CHARS_MAX:])
+
+
+def _ended(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"ended with exit code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"was ended by {names.get(-code, f'signal {-code}')}"

@@ -1,0 +1,43 @@
+"""What a router is: something that is given a prompt and answers it, or says why not."""
+
+from typing import Protocol
+
+from instruments.answer import Answer
+
+DETAIL_CHARS_MAX = 300
+"""So much of what a router said went wrong is kept."""
+
+
+class Router(Protocol):
+    """Asked once, it answers once: whoever asks again counts another attempt."""
+
+    @property
+    def name(self) -> str:
+        """How events name it: no secret is in it."""
+
+    @property
+    def model(self) -> str | None:
+        """The model it is asked for."""
+
+    async def ask(self, prompt: str, timeout_s: float) -> Answer:
+        """The answer to a prompt, or why there is none, within `timeout_s` seconds; never an error.
+
+        No secret of the router stands in it, whatever the router said. Cancelling ends what was begun.
+        """
+
+
+def short(text: str) -> str:
+    """The beginning of a text, on one line, fit for `detail`."""
+    words = " ".join(text.split())
+    return words if len(words) <= DETAIL_CHARS_MAX else f"{words[:DETAIL_CHARS_MAX]}..."
+
+
+def failed(detail: str, elapsed_ns: int | None = None) -> Answer:
+    """No answer, and why; `detail` has no secret in it."""
+    return Answer(text=None, failure="failed", detail=detail, elapsed_ns=elapsed_ns)
+
+
+def timed_out(timeout_s: float, elapsed_ns: int, said: str = "") -> Answer:
+    """No answer in time; `said` is what was heard until then."""
+    detail = f"no whole answer within {timeout_s:g} s{f'; it said: {said}' if said else ''}"
+    return Answer(text=None, failure="timeout", detail=detail, elapsed_ns=elapsed_ns)

@@ -1,0 +1,1 @@
+"""The routers: programs and endpoints, well-behaved and not."""
