@@ -31,6 +31,8 @@ def routes() -> Sequence[BaseRoute]:
         Route("/streams/{subject:path}", outflow.get_stream),
         Route("/decisions", views.get_decisions),
         Route("/decisions/{decision_id}", views.get_decision),
+        Route("/runs", views.get_runs),
+        Route("/runs/{run_id}", views.get_run),
         Route("/projections", views.get_projections),
         Route("/projections/{name}", views.get_projection),
         Route("/readyz", health.get_readyz),

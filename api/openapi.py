@@ -26,7 +26,8 @@ from api.openapi_parts import (
     schemas,
 )
 from api.outflow import PARAMETERS as EVENTS_PARAMETERS
-from api.views import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS
+from api.views import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS, RUN_INCLUSIONS, RUNS_PARAMETERS
+from events.limits import ITEMS_MAX
 from projections import PROJECTIONS
 
 PROSE = """\
@@ -49,7 +50,7 @@ def document() -> Json:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tallystick", "version": version("tallystick"), "description": PROSE},
-        "paths": {**_events(), **_views(), **_operations(), **_cstp()},
+        "paths": {**_events(), **_views(), **_runs(), **_operations(), **_cstp()},
         "components": {
             "schemas": schemas(),
             "securitySchemes": {
@@ -173,6 +174,30 @@ def _views() -> Json:
                 "One projection: the digest of its state, and its summary.",
                 _told("The projection.", "ProjectionState"),
                 [name, *as_of],
+                404,
+            )
+        },
+    }
+
+
+def _runs() -> Json:
+    inclusions = {"type": "array", "items": {"enum": list(RUN_INCLUSIONS)}, "minItems": 1, "maxItems": ITEMS_MAX}
+    include = parameter("include", inclusions, "What to add: every attempt, and with them the signals.")
+    return {
+        "/runs": {
+            "get": _read(
+                "get_runs",
+                "Runs of discovery in short, the one that began last first.",
+                _told("A page of runs.", "RunPage"),
+                _named(*RUNS_PARAMETERS),
+            )
+        },
+        "/runs/{run_id}": {
+            "get": _read(
+                "get_run",
+                "One run as its report, in the wire format of run reports.",
+                _told("The report.", "RunDetail"),
+                [parameter("run_id", STREAM_ID, "The run's id.", "path"), include, *_named("as_of")],
                 404,
             )
         },

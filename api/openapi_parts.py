@@ -10,6 +10,7 @@ from api.ingest import BATCH, EVENT, JSON, LINES, Appended
 from api.outflow import FEED
 from api.parameters import POSITION_MAX, WINDOWS
 from api.problems import Problem
+from api.runs import RunPage
 from api.views import OUTCOMES, SORTS
 from events.limits import (
     AGENT_NAME_CHARS_MAX,
@@ -25,7 +26,7 @@ from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 from events.schema import json_schema
 from ledger import Placed
-from projections import GROUPINGS, INCLUSIONS, MIN_DECISIONS, STAKES, TREND_DAYS, TREND_DAYS_MAX, Standing
+from projections import GROUPINGS, INCLUSIONS, MIN_DECISIONS, STAKES, TREND_DAYS, TREND_DAYS_MAX, RunDetail, Standing
 
 Json = dict[str, Any]
 
@@ -75,8 +76,8 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ANSWERS = (
-    Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, ProjectionList, ProjectionState,
-    Aliveness, Readiness, RpcRequest, RpcAnswer,
+    Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, RunPage, RunDetail,
+    ProjectionList, ProjectionState, Aliveness, Readiness, RpcRequest, RpcAnswer,
 )  # fmt: skip
 
 
@@ -147,7 +148,9 @@ PARAMETERS: dict[str, Json] = {
             "Events of these streams, separated by commas.",
         ),
         parameter("source", TEXT, "Events of one agent: its name, or /agents/NAME."),
-        parameter("agent", TEXT, "Decisions of one agent, by its name."),
+        parameter("agent", TEXT, "What one agent did, by its name."),
+        parameter("router", TEXT, "Runs that asked one router."),
+        parameter("probe", TEXT, "Runs of one probe, by its id."),
         parameter(
             "confidence",
             {"type": "number", "minimum": 0, "maximum": 1},

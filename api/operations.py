@@ -192,7 +192,7 @@ class House:
         view = await _calibrate(table, question, found)
         course = Course() if history is None else await to_thread(chart, history, question.include, question.trend_days)
         told = {**structs.asdict(view), **structs.asdict(course)}
-        return Categorised(CalibrationAnswer(**told, as_of=await self._dated(position)), found)
+        return Categorised(CalibrationAnswer(**told, as_of=await self.dated(position)), found)
 
     async def decline(self, about: Filter, now: datetime, limits: Limits) -> Decline:
         """The last 30 days of some decisions against the 90 before; the range of the filter is these 120 days."""
@@ -204,7 +204,7 @@ class House:
         """What decisions like the one planned came to. Errors: InvalidQuery."""
         projection, position = await self.engine.at(Calibration, as_of)
         found = precedent(projection.table(Filter(agent=plan.agent)), plan)
-        return Advice(**structs.asdict(found), as_of=await self._dated(position))
+        return Advice(**structs.asdict(found), as_of=await self.dated(position))
 
     async def reasons(self, wanted: Filter, min_reviewed: int) -> ReasonsView:
         """What the reasons of some decisions came to."""
@@ -221,7 +221,7 @@ class House:
         chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
         shown = await self.standings(chosen, position, history=query.history)
         after = query.offset + len(shown)
-        total, dated = len(ordered), await self._dated(position)
+        total, dated = len(ordered), await self.dated(position)
         return DecisionPage(decisions=shown, total=total, next=after if after < total else None, as_of=dated)
 
     async def decision(self, decision_id: str, as_of: int | None = None, *, prefix: bool = False) -> Standing:
@@ -262,7 +262,7 @@ class House:
         projection, position = await self.engine.at(kind, as_of)
         digest, view = projection.digest(), dict(projection.summary())
         info = _info(kind, position)
-        return ProjectionState(**info, digest=digest, as_of=await self._dated(position), view=view)  # type: ignore[arg-type]
+        return ProjectionState(**info, digest=digest, as_of=await self.dated(position), view=view)  # type: ignore[arg-type]
 
     async def replay(
         self,
@@ -316,7 +316,7 @@ class House:
             detail = f"{position} is beyond the head, {head}."
             raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
 
-    async def _dated(self, position: int) -> AsOf:
+    async def dated(self, position: int) -> AsOf:
         """A position with its time; the head's is known without asking the file."""
         head = await self.reader.head()
         if position == 0:

@@ -11,6 +11,7 @@ from api.answers import DETAILS, DecisionQuery, Question
 from api.operations import House
 from api.parameters import chance, choice, integer, known, several, single, time_range
 from api.problems import to_json
+from api.runs import RunQuery, list_runs, show_run
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery
 from projections import (
@@ -23,6 +24,7 @@ from projections import (
     Filter,
     GroupBy,
     Plan,
+    RunSelection,
     Selection,
 )
 
@@ -35,6 +37,9 @@ DECISIONS_PARAMETERS = (
     *ABOUT, "status", "outcome", "tag", "since", "until", "window", "search", "sort", "order", "limit", "offset",
     "as_of",
 )  # fmt: skip
+RUNS_PARAMETERS = ("agent", "router", "probe", "since", "until", "window", "limit", "offset", "as_of")
+RUN_PARAMETERS = ("include", "as_of")
+RUN_INCLUSIONS = ("attempts",)
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 
@@ -87,6 +92,26 @@ async def get_advice(request: Request) -> Response:
     return _json(await house.advice(plan(parameters, speaker.agent), as_of))
 
 
+async def get_runs(request: Request) -> Response:
+    """Runs in short, the one that began last first."""
+    house = _reader(request)
+    parameters = _given(request, RUNS_PARAMETERS)
+    query = run_query(parameters, house.clock())
+    return _json(await list_runs(house, query, await house.resolve(parameters.get("as_of"))))
+
+
+async def get_run(request: Request) -> Response:
+    """One run as its report, with every attempt and signal where asked for."""
+    house = _reader(request)
+    parameters = _given(request, RUN_PARAMETERS)
+    included = [
+        choice("include", one, RUN_INCLUSIONS, "attempts") for one in several("include", parameters.get("include"))
+    ]
+    as_of = await house.resolve(parameters.get("as_of"))
+    shown = await show_run(house, request.path_params["run_id"], as_of, attempts="attempts" in included)
+    return _json(shown.detail)
+
+
 def plan(parameters: Mapping[str, str], agent: str) -> Plan:
     """The decision planned that parameters describe; of an agent where they name none. Errors: InvalidQuery."""
     _check_stakes(parameters.get("stakes"))
@@ -137,6 +162,20 @@ def decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuer
         limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
         offset=integer("offset", parameters.get("offset"), 0, 0),
         search=parameters.get("search"),
+    )
+
+
+def run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
+    """The list of runs that parameters ask for. Errors: InvalidQuery."""
+    return RunQuery(
+        selection=RunSelection(
+            agent=parameters.get("agent"),
+            router=parameters.get("router"),
+            probe=parameters.get("probe"),
+            range=time_range(parameters, now),
+        ),
+        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
+        offset=integer("offset", parameters.get("offset"), 0, 0),
     )
 
 

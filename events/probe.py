@@ -1,5 +1,6 @@
 """The probe stream: what a scorer made of one answer. A better scorer adds scores; no score changes."""
 
+from hashlib import sha256
 from typing import Annotated
 
 import msgspec
@@ -43,3 +44,9 @@ class ProbeScored(Payload, frozen=True, kw_only=True):
     """Single dimensions, each 0..1, by name. Source: the scorer."""
     apart: Counts | None = None
     """What was counted and does not enter the score, by name. Source: the scorer."""
+
+
+def score_id_of(run_id: str, attempt: int, scorer_id: str, scorer_version: str | None = None) -> str:
+    """The id of a scorer's score of an attempt: a scorer that comes again finds it taken, and adds no second."""
+    place = f"{run_id}/{attempt}/{scorer_id}@{scorer_version or ''}"
+    return sha256(place.encode()).hexdigest()[:32]

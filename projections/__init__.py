@@ -29,6 +29,21 @@ from projections.precedents import Plan, Precedent, precedent
 from projections.projection import Projection
 from projections.reasons import MIN_REVIEWED, Reasons
 from projections.recalibration import Meaning, Recalibration
+from projections.report import (
+    Attempt,
+    AttemptScore,
+    DiscoveryConfig,
+    DiscoveryResult,
+    ProbeResult,
+    Run,
+    RunDetail,
+    RunReport,
+    Signal,
+    attempts_of,
+    report_of,
+    signals_of,
+)
+from projections.runs import RunEntry, Runs, RunSelection
 from projections.search import Hits, Search, Side
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
@@ -36,7 +51,7 @@ from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
 from projections.trend import TREND_DAYS, TREND_DAYS_MAX, Trend, Window
 from projections.words import words_of
 
-PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Reasons, Thoughts)
+PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Reasons, Thoughts, Runs)
 """Every projection of the house."""
 
 __all__ = [
@@ -50,6 +65,8 @@ __all__ = [
     "TREND_DAYS",
     "TREND_DAYS_MAX",
     "Alert",
+    "Attempt",
+    "AttemptScore",
     "Bucket",
     "Calibration",
     "CalibrationView",
@@ -64,6 +81,8 @@ __all__ = [
     "Coverage",
     "Decisions",
     "Decline",
+    "DiscoveryConfig",
+    "DiscoveryResult",
     "Discrimination",
     "Drift",
     "Engine",
@@ -83,6 +102,7 @@ __all__ = [
     "Places",
     "Plan",
     "Precedent",
+    "ProbeResult",
     "Progress",
     "Projection",
     "Range",
@@ -91,10 +111,17 @@ __all__ = [
     "Recalibration",
     "Recommendation",
     "Review",
+    "Run",
+    "RunDetail",
+    "RunEntry",
+    "RunReport",
+    "RunSelection",
+    "Runs",
     "Scope",
     "Search",
     "Selection",
     "Side",
+    "Signal",
     "Snapshots",
     "Sort",
     "Span",
@@ -108,6 +135,7 @@ __all__ = [
     "TypeMerits",
     "Window",
     "ZTest",
+    "attempts_of",
     "breadth",
     "calibrate",
     "categories",
@@ -116,6 +144,8 @@ __all__ = [
     "discriminate",
     "examined",
     "precedent",
+    "report_of",
+    "signals_of",
     "stand",
     "words_of",
 ]

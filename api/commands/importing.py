@@ -1,4 +1,4 @@
-"""import: decisions that were kept elsewhere: in tables, or by a CSTP server."""
+"""import: what was kept elsewhere: decisions in tables or by a CSTP server, and reports of runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +9,7 @@ from api.commands.options import AsJson, BearerToken, Url, ledger_of
 
 if TYPE_CHECKING:
     from api.decision_import import DecisionImport, Imported
+    from api.runs import Taken
     from api.takeover import TakenOver, Takeover
 
 app = typer.Typer(no_args_is_help=True)
@@ -129,3 +130,52 @@ def _account(report: "TakenOver") -> None:
         typer.echo(line)
     for line in warnings(report):
         say(line)
+
+
+@app.command("runs")
+def runs(
+    context: typer.Context,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Run reports, one JSON object a file.")],
+    agent: Annotated[str | None, typer.Option(help="Who speaks: whose runs they are.", metavar="NAME")] = None,
+    url: Url = None,
+    token: BearerToken = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import reports of discovery runs as they are, each with its own id and times. The same run again adds nothing.
+
+    A file that cannot be read, or whose run is there and says something else, is told and left out; the others are
+    imported. Exit code 1 says that some were left out, 2 that none could be used.
+
+    Example: tallystick import runs runs/*.json
+    """
+    import asyncio
+
+    from api.commands.reports import print_taken
+    from api.printing import print_json
+
+    taken = asyncio.run(_take_runs(files, agent, ledger_of(context), url, token))
+    if as_json:
+        print_json(taken)
+    else:
+        print_taken(taken)
+    if taken.faults:
+        raise typer.Exit(1 if taken.usable else 2)
+
+
+async def _take_runs(files: list[str], agent: str | None, ledger: Path, url: str | None, token: str | None) -> "Taken":
+    from itertools import chain
+
+    from api.printing import progress
+    from api.runs import Fault, Taken, readable, take
+    from api.sink import sink
+
+    taken, found = Taken(), readable(files, agent)
+    for one in found:
+        if not isinstance(one, Fault):
+            async with sink(ledger, url, token) as target:
+                with progress("importing", "runs") as report:
+                    await take(chain([one], found), target, taken, report, len(files))
+            break
+        taken.files += 1
+        taken.faults.append(one)
+    return taken

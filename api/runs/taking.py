@@ -1,0 +1,235 @@
+"""Taking in run reports: each run once, whoever brings it, and many of them in one batch.
+
+The ledger is asked first which of the runs it holds: one that says the same is there already, one that says something
+else is a contradiction, and nothing of it is written. A run that is larger than a batch and was broken off goes on.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from api.lines import BATCH_BYTES_MAX
+from api.printing import Report
+from api.runs import files
+from api.runs.telling import Told, tell
+from api.sink import Sink
+from events.discovery import DiscoveryAttempted
+from events.envelope import Fact
+from events.errors import InvalidEvent, TallystickError
+from events.limits import BATCH_EVENTS_MAX
+from events.probe import score_id_of
+from events.registry import VOCABULARY
+from ledger.errors import AppendRefused, LifecycleViolation
+from projections import Run, RunReport, report_of
+from projections.report import REPORTED
+
+ASKED = 100
+"""Streams that the ledger is asked for at once."""
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file that was not taken in: why, and what to do. `conflict`: its run is there, and says something else."""
+
+    file: str
+    run_id: str | None = None
+    field: str | None = None
+    detail: str
+    advice: str
+    conflict: bool = False
+
+
+class Taken(msgspec.Struct, kw_only=True):
+    """What became of some files. `runs` were written now, `there` were there already."""
+
+    files: int = 0
+    runs: int = 0
+    there: int = 0
+    results: int = 0
+    appended: int = 0
+    first: int | None = None
+    last: int | None = None
+    faults: list[Fault] = []
+    elapsed_ms: int = 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether any of the files held a run report."""
+        return bool(self.runs or self.there) or any(fault.conflict for fault in self.faults)
+
+
+def readable(paths: Iterable[str], agent: str | None) -> Iterator[Told | Fault]:
+    """Each file's run as events, or what is wrong with it."""
+    for path in paths:
+        try:
+            yield read_run(path, agent)
+        except TallystickError as error:
+            yield fault_of(error, path)
+
+
+def read_run(path: str, agent: str | None) -> Told:
+    """The run of a file, or of standard input as `-`, as events. Errors: InvalidQuery, InvalidEvent."""
+    return tell(path, files.decode(files.read(path)), agent)
+
+
+def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> Fault:
+    """An error as what is wrong with a file."""
+    detail = error.detail.replace("; nothing was written", "")
+    advice = error.advice.replace(" Nothing was written.", "")
+    return Fault(file=path, run_id=run_id, field=getattr(error, "field", None), detail=detail, advice=advice)
+
+
+async def take(found: Iterator[Told | Fault], sink: Sink, taken: Taken, report: Report, total: int) -> None:
+    """Append every run that is new, counting into `taken`; the next batch is read while one is written.
+
+    Errors: those of `Sink.append` that no file is to blame for; what was written before stays.
+    """
+    began = time.monotonic()
+    batches = _batches(found, taken)
+    writing: asyncio.Task[None] | None = None
+    try:
+        while True:
+            batch = await asyncio.to_thread(next, batches, None)
+            if writing is not None:
+                await writing
+                report(taken.runs + taken.there + len(taken.faults), total)
+            if batch is None:
+                return
+            writing = asyncio.create_task(_Writer(sink, taken).write(batch))
+    except TallystickError as error:
+        error.advice = f"{error.advice} {taken.runs:,} runs were written before. Running it again is safe.".lstrip()
+        raise
+    finally:
+        taken.elapsed_ms = round((time.monotonic() - began) * 1000)
+
+
+def _batches(found: Iterator[Told | Fault], taken: Taken) -> Iterator[list[Told]]:
+    """Runs that are appended together; each of them once."""
+    batch: dict[str, Told] = {}
+    events = size_bytes = 0
+    for one in found:
+        taken.files += 1
+        if isinstance(one, Fault):
+            taken.faults.append(one)
+            continue
+        events, size_bytes = events + len(one.drafts), size_bytes + one.size_bytes
+        if batch and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX or one.run_id in batch):
+            yield list(batch.values())
+            batch, events, size_bytes = {}, len(one.drafts), one.size_bytes
+        batch[one.run_id] = one
+    if batch:
+        yield list(batch.values())
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one report: `saved` now, or there already."""
+
+    run_id: str
+    saved: bool
+    results: int
+    appended: int
+    first: int | None
+    last: int | None
+
+
+async def save(told: Told, sink: Sink) -> Saved:
+    """Append one run. Errors: LifecycleViolation, where its run says something else; those of `Sink.append`."""
+    taken = Taken()
+    await take(iter([told]), sink, taken, lambda done, total: None, 1)
+    for fault in taken.faults:
+        detail = f"{fault.detail}; nothing was written."
+        raise LifecycleViolation(detail, fault.advice, subject=f"discovery/{told.run_id}", index=0)
+    results = len(told.report.results or ())
+    return Saved(
+        run_id=told.run_id, saved=taken.runs == 1, results=results, appended=taken.appended, first=taken.first,
+        last=taken.last,
+    )  # fmt: skip
+
+
+class _Writer:
+    """Writes batches of runs."""
+
+    def __init__(self, sink: Sink, taken: Taken) -> None:
+        self._sink = sink
+        self._taken = taken
+
+    async def write(self, batch: Sequence[Told]) -> None:
+        """Append the runs that are new, at once where that can be, else one by one."""
+        fresh = await self._fresh(batch)
+        if not fresh:
+            return
+        try:
+            await self._append(fresh)
+        except (AppendRefused, InvalidEvent) as error:
+            if len(fresh) > 1:
+                for one in fresh:
+                    await self.write([one])
+                return
+            (one,) = fresh
+            if await self._fresh(fresh):  # else another wrote it in the meantime
+                self._taken.faults.append(fault_of(error, one.file, one.run_id))
+
+    async def _append(self, fresh: Sequence[Told]) -> None:
+        drafts = [draft for one in fresh for draft in one.drafts]
+        taken = self._taken
+        for start in range(0, len(drafts), BATCH_EVENTS_MAX):
+            answer = await self._sink.append(drafts[start : start + BATCH_EVENTS_MAX])
+            taken.appended += answer.count - answer.duplicates
+            taken.first = answer.first if taken.first is None else min(answer.first, taken.first)
+            taken.last = answer.last if taken.last is None else max(answer.last, taken.last)
+        taken.runs += len(fresh)
+        taken.results += sum(len(one.report.results or ()) for one in fresh)
+
+    async def _fresh(self, batch: Sequence[Told]) -> list[Told]:
+        """Those of some runs that are not there; of the others it is noted what they are."""
+        stored = await self._stored([one.run_id for one in batch])
+        fresh: list[Told] = []
+        for one in batch:
+            events = stored.get(f"discovery/{one.run_id}")
+            if events is None:
+                fresh.append(one)
+                continue
+            run = await self._run(one.run_id, events)
+            report = report_of(run, {})
+            if report == one.report:
+                self._taken.there += 1
+            elif _goes_on(report, one.report):
+                fresh.append(one)
+            else:
+                self._taken.faults.append(_contradiction(one))
+        return fresh
+
+    async def _run(self, run_id: str, events: list[Fact]) -> Run:
+        attempts = [event.data.attempt for event in events if isinstance(event.data, DiscoveryAttempted)]
+        names = [score_id_of(run_id, attempt, REPORTED) for attempt in attempts]
+        scores = await self._streams([f"probe/{name}" for name in names])
+        return Run.of(events, [event for score in scores.values() for event in score])
+
+    async def _stored(self, run_ids: Sequence[str]) -> dict[str, list[Fact]]:
+        return await self._streams([f"discovery/{run_id}" for run_id in run_ids])
+
+    async def _streams(self, subjects: Sequence[str]) -> dict[str, list[Fact]]:
+        found: dict[str, list[Fact]] = {}
+        for start in range(0, len(subjects), ASKED):
+            for event in VOCABULARY.facts(await self._sink.streams(subjects[start : start + ASKED])):
+                found.setdefault(event.subject, []).append(event)
+        return found
+
+
+def _goes_on(stored: RunReport, wanted: RunReport) -> bool:
+    """Whether what is stored is the beginning of what is wanted."""
+    done, results = stored.results or (), wanted.results or ()
+    same = (stored.start_time, stored.config) == (wanted.start_time, wanted.config)
+    return stored.end_time is None and same and done == results[: len(done)]
+
+
+def _contradiction(one: Told) -> Fault:
+    return Fault(
+        file=one.file,
+        run_id=one.run_id,
+        field="run_id",
+        detail=f"run_id: {one.run_id} is in the ledger, and says something else.",
+        advice=f"See `tallystick run show {one.run_id} --json`; a run overwrites no other: give this another run_id.",
+        conflict=True,
+    )

@@ -1,0 +1,282 @@
+"""import runs, run save, show and list: real reports and wrong ones, twice, by two agents, killed in the middle."""
+
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.cli.command import ROOT, command, done, environment, refused, tally
+from tests.reports import REAL, Json, report, result, written
+from tests.serving import serving
+
+POLL_S = 0.005
+
+
+def answer(out: bytes) -> dict[str, Any]:
+    return msgspec.json.decode(out, type=dict[str, Any])
+
+
+def shown(ledger: Path, run_id: str, *arguments: str) -> dict[str, Any]:
+    return answer(done(ledger, "run", "show", run_id, "--json", *arguments).out)
+
+
+def head(ledger: Path) -> int:
+    return len(done(ledger, "log", "--json").out.splitlines())
+
+
+@pytest.mark.skipif(not REAL, reason="the shared data is not here")
+def test_real_reports_come_back_field_for_field_whoever_brings_them(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    first = answer(done(ledger, "import", "runs", *REAL, "--json").out)
+    assert (first["files"], first["runs"], first["there"], first["faults"]) == (len(REAL), len(REAL), 0, [])
+    for agent in ("anonymous", "bo"):
+        again = answer(done(ledger, "import", "runs", *REAL, "--agent", agent, "--json").out)
+        assert (again["runs"], again["there"], again["appended"], again["faults"]) == (0, len(REAL), 0, [])
+    assert head(ledger) == first["appended"]
+    for path in REAL:
+        wanted = msgspec.json.decode(path.read_bytes())
+        assert shown(ledger, wanted["run_id"]) == wanted
+    assert b'"total_score":1}' in done(ledger, "run", "show", "mc-1771684523895", "--json").out
+    listed = answer(done(ledger, "run", "list", "--json").out)
+    assert listed["total"] == len(REAL)
+    assert [run["start_time"] for run in listed["runs"]] == sorted(
+        (run["start_time"] for run in listed["runs"]), reverse=True
+    )
+
+
+def test_a_report_is_events_with_its_own_times(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    (file,) = written(tmp_path, report("r-1", "m-1", "m-2"))
+    said = done(ledger, "import", "runs", file, "--agent", "ada")
+    assert said.text.startswith("1 file: 1 run written (2 results), 0 there already, 0 left out.\n6 events appended; ")
+    log = [msgspec.json.decode(line) for line in done(ledger, "log", "--json").out.splitlines()]
+    assert [(event["type"].split(".")[1], event["id"], event["time"]) for event in log] == [
+        ("started", "run:r-1:started", "2026-02-21T14:35:23.895071Z"),
+        ("attempted", "run:r-1:attempt:1", "2026-02-21T14:36:08.945237Z"),
+        ("scored", "run:r-1:score:1", "2026-02-21T14:36:08.945237Z"),
+        ("attempted", "run:r-1:attempt:2", "2026-02-21T14:36:09.945237Z"),
+        ("scored", "run:r-1:score:2", "2026-02-21T14:36:09.945237Z"),
+        ("finished", "run:r-1:finished", "2026-02-21T14:39:14.782359Z"),
+    ]
+    assert {event["source"] for event in log} == {"/agents/ada"}
+    assert (log[2]["data"]["scorer_id"], log[2]["data"]["model_name"]) == ("reported", "m-1")
+    assert "unique_models" not in log[-1]["data"]
+
+
+def test_a_run_that_says_something_else_is_a_contradiction_and_the_rest_is_imported(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    (first,) = written(tmp_path, report("r", "m-1", "m-2"))
+    done(ledger, "import", "runs", first)
+    for number, changed in enumerate((
+        report("r", "m-1"), report("r", "m-1", "m-3"), report("r", "m-1", "m-2", "m-3"),
+        report("r", "m-1", "m-2", termination_reason="other"),
+        report("r", "m-1", "m-2", start_time="2026-01-01T00:00:00Z"),
+        report("r", "m-1", "m-2", unique_models=[]),
+    )):  # fmt: skip
+        (tmp_path / str(number)).mkdir()
+        files = [*written(tmp_path / str(number), changed), *written(tmp_path, report(f"new-{number}", "m"))]
+        said = tally(ledger, "import", "runs", *files)
+        assert said.code == 1
+        assert said.text.startswith("2 files: 1 run written (1 result), 0 there already, 1 left out.\n")
+        assert f"error: {files[0]}: run_id: r is in the ledger, and says something else." in said.err
+        said_saved = refused(ledger, "run", "save", "--report-file", files[0], code=1)
+        assert "r is in the ledger, and says something else" in said_saved
+    assert shown(ledger, "r") == report("r", "m-1", "m-2")
+
+
+def wrong(**changes: object) -> bytes:
+    return msgspec.json.encode({**report("wrong", "m"), **changes})
+
+
+def wrong_result(**changes: object) -> bytes:
+    return wrong(results=[{**result(0, "m"), **changes}])
+
+
+def wrong_probe(**changes: object) -> bytes:
+    return wrong_result(probe={**result(0, "m")["probe"], **changes})
+
+
+WRONG: tuple[tuple[bytes, str], ...] = (
+    (b"", "It is empty."),
+    (b"not JSON", "It is not well-formed JSON: "),
+    (b"\xff\xfe", "It is not well-formed JSON: "),
+    (b"[1]", "it is not a run report: expected `object`, got `array`."),
+    (b"[" * 100_000, "it is not a run report: "),
+    (b'{"text": "a file of something else"}', "text: is not a field of a run report."),
+    (b"{}", "start_time: is required and missing."),
+    (wrong().replace(b'"total_score":1', b'"total_score":NaN'), "It is not well-formed JSON: "),
+    (wrong().replace(b'"total_score":1', b'"total_score":1e999'), "results[0].probe.score"),
+    (wrong().replace(b"func", b"\\ud800"), "It is not well-formed JSON: "),
+    (wrong(surprise=1), "surprise: is not a field of a run report."),
+    (wrong_result(surprise=1), "results[0].surprise: is not a field of a run report."),
+    (wrong_probe(surprise=1), "results[0].probe.surprise: is not a field of a run report."),
+    (wrong(config={"max_iteration": 3}), "config.max_iteration: is not a field of a run report."),
+    (wrong(config={"max_iterations": "15"}), "config.max_iterations: expected `int | null`, got `str`."),
+    (wrong(config=None), "config: expected `object`, got `null`."),
+    (wrong(results={}), "results: expected `array | null`, got `object`."),
+    (wrong(run_id="../../x"), "run_id: "),
+    (wrong(run_id=""), "run_id: "),
+    (wrong(run_id="a\n"), "run_id: "),
+    (wrong(run_id="x" * 65), "run_id: "),
+    (wrong(start_time="yesterday"), "start_time: 'yesterday' is not an RFC 3339 time."),
+    (wrong(start_time="2026-02-21"), "start_time: "),
+    (wrong(start_time="2026-02-21T25:00:00Z"), "start_time: "),
+    (wrong(start_time="2026-02-21T16:35:23"), "start_time: "),
+    (wrong(start_time="0001-01-01T00:00:00+02:00"), "start_time: "),
+    (wrong(end_time=None), "end_time: is missing, and the other is there."),
+    (wrong(termination_reason=None), "termination_reason: is missing, and the other is there."),
+    (wrong(termination_reason=""), "termination_reason: is empty."),
+    (wrong(end_time=None, termination_reason=None, unique_models=[]), "unique_models: are not those of the results."),
+    (wrong(results=[result(0, "m"), result(0, "n")]), "results[1].iteration: 0 is the iteration of results[0], too."),
+    (wrong_result(timestamp="2026-02-30T00:00:00Z"), "results[0].timestamp: "),
+    (wrong_result(iteration=-1), "results[0].iteration: expected `int` >= 0."),
+    (wrong_result(model={"provider": "P"}), "results[0].model.model_name: is required and missing."),
+    (wrong_probe(score={"renames": 1.5}), "results[0].probe.score.renames: 1.5 is no count."),
+    (wrong_probe(score={"renames": True}), "results[0].probe.score"),
+    (wrong_probe(score={"total_score": 1.01}), "results[0].probe.score.total_score: 1.01 is not a number from 0 to 1."),
+    (wrong_probe(dimension_scores={"speed": 2}), "results[0].probe.dimension_scores"),
+    (wrong_probe(raw_output=None), "results[0].probe.raw_output: is required and missing."),
+    (wrong_probe(probe_id=None), "results[0].probe.probe_id: is required and missing."),
+    (wrong_probe(elapsed_ns=-1), "results[0].probe.elapsed_ns: expected `int` >= 0."),
+    (wrong_result(exclusion_prompt="x" * 70_000), "results[0]: "),
+    (wrong(termination_reason="x" * 70_000), "end_time: "),
+)
+
+
+def test_each_wrong_file_is_told_and_the_others_are_imported(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    files = []
+    for number, (body, _) in enumerate(WRONG):
+        files.append(tmp_path / f"wrong-{number}.json")
+        files[-1].write_bytes(body)
+    alone = tally(ledger, "import", "runs", *files)
+    assert alone.code == 2
+    assert not ledger.exists()
+    right = written(tmp_path, report("one", "m"), report("two", "m"))
+    missing = tmp_path / "missing.json"
+    huge = tmp_path / "huge.json"
+    with huge.open("wb") as file:
+        file.truncate(100_000_000)
+    said = tally(ledger, "import", "runs", right[0], *files, missing, tmp_path, huge, right[1])
+    assert said.code == 1
+    assert said.text.startswith(
+        f"{len(WRONG) + 5} files: 2 runs written (2 results), 0 there already, {len(WRONG) + 3}"
+    )
+    assert "Traceback" not in said.err
+    for path, (_, why) in zip(files, WRONG, strict=True):
+        assert f"error: {path}: {why}" in said.err, why
+    assert f"error: {missing}: It cannot be read: No such file or directory." in said.err
+    assert f"error: {tmp_path}: It cannot be read: Is a directory." in said.err
+    assert f"error: {huge}: It is larger than 16 MiB." in said.err
+    assert head(ledger) == 8
+
+
+def test_null_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+    ledger, file = tmp_path / "t.db", tmp_path / "r.json"
+    bare = {**report("r"), "results": None, "unique_models": None}
+    file.write_bytes(b"\xef\xbb\xbf" + msgspec.json.encode(bare))
+    done(ledger, "import", "runs", file)
+    assert shown(ledger, "r") == report("r")
+
+
+def test_save_reads_a_pipe_and_names_what_has_no_name(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    nameless = report("r", "m")
+    del nameless["run_id"]
+    body = msgspec.json.encode(nameless)
+    first = answer(done(ledger, "run", "save", "--report-file", "-", "--json", given=body).out)
+    again = answer(done(ledger, "run", "save", "--report-file", "-", "--json", given=body).out)
+    assert (first["saved"], first["appended"], first["results"]) == (True, 4, 1)
+    assert again == first | {"saved": False, "appended": 0, "first": None, "last": None}
+    assert shown(ledger, first["run_id"]) == {**nameless, "run_id": first["run_id"]}
+    said = done(ledger, "run", "save", "--report-file", "-", given=msgspec.json.encode(report("named", "m", "n")))
+    assert said.text == "Run named saved, 2 results.\n"
+    assert refused(ledger, "run", "save", "--report-file", "-", given=b"{").startswith("error: standard input: It is")
+    assert refused(ledger, "run", "save", "--report-file", tmp_path).startswith(f"error: {tmp_path}: It cannot be read")
+
+
+def test_a_run_that_goes_on_is_imported_as_one(tmp_path: Path) -> None:
+    ledger, going = tmp_path / "t.db", report("r", "m")
+    del going["end_time"], going["termination_reason"]
+    written(tmp_path, going)
+    done(ledger, "import", "runs", tmp_path / "r.json")
+    assert shown(ledger, "r") == going
+    assert answer(done(ledger, "run", "list", "--json").out)["runs"][0]["end_time"] is None
+    written(tmp_path, report("r", "m", "n"))
+    done(ledger, "import", "runs", tmp_path / "r.json")
+    assert shown(ledger, "r") == report("r", "m", "n")
+
+
+def test_runs_are_listed_shown_and_dated(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    older = report("older", "m", start_time="2026-01-01T00:00:00Z", config={"probe_id": "other"})
+    done(ledger, "import", "runs", *written(tmp_path, report("newer", "m-1", "m-2")), "--agent", "ada")
+    position = head(ledger)
+    done(ledger, "import", "runs", *written(tmp_path, older), "--agent", "bo")
+
+    def listed(*arguments: str) -> list[str]:
+        return [run["run_id"] for run in answer(done(ledger, "run", "list", "--json", *arguments).out)["runs"]]
+
+    assert listed() == ["newer", "older"]
+    assert listed("--agent", "bo") == listed("--probe", "other") == listed("--until", "2026-01-31") == ["older"]
+    assert listed("--since", "2026-02-01") == listed("--limit", "1") == listed("--as-of", str(position)) == ["newer"]
+    assert listed("--offset", "1") == ["older"]
+    assert listed("--router", "x") == []
+    said = done(ledger, "run", "list")
+    assert [word for word in said.text.splitlines()[1].split() if word] == [
+        "newer", "2026-02-21", "14:35:23", "ada", "-", "refactor-v1", "2", "2", "report_requested",
+    ]  # fmt: skip
+    assert said.err == "2 of 2 runs.\n"
+    person = done(ledger, "run", "show", "new", "--attempts").text
+    for wanted in ("newer", "ada", "report_requested", "m-1", "1.000", "2 accepted", "reported 1.000"):
+        assert wanted in person
+    detail = shown(ledger, "newer", "--attempts")
+    assert [attempt["outcome"] for attempt in detail["attempts"]] == ["accepted", "accepted"]
+    assert [score["scorer_id"] for attempt in detail["attempts"] for score in attempt["scores"]] == ["reported"] * 2
+    assert detail["signals"] == []
+    assert set(detail) - set(shown(ledger, "newer")) == {"attempts", "signals"}
+    assert "Run not found: nothing" in refused(ledger, "run", "show", "nothing")
+    assert "Run not found: older" in refused(ledger, "run", "show", "older", "--as-of", str(position))
+    assert "--limit: " in refused(ledger, "run", "list", "--limit", "0")
+
+
+def test_a_server_is_written_through_and_says_the_same(tmp_path: Path) -> None:
+    ledger, beside = tmp_path / "t.db", tmp_path / "beside.db"
+    files = written(tmp_path, report("one", "m"), report("two", "m", "n"))
+    done(beside, "import", "runs", *files)
+    with serving(ledger) as url:
+        first = answer(done(beside, "import", "runs", *files, "--url", url, "--json").out)
+        again = answer(done(beside, "import", "runs", *files, "--url", url, "--json").out)
+        assert (first["runs"], again["runs"], again["there"]) == (2, 0, 2)
+        changed = written(tmp_path, report("one", "other"))
+        assert tally(beside, "import", "runs", *changed, "--url", url).code == 1
+        for run_id in ("one", "two"):
+            assert shown(ledger, run_id) == shown(beside, run_id)
+
+
+def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> None:
+    ledger, whole = tmp_path / "t.db", 600
+    large: Json = report("large", *(f"m{n}" for n in range(1_500)))
+    files = written(tmp_path, *(report(f"r{n}", "m-1", "m-2", "m-3") for n in range(whole)), large)
+    killed = subprocess.Popen(
+        command(ledger, "import", "runs", *files), cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL
+    )
+    while killed.poll() is None and not (ledger.exists() and ledger.with_name("t.db-wal").exists()):
+        time.sleep(POLL_S)
+    killed.kill()
+    killed.wait()
+    found = answer(done(ledger, "import", "runs", *files, "--json").out)
+    assert (found["runs"] + found["there"], found["faults"]) == (whole + 1, [])
+    once = tmp_path / "once.db"
+    done(once, "import", "runs", *files)
+    assert head(ledger) == head(once) == whole * 8 + 3_002
+
+    def told(path: Path) -> set[tuple[str, bytes]]:
+        lines = map(msgspec.json.decode, done(path, "log", "--json").out.splitlines())
+        return {(line["id"], msgspec.json.encode(line["data"])) for line in lines}
+
+    assert told(ledger) == told(once)
+    assert shown(ledger, "large") == large
