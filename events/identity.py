@@ -32,13 +32,17 @@ _version = re.compile(r"v?\d+")
 
 ALIAS_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^.*/"), ""),  # a provider's prefix: anthropic/NAME, models/NAME
+    (re.compile(r"^(?:[a-z]{2,6}\.)?(?:amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen)\.(?=[a-z])"), ""),
+    (re.compile(r"-v\d+:\d+$"), ""),  # eu.anthropic.NAME-v1:0, as clouds write it
+    (re.compile(r":(?:exacto|floor|free|nitro)$"), ""),  # how a router is to choose who serves it
     (re.compile(r"[:-]latest$"), ""),
     (re.compile(r"[^a-z0-9.]+"), "-"),  # NAME 4, name_4 and name-4
     (re.compile(r"-(?:20\d{6}|20\d\d-[01]\d-[0-3]\d)(?=-|$)"), ""),  # the date of a release
+    (re.compile(r"-(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?=-preview$|$)"), ""),  # month and day: NAME-0613
     (re.compile(r"(?<=\D\d)-(?=\d(?:[^\dbkm]|$))"), "."),  # 3-5 is 3.5; a size as in 3-8b is not
     (re.compile(r"^[-.]+|[-.]+$"), ""),
 )
-"""Pattern and replacement, in this order: what turns the names of one model into the same name."""
+"""Pattern and replacement, in this order and until nothing changes: what makes the names of one model the same name."""
 
 
 def key_of(model_name: str) -> str:
@@ -68,7 +72,9 @@ def canonical(model_name: str) -> str:
 
     Empty where nothing is left.
     """
-    name = key_of(model_name)
-    for pattern, replacement in ALIAS_RULES:
-        name = pattern.sub(replacement, name)
-    return name[:STREAM_ID_CHARS_MAX]
+    name, before = key_of(model_name), ""
+    while name != before:
+        before = name
+        for pattern, replacement in ALIAS_RULES:
+            name = pattern.sub(replacement, name)
+    return name[:STREAM_ID_CHARS_MAX].rstrip("-.")

@@ -24,8 +24,10 @@ from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
+from projections.inventory import Inventory
 from projections.merits import CountMerits, Merits, ReasonsView, TypeMerits
 from projections.precedents import Plan, Precedent, precedent
+from projections.probes import Probes
 from projections.projection import Projection
 from projections.reasons import MIN_REVIEWED, Reasons
 from projections.recalibration import Meaning, Recalibration
@@ -44,14 +46,16 @@ from projections.report import (
     signals_of,
 )
 from projections.runs import RunEntry, Runs, RunSelection
+from projections.scoring import ModelScores, ProbeScores, ScoresWanted, tabulate
 from projections.search import Hits, Search, Side
+from projections.sightings import InventoryView, Model, survey
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
 from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
 from projections.trend import TREND_DAYS, TREND_DAYS_MAX, Trend, Window
 from projections.words import words_of
 
-PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Reasons, Thoughts, Runs)
+PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Reasons, Thoughts, Runs, Inventory, Probes)
 """Every projection of the house."""
 
 __all__ = [
@@ -95,14 +99,20 @@ __all__ = [
     "Hits",
     "Inclusion",
     "Interval",
+    "Inventory",
+    "InventoryView",
     "Limits",
     "Meaning",
     "Merits",
+    "Model",
+    "ModelScores",
     "Pair",
     "Places",
     "Plan",
     "Precedent",
     "ProbeResult",
+    "ProbeScores",
+    "Probes",
     "Progress",
     "Projection",
     "Range",
@@ -118,6 +128,7 @@ __all__ = [
     "RunSelection",
     "Runs",
     "Scope",
+    "ScoresWanted",
     "Search",
     "Selection",
     "Side",
@@ -147,5 +158,7 @@ __all__ = [
     "report_of",
     "signals_of",
     "stand",
+    "survey",
+    "tabulate",
     "words_of",
 ]

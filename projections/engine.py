@@ -156,9 +156,11 @@ class Engine:
     ) -> int:
         async with aclosing(self.facts(after, upto)) as slices:
             async for events in slices:
+                present = {type(event.data) for event in events}
                 try:
                     for projection in projections:
-                        projection.fold(events)
+                        if not present.isdisjoint(projection.reads):
+                            projection.fold(events)
                 except BaseException:
                     if live:
                         self._start_over()

@@ -26,6 +26,8 @@ MARGIN = 0.10
 REVIEWS_MAX = 10**9
 """More reviews than anyone will have: beyond them a verdict counts as out of reach."""
 
+_SAME = 1e-9
+
 Side = Literal["over", "under", "well"]
 
 
@@ -50,6 +52,19 @@ def mean_interval(worth: float, n: float) -> Interval:
     """The interval of a mean outcome, from the sum of outcomes; n > 0."""
     worth = round(2 * worth) / 2  # halves and wholes, which a mean times n may miss by a rounding
     return _beta(floor(worth), ceil(worth), n) if n < EXACT_BELOW else _beta(worth, worth, n)
+
+
+def scores_interval(mean: float, spread: float, n: int) -> Interval | None:
+    """Student's interval of the mean of scores in 0..1, from their sample deviation; n > 1.
+
+    None where the scores are all the same, which says nothing of how far the next one may be.
+    """
+    from scipy.special import stdtrit
+
+    if spread < _SAME:
+        return None
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * spread / sqrt(n)
+    return Interval(max(0.0, mean - half), min(1.0, mean + half))
 
 
 def gap_interval(worth: float, n: float, mean_confidence: float) -> Interval:

@@ -21,7 +21,7 @@ class Projection(ABC):
     """Raise it whenever the same events give another state or another encoding: snapshots of the old are left."""
 
     reads: ClassVar[tuple[type[Payload], ...]]
-    """The payload types it folds; events of others change nothing."""
+    """The payload types it folds; events of others change nothing, and a run of none but others is not handed to it."""
 
     @abstractmethod
     def fold(self, events: Sequence[Fact]) -> None:

@@ -191,6 +191,15 @@ SURFACE: dict[str, list[str]] = {
         "signals_of",
         "stand",
         "words_of",
+        "Inventory",
+        "InventoryView",
+        "Model",
+        "ModelScores",
+        "ProbeScores",
+        "Probes",
+        "ScoresWanted",
+        "survey",
+        "tabulate",
     ],
 }
 """Package to its `__all__`. A package that gets one is pinned by a line here."""

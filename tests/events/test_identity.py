@@ -30,8 +30,15 @@ ONE_MODEL = [
         "Claude Sonnet 4",
         "anthropic/claude-sonnet-4",
         "claude_sonnet_4-latest",
+        "us.anthropic.claude-sonnet-4-20250514-v1:0",
+        "claude-sonnet-4@20250514",
     ],
     ["claude-3-5-sonnet", "claude-3.5-sonnet", "claude-3-5-sonnet-20241022", "Claude 3.5 Sonnet"],
+    ["gpt-3.5-turbo", "gpt-3.5-turbo-0125", "openai/gpt-3.5-turbo"],
+    ["deepseek-r1", "deepseek/deepseek-r1:free", "DeepSeek-R1-0528"],
+    ["deepseek-v3"],
+    ["mistral-large-2411"],
+    ["mistral.mistral-7b", "mistral-7b"],
     ["gpt-4o", "GPT-4o", "gpt-4o-2024-08-06", "openai/gpt-4o:latest"],
     ["gpt-4o-mini", "gpt-4o-mini-2024-07-18"],
     ["llama-3-8b", "meta/llama-3-8b"],
@@ -40,6 +47,11 @@ ONE_MODEL = [
     ["gpt-4"],
     ["gemini-2.0-flash", "models/gemini-2.0-flash"],
 ]
+
+PIECES = [
+    "us.", "anthropic.", "meta/", "model", "3-5", "-4", "-0613", "-20250514", "-v1:0", ":free", "-latest", "-preview",
+    "-", ".",
+]  # fmt: skip
 
 
 def test_the_key_is_lower_case() -> None:
@@ -77,3 +89,9 @@ def test_a_canonical_name_has_no_capitals_and_may_name_a_stream(name: str) -> No
     key = canonical(name)
     assert key == "" or (re.fullmatch(STREAM_ID_PATTERN, key) and len(key) <= 64)
     assert canonical(key.upper()) == key
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
+def test_a_canonical_name_is_its_own(name: str) -> None:
+    key = canonical(name)
+    assert canonical(key) == canonical(key.upper()) == key

@@ -1,8 +1,10 @@
-"""Random histories of decisions, and their events: valid by construction, so that every draft is admitted."""
+"""Random histories of decisions and discoveries, valid by construction: every draft is admitted."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
 from hypothesis import strategies as st
@@ -14,9 +16,17 @@ from events import (
     DecisionRecorded,
     DecisionReviewed,
     DecisionThought,
+    DiscoveryAttempted,
+    DiscoveryFinished,
+    DiscoverySignalled,
+    DiscoveryStarted,
     Draft,
     Event,
+    ModelAliased,
+    ModelIdentity,
+    ModelRegistered,
     Payload,
+    ProbeScored,
     ThoughtAdopted,
     ThoughtRecorded,
     source_of,
@@ -52,7 +62,10 @@ MOMENTS = (
 )
 """Backdated times around a few instants; None: the time of recording."""
 
-Verb = Literal["ask", "record", "amend", "think", "review", "ponder", "adopt"]
+Verb = Literal[
+    "ask", "record", "amend", "think", "review", "ponder", "adopt",
+    "start", "attempt", "signal", "finish", "register", "alias", "score",
+]  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -152,24 +165,93 @@ _steps = st.one_of(
 )
 
 
+ROUTERS = (None, "command:ide", "openai:local")
+NAMES = ("model-a", "Model-A-20250101", "lab/model-a", "model-b", "Auto", "cursor", "unknown", "", "other")
+"""Names as answers claim them: of few models, of hosts, of nothing."""
+
+KEYS = ("model-a", "model-b-20250101", "Model-B", "auto")
+"""Names under which models are registered, in this order."""
+
+TEXTS = ("", "one", "two", "three")
+"""Outputs of which some are the same, byte for byte."""
+
+_claimed = st.builds(
+    ModelIdentity,
+    model_name=st.sampled_from(NAMES),
+    provider=st.sampled_from((None, "Lab", "lab")),
+    version=st.sampled_from((None, "1")),
+    wrapper=st.sampled_from((None, "Cursor")),
+)
+_started = st.builds(
+    DiscoveryStarted,
+    router=st.sampled_from(ROUTERS),
+    requested_model=st.sampled_from((None, "auto", "model-a", "never-sighted")),
+)
+_attempted = st.builds(
+    DiscoveryAttempted,
+    run_id=st.just("?"),
+    attempt=st.integers(1, 9),
+    outcome=st.sampled_from(("accepted", "repeat", "wrapper", "refused", "unparsable")),
+    claimed=st.none() | _claimed,
+    reported_model=st.none() | st.sampled_from(NAMES[:5]),
+    output_digest=st.none() | st.sampled_from([sha256(text.encode()).hexdigest() for text in TEXTS]),
+)
+_scored = st.builds(
+    ProbeScored,
+    probe_id=st.sampled_from(("refactor", "persist")),
+    probe_version=st.sampled_from((None, "1")),
+    scorer_id=st.sampled_from(("reported", "syntax")),
+    scorer_version=st.sampled_from((None, "2")),
+    model_name=st.none() | st.sampled_from([name for name in NAMES if name]),
+    valid=st.sampled_from((None, True, False)),
+    counts=st.none() | st.dictionaries(st.sampled_from(("renames", "splits")), st.integers(-3, 9)),
+    total_score=st.none() | confidences,
+    dimension_scores=st.none() | st.dictionaries(st.sampled_from(("speed", "depth")), confidences),
+)
+_signalled = st.builds(DiscoverySignalled, run_id=st.just("?"), event=st.just("ORANGE"))
+_finished = st.builds(DiscoveryFinished, run_id=st.just("?"), reason=st.just("report_requested"))
+_registered = st.builds(ModelRegistered, name=st.none() | words, provider=st.sampled_from((None, "Lab")))
+_aliased = st.builds(ModelAliased, key=st.just("?"), alias=st.sampled_from([name for name in NAMES if name]))
+
+_discovery_steps = st.one_of(
+    st.builds(Step, st.just("start"), _pick, _agent, _time, _started),
+    st.builds(Step, st.just("attempt"), _pick, _agent, _time, _attempted),
+    st.builds(Step, st.just("attempt"), _pick, _agent, _time, _attempted),
+    st.builds(Step, st.just("attempt"), _pick, _agent, _time, _attempted),
+    st.builds(Step, st.just("score"), _pick, _agent, _time, _scored),
+    st.builds(Step, st.just("score"), _pick, _agent, _time, _scored),
+    st.builds(Step, st.just("signal"), _pick, _agent, _time, _signalled),
+    st.builds(Step, st.just("finish"), _pick, _agent, _time, _finished),
+    st.builds(Step, st.just("register"), _pick, _agent, _time, _registered),
+    st.builds(Step, st.just("alias"), _pick, _agent, _time, _aliased),
+)
+
+_STREAMS: Mapping[Verb, tuple[str, str]] = {
+    "record": ("d", "opens"), "amend": ("d", "continues"), "think": ("d", "continues"),
+    "review": ("d", "continues"), "ask": ("d", "continues"),
+    "ponder": ("t", "opens"), "adopt": ("t", "closes"),
+    "start": ("r", "opens"), "attempt": ("r", "continues"), "signal": ("r", "continues"), "finish": ("r", "closes"),
+    "register": ("m", "opens"), "alias": ("m", "continues"), "score": ("s", "opens"),
+}  # fmt: skip
+"""The stream of each verb, by the first letter of its names, and where its event stands in it."""
+
+
 def drafts_of(steps: Sequence[Step]) -> list[Draft]:
-    """The drafts of some steps; what would change a decision, or take up a thought, while there is none is left out."""
+    """The drafts of some steps; what would go on with something while there is none of it is left out."""
     drafts: list[Draft] = []
-    names: list[str] = []
-    thoughts: list[str] = []
-    waiting: list[str] = []
+    made: Counter[str] = Counter()
+    going: dict[str, list[str]] = {letter: [] for letter, _ in _STREAMS.values()}
     for step in steps:
-        if step.verb == "record":
-            names.append(f"d{len(names)}")
+        letter, life = _STREAMS[step.verb]
+        names = going[letter]
+        if life == "opens":
+            number = made[letter]
+            made[letter] += 1
+            names.append(KEYS[number] if letter == "m" and number < len(KEYS) else f"{letter}{number}")
             name = names[-1]
-        elif step.verb == "ponder":
-            thoughts.append(f"t{len(thoughts)}")
-            name = thoughts[-1]
-            waiting.append(name)
-        elif step.verb == "adopt" and waiting:
-            name = waiting.pop(step.pick % len(waiting))
-        elif step.verb != "adopt" and names:
-            name = names[step.pick % len(names)]
+        elif names:
+            place = step.pick % len(names)
+            name = names.pop(place) if life == "closes" else names[place]
         else:
             continue
         drafts.append(post(step.payload, name=name, agent=step.agent, time=step.time))
@@ -179,6 +261,16 @@ def drafts_of(steps: Sequence[Step]) -> list[Draft]:
 def histories(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
     """Histories of up to so many events, as drafts in the order in which they are posted."""
     return st.lists(_steps, max_size=max_size).map(drafts_of)
+
+
+def discoveries(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
+    """Histories of runs, models and scores."""
+    return st.lists(_discovery_steps, max_size=max_size).map(drafts_of)
+
+
+def everything(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
+    """Histories of decisions, and of all there is."""
+    return histories(max_size) | st.lists(_steps | _discovery_steps, max_size=max_size).map(drafts_of)
 
 
 def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time: datetime | None = None) -> Draft:

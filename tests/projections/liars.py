@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
-from events import DecisionRecorded, DecisionReviewed, Fact, Payload
+from events import DecisionRecorded, DecisionReviewed, DecisionThought, Fact, Payload
 from projections import PROJECTIONS, Decisions, Projection
 
 
@@ -53,6 +53,7 @@ class Lying(Counting):
     """Its state depends on how the history was cut: it counts the runs, not the events."""
 
     name: ClassVar[str] = "lying"
+    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionThought, DecisionReviewed)
 
     def fold(self, events: Sequence[Fact]) -> None:
         self.count += 1

@@ -16,7 +16,7 @@ from ledger.errors import InvalidQuery
 from projections import PROJECTIONS, Calibration, Decisions, Projection, Reasons, Selection
 from projections import engine as engine_module
 from tests.loop import run
-from tests.projections.histories import events_of, histories, record, review, think
+from tests.projections.histories import events_of, everything, record, review, think
 from tests.projections.ledgers import Opened, encoded, engine, ledger, post_each, write
 from tests.projections.liars import ANEW, Counting, DecisionsAnew, Failing, Forgetting, Lying
 
@@ -57,7 +57,7 @@ async def all_agree(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("kind", PROJECTIONS)
-@given(drafts=histories(), cuts=st.lists(st.integers(0, 40)))
+@given(drafts=everything(), cuts=st.lists(st.integers(0, 40)))
 @settings(max_examples=100, deadline=None)
 def test_how_a_history_is_cut_makes_no_difference(kind: type[Projection], drafts: list[Draft], cuts: list[int]) -> None:
     events = events_of(drafts)
@@ -77,7 +77,7 @@ def test_how_a_history_is_cut_makes_no_difference(kind: type[Projection], drafts
 
 
 @given(
-    drafts=histories(24),
+    drafts=everything(24),
     cuts=st.lists(st.integers(0, 24), max_size=6),
     slice_events=st.integers(1, 9),
     between=st.integers(1, 12),
