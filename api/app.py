@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from api import cstp, health, ingest, openapi, outflow, views
+from api import cstp, evidence, health, ingest, openapi, outflow, views
 from api.operations import House
 from api.problems import NoRoute, WrongMethod, problem_response
 from api.telemetry import Metrics, Telemetry
@@ -33,6 +33,10 @@ def routes() -> Sequence[BaseRoute]:
         Route("/decisions/{decision_id}", views.get_decision),
         Route("/runs", views.get_runs),
         Route("/runs/{run_id}", views.get_run),
+        Route("/evidence", evidence.put_evidence, methods=["PUT"]),
+        Route("/evidence", evidence.list_evidence),
+        Route("/evidence/{digest}", evidence.get_evidence),
+        Route("/evidence/{digest}", evidence.delete_evidence, methods=["DELETE"]),
         Route("/projections", views.get_projections),
         Route("/projections/{name}", views.get_projection),
         Route("/readyz", health.get_readyz),

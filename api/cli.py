@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from api.commands import appending, importing, log, replay, runs, schema, serve, tokens, views
+from api.commands import appending, evidence, importing, log, replay, runs, schema, serve, tokens, views
 from events.errors import TallystickError
 
 app = typer.Typer(
@@ -55,6 +55,7 @@ app.command("decision")(views.decision)
 app.add_typer(runs.app, name="run")
 app.command("projections")(views.projections)
 app.command("schema")(schema.schema)
+app.add_typer(evidence.app, name="evidence")
 app.add_typer(tokens.app, name="token")
 
 

@@ -146,5 +146,5 @@ def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
 
 def _too_large() -> BodyTooLarge:
     return BodyTooLarge(
-        f"The body is over {BODY_BYTES_MAX:,} bytes; nothing was written.", "Send the events in several requests."
+        f"The body is over {BODY_BYTES_MAX:,} bytes; nothing was written.", "Send it in several requests."
     )

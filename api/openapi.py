@@ -8,12 +8,15 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.evidence import BYTES, LIST_PARAMETERS
 from api.ingest import EVENT, JSON
 from api.openapi_parts import (
+    DIGEST,
     PARAMETERS,
     POSITION,
     STREAM_ID,
     TEXT,
+    WORDS,
     Json,
     answer,
     binary_headers,
@@ -50,7 +53,7 @@ def document() -> Json:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tallystick", "version": version("tallystick"), "description": PROSE},
-        "paths": {**_events(), **_views(), **_runs(), **_operations(), **_cstp()},
+        "paths": {**_events(), **_views(), **_runs(), **_evidence(), **_operations(), **_cstp()},
         "components": {
             "schemas": schemas(),
             "securitySchemes": {
@@ -202,6 +205,62 @@ def _runs() -> Json:
             )
         },
     }
+
+
+def _evidence() -> Json:
+    digest = parameter("digest", DIGEST, "SHA-256 of the bytes, in hex.", "path")
+    wanted = parameter("digest", DIGEST, "SHA-256 that the body must have; without it whatever it has is taken.")
+    note = parameter("note", WORDS, "What it is, in words; stands in the log for ever.")
+    reason = parameter("reason", WORDS, "Why, in words; stands in the log for ever.")
+    what = "Bytes of any kind; their content-type, if there is one, is kept with them."
+    return {
+        "/evidence": {
+            "put": {
+                "operationId": "put_evidence",
+                "summary": "Keep bytes beside the log, by their SHA-256 digest; they can be erased again.",
+                "parameters": [wanted, note],
+                "requestBody": {"content": {BYTES: {"schema": {"description": what}}}},
+                "responses": {
+                    "200": _told("They were kept before, and nothing was written.", "Kept"),
+                    "201": _told("Kept, synced and recorded.", "Kept"),
+                    **problems(400, 401, 403, 410, 413, 503, 507),
+                },
+            },
+            "get": _read(
+                "list_evidence",
+                "What was kept and what was erased, in the order of the log.",
+                _told("A page of evidence.", "EvidencePage"),
+                _named(*LIST_PARAMETERS),
+            ),
+        },
+        "/evidence/{digest}": {
+            "get": _with_304(
+                _read(
+                    "get_evidence",
+                    "The bytes, verified, with their content-type; an attachment, that runs nowhere.",
+                    answer("The bytes.", {"*/*": {}}),
+                    [digest],
+                    404,
+                    410,
+                )
+            ),
+            "delete": {
+                "operationId": "delete_evidence",
+                "summary": "Erase the bytes for good; every position, digest and figure stays as it was.",
+                "parameters": [digest, reason],
+                "responses": {
+                    "200": _told("They are gone.", "Erased"),
+                    **problems(400, 401, 403, 404, 503, 507),
+                },
+            },
+        },
+    }
+
+
+def _with_304(operation: Json) -> Json:
+    """An operation that If-None-Match may spare its answer."""
+    unchanged = answer("If-None-Match names these bytes.", {})
+    return {**operation, "responses": {**operation["responses"], "304": unchanged}}
 
 
 def _operations() -> Json:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from api.answers import DETAILS, Advice, CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
+from api.custody import Erased, EvidencePage, Kept
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
 from api.outflow import FEED
@@ -16,13 +17,14 @@ from events.limits import (
     AGENT_NAME_CHARS_MAX,
     BATCH_EVENTS_MAX,
     EVENT_ID_CHARS_MAX,
+    EVIDENCE_WORDS_CHARS_MAX,
     ITEMS_MAX,
     PAGE_EVENTS_DEFAULT,
     PAGE_EVENTS_MAX,
     STREAM_ID_CHARS_MAX,
     TRACE_CHARS_MAX,
 )
-from events.payload import STREAM_ID_PATTERN
+from events.payload import DIGEST_PATTERN, STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 from events.schema import json_schema
 from ledger import Placed
@@ -34,6 +36,8 @@ PROBLEM = "application/problem+json"
 TEMPLATE = "#/components/schemas/{name}"
 
 TEXT: Json = {"type": "string"}
+WORDS: Json = {"type": "string", "minLength": 1, "maxLength": EVIDENCE_WORDS_CHARS_MAX}
+DIGEST: Json = {"type": "string", "pattern": DIGEST_PATTERN}
 POSITION: Json = {"type": "integer", "minimum": 1, "maximum": POSITION_MAX}
 CURSOR: Json = {"type": "integer", "minimum": 0, "maximum": POSITION_MAX}
 DATE: Json = {"type": "string", "format": "date"}
@@ -77,7 +81,7 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 ANSWERS = (
     Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, RunPage, RunDetail,
-    ProjectionList, ProjectionState, Aliveness, Readiness, RpcRequest, RpcAnswer,
+    ProjectionList, ProjectionState, Aliveness, Readiness, Kept, Erased, EvidencePage, RpcRequest, RpcAnswer,
 )  # fmt: skip
 
 
@@ -264,6 +268,7 @@ PROBLEMS: dict[int, str] = {
     403: "The token does not allow this; nothing was written.",
     404: "There is nothing of that name or number.",
     409: "The log as it stands does not admit this; nothing was written.",
+    410: "The evidence was erased, and cannot come back.",
     413: "The body, or an event in it, is too long; nothing was written.",
     415: "A content type that is not spoken here; nothing was written.",
     422: "An event that does not fit the vocabulary; nothing was written.",

@@ -22,6 +22,7 @@ from api.answers import (
     Question,
     Replayed,
 )
+from api.custody import EVIDENCE, Custody
 from api.parameters import instant
 from events.envelope import Draft, timestamp
 from events.errors import InvalidEvent
@@ -78,6 +79,7 @@ class House:
         self.search = search
         self.tokens = tokens
         self.clock = clock
+        self.evidence = Custody(self, reader.path)
         self._scanner = reader
 
     @classmethod
@@ -108,6 +110,8 @@ class House:
         search = Search(path.with_name(path.name + ".search.db"), engine)
         house = cls(log, scanner, engine, search, Tokens(path), clock)
         try:
+            if writable:
+                await house.evidence.recover()
             if views:
                 await house.fold(progress)
         except BaseException:
@@ -131,6 +135,8 @@ class House:
         """Append a batch, spoken by an agent. Errors: Forbidden, and those of `Log.append`."""
         speaker.require("append")
         for index, draft in enumerate(drafts):
+            if type(draft.data) in EVIDENCE:
+                self.evidence.check(draft, index)
             try:
                 draft.source = speaker.speaks_as(draft.source)
             except InvalidQuery as error:

@@ -8,6 +8,8 @@ from starlette.responses import Response
 from api.access import Forbidden, Unauthenticated
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from ledger.errors import (
+    Damaged,
+    Gone,
     IdentityConflict,
     InvalidQuery,
     LedgerBusy,
@@ -68,6 +70,8 @@ TABLE: dict[type[TallystickError], Answer] = {
     LedgerUnusable: Answer("No usable ledger", 503, INTERNAL_ERROR, 2),
     InvalidQuery: Answer("Invalid parameter", 400, INVALID_PARAMS, 2),
     NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
+    Gone: Answer("Erased", 410, INVALID_PARAMS, 1),
+    Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: Answer("Not allowed", 403, INTERNAL_ERROR, 2),
     BodyTooLarge: Answer("Body too large", 413, INVALID_PARAMS, 2),

@@ -1,15 +1,17 @@
 """Where the command line writes: the ledger file itself, or a server that holds it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
+from urllib.parse import quote
 
 import httpx
 import msgspec
 
 from api.access import OWNER, Unauthenticated
+from api.custody import Blob, Erased, Kept, Piece, digest_of
 from api.operations import House
 from api.printing import progress
 from api.problems import TABLE, Problem, slug
@@ -17,7 +19,7 @@ from events.envelope import Draft
 from events.errors import TallystickError
 from events.limits import PAGE_EVENTS_MAX
 from ledger import Query
-from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable
+from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable, NotFound
 
 FOLD_EVENTS_MIN = 10_000
 """After so many events appended to a file the views are folded and kept: else every reader would fold them again."""
@@ -30,6 +32,7 @@ LINES = "application/x-ndjson"
 ANSWER_S = 120.0
 """How long a server may take for one batch."""
 
+_Answer = TypeVar("_Answer")
 _encode = msgspec.json.Encoder().encode
 _errors = {slug(error.__name__): error for error in TABLE}
 
@@ -54,6 +57,25 @@ class Sink(Protocol):
         """The stored events of at most ITEMS_MAX streams, as NDJSON. Errors: those of `House.read`."""
         ...
 
+    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
+        """Hold bytes for a batch; within, the drafts to append with it. Errors: those of `Custody.keep`.
+
+        A server records them at once, so that there are no drafts then.
+        """
+        ...
+
+    async def put(self, blob: Blob) -> Kept:
+        """Keep bytes. Errors: those of `Custody.put`."""
+        ...
+
+    async def evidence(self, digest: str) -> Piece:
+        """The bytes of a digest. Errors: those of `Custody.get`."""
+        ...
+
+    async def erase(self, digest: str, reason: str | None) -> Erased:
+        """Erase the bytes of a digest. Errors: those of `Custody.erase`."""
+        ...
+
 
 class FileSink:
     """The ledger file, which no other process writes."""
@@ -73,6 +95,18 @@ class FileSink:
         query = Query(subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)
         return b"\n".join([page.ndjson async for page in self.house.scan(query)])
 
+    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
+        return self.house.evidence.keep(blobs)
+
+    async def put(self, blob: Blob) -> Kept:
+        return await self.house.evidence.put(blob, OWNER)
+
+    async def evidence(self, digest: str) -> Piece:
+        return await self.house.evidence.get(digest, OWNER)
+
+    async def erase(self, digest: str, reason: str | None) -> Erased:
+        return await self.house.evidence.erase(digest, reason, OWNER)
+
 
 class NoLedger:
     """A ledger file that is not there yet, where nothing is to be written."""
@@ -83,9 +117,21 @@ class NoLedger:
     async def streams(self, subjects: Sequence[str]) -> bytes:
         return b""
 
+    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
+        raise AssertionError(f"{len(list(blobs))} blobs were to be kept beside no ledger")
+
+    async def put(self, blob: Blob) -> Kept:
+        raise AssertionError(f"{len(blob.data)} bytes were to be kept beside no ledger")
+
+    async def evidence(self, digest: str) -> Piece:
+        raise NotFound(f"There is no evidence {digest}, and no ledger.", "Name one with --ledger.")
+
+    async def erase(self, digest: str, reason: str | None) -> Erased:
+        raise AssertionError(f"{digest} was to be erased beside no ledger: {reason}")
+
 
 class ServerSink:
-    """A server's POST /events, and its GET for what is there already."""
+    """A server's routes."""
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
         self._client = client
@@ -93,31 +139,54 @@ class ServerSink:
 
     async def append(self, drafts: list[Draft]) -> Answer:
         body = b"\n".join(map(_encode, drafts))
+        return _decode(await self._ask("POST", "/events", content=body, headers={"content-type": LINES}), Answer)
+
+    async def streams(self, subjects: Sequence[str]) -> bytes:
+        parameters = {"subject": ",".join(subjects), "limit": str(PAGE_EVENTS_MAX)}
+        return (await self._ask("GET", "/events", params=parameters, headers={"accept": LINES})).content
+
+    @asynccontextmanager
+    async def keep(self, blobs: Iterable[Blob]) -> AsyncIterator[list[Draft]]:
+        for blob in blobs:
+            await self.put(blob)
+        yield []
+
+    async def put(self, blob: Blob) -> Kept:
+        parameters = {"digest": digest_of(blob.data)} | ({} if blob.note is None else {"note": blob.note})
+        headers = {} if blob.media_type is None else {"content-type": blob.media_type}
+        answer = await self._ask("PUT", "/evidence", content=blob.data, params=parameters, headers=headers)
+        return _decode(answer, Kept)
+
+    async def evidence(self, digest: str) -> Piece:
+        answer = await self._ask("GET", f"/evidence/{quote(digest, safe='')}")
+        if digest_of(answer.content) != digest:
+            raise _no_tallystick(answer)
+        return Piece(digest, answer.content, answer.headers["content-type"])
+
+    async def erase(self, digest: str, reason: str | None) -> Erased:
+        parameters = {} if reason is None else {"reason": reason}
+        return _decode(await self._ask("DELETE", f"/evidence/{quote(digest, safe='')}", params=parameters), Erased)
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        params: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        """What a server answers, asked again while it is busy. Errors: the server's own, as if raised here."""
+        request = self._client.build_request(method, path, content=content, params=params, headers=headers)
         for left in range(TRIES - 1, -1, -1):
-            response = await self._post(body)
+            response = await self._send(request)
             if response.status_code in {200, 201}:
-                try:
-                    return msgspec.json.decode(response.content, type=Answer)
-                except msgspec.DecodeError:
-                    raise _no_tallystick(response) from None
+                return response
             error = error_of(response)
             if not isinstance(error, LedgerBusy) or left == 0:
                 raise error
             await asyncio.sleep(int(response.headers.get("retry-after", "1")))
         raise AssertionError("the last try answers or raises")
-
-    async def streams(self, subjects: Sequence[str]) -> bytes:
-        parameters: dict[str, str | int] = {"subject": ",".join(subjects), "limit": PAGE_EVENTS_MAX}
-        request = self._client.build_request("GET", "/events", params=parameters, headers={"accept": LINES})
-        response = await self._send(request)
-        if response.status_code != 200:
-            raise error_of(response)
-        return response.content
-
-    async def _post(self, body: bytes) -> httpx.Response:
-        return await self._send(
-            self._client.build_request("POST", "/events", content=body, headers={"content-type": LINES})
-        )
 
     async def _send(self, request: httpx.Request) -> httpx.Response:
         try:
@@ -146,6 +215,13 @@ def error_of(response: httpx.Response) -> TallystickError:
     if isinstance(error, Unauthenticated):
         error.advice = "Give a token with --token, or in TALLYSTICK_TOKEN; tallystick token add AGENT makes one."
     return error
+
+
+def _decode(response: httpx.Response, kind: type[_Answer]) -> _Answer:
+    try:
+        return msgspec.json.decode(response.content, type=kind)
+    except msgspec.DecodeError:
+        raise _no_tallystick(response) from None
 
 
 def _said(error: Exception) -> str:

@@ -9,6 +9,12 @@ LINE_BYTES_MAX = 65_535
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """One HTTP request body."""
 
+EVIDENCE_BYTES_MAX = BODY_BYTES_MAX
+"""One piece of evidence, uncompressed."""
+
+EVIDENCE_WORDS_CHARS_MAX = 1_000
+"""Characters of a note on evidence, and of the reason of its erasure; they travel in a URL."""
+
 BATCH_EVENTS_MAX = 2_000
 """Events in one append; they are one statement, one transaction, one sync."""
 

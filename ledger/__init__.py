@@ -1,6 +1,7 @@
 """The memory: append, read, follow. Stands on `events` and knows nothing of views, instruments or doors."""
 
 from ledger.clock import Clock, microseconds, moment_of, system_clock
+from ledger.evidence import EvidenceStore
 from ledger.lock import Holder, holder_of
 from ledger.log import Head, Log, Order, Placed, Query, Reading, Slice
 from ledger.reader import SqliteReader
@@ -8,6 +9,7 @@ from ledger.sqlite import SqliteLog
 
 __all__ = [
     "Clock",
+    "EvidenceStore",
     "Head",
     "Holder",
     "Log",

@@ -16,6 +16,8 @@ TallystickError                 events/errors.py
 ├── LedgerUnusable              the file is missing or not a ledger
 ├── InvalidQuery                correct the parameter
 ├── NotFound                    nothing of that name is in the log
+├── Gone                        the evidence was erased, and cannot come back
+├── Damaged                     the bytes are not what was stored: restore them
 └── AccessRefused               api/access.py: who asks may not
     ├── Unauthenticated         send a token that is known
     └── Forbidden               use a token with the scope
@@ -28,6 +30,8 @@ from events.errors import InvalidEvent, MalformedInput, TallystickError
 
 __all__ = [
     "AppendRefused",
+    "Damaged",
+    "Gone",
     "IdentityConflict",
     "InvalidEvent",
     "InvalidQuery",
@@ -152,3 +156,11 @@ class InvalidQuery(TallystickError):
 
 class NotFound(TallystickError):
     """Nothing of that name or number is in the log."""
+
+
+class Gone(TallystickError):
+    """The evidence of that digest was erased; its bytes are nowhere, and are not taken again."""
+
+
+class Damaged(TallystickError):
+    """The file of an evidence is missing or holds other bytes, which are not given out."""

@@ -22,6 +22,7 @@ from projections.decline import Alert, Decline, Limits, Span, compare_windows, e
 from projections.discrimination import Discrimination, discriminate
 from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
+from projections.evidence import Erasure, Evidence, Exhibit
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
 from projections.inventory import Inventory
@@ -55,7 +56,16 @@ from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
 from projections.trend import TREND_DAYS, TREND_DAYS_MAX, Trend, Window
 from projections.words import words_of
 
-PROJECTIONS: tuple[type[Projection], ...] = (Decisions, Calibration, Reasons, Thoughts, Runs, Inventory, Probes)
+PROJECTIONS: tuple[type[Projection], ...] = (
+    Decisions,
+    Calibration,
+    Reasons,
+    Thoughts,
+    Runs,
+    Inventory,
+    Probes,
+    Evidence,
+)
 """Every projection of the house."""
 
 __all__ = [
@@ -91,6 +101,9 @@ __all__ = [
     "Drift",
     "Engine",
     "Entry",
+    "Erasure",
+    "Evidence",
+    "Exhibit",
     "Figures",
     "Filter",
     "Group",

@@ -82,6 +82,7 @@ SURFACE: dict[str, list[str]] = {
     "instruments.routers": ["FORMS", "BadRouter", "Router", "router_of"],
     "ledger": [
         "Clock",
+        "EvidenceStore",
         "Head",
         "Holder",
         "Log",
@@ -130,6 +131,9 @@ SURFACE: dict[str, list[str]] = {
         "Drift",
         "Engine",
         "Entry",
+        "Erasure",
+        "Evidence",
+        "Exhibit",
         "Figures",
         "Filter",
         "Group",

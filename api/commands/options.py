@@ -9,7 +9,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 AsOf = Annotated[str | None, typer.Option(help="As it stood at a position or time.", metavar="POSITION|TIME")]
 Url = Annotated[
     str | None,
-    typer.Option(help="Write through the server at this address.", envvar="TALLYSTICK_URL", show_envvar=True),
+    typer.Option(help="Go through the server at this address.", envvar="TALLYSTICK_URL", show_envvar=True),
 ]
 BearerToken = Annotated[
     str | None, typer.Option(help="Token for --url.", envvar="TALLYSTICK_TOKEN", show_envvar=True, show_default=False)

@@ -22,6 +22,7 @@ READS = (
     "/calibration",
     "/projections",
     "/projections/calibration",
+    "/evidence",
 )
 OPEN = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/health", "/.well-known/agent.json")
 

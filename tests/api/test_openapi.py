@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api import outflow, views
+from api import evidence, outflow, views
 from api.app import routes
 from api.openapi import document
 from api.problems import TABLE
@@ -71,6 +71,7 @@ def test_operation_ids_are_unique() -> None:
         ("/decisions/{decision_id}", ("as_of",)),
         ("/projections/{name}", ("as_of",)),
         ("/projections", ()),
+        ("/evidence", evidence.LIST_PARAMETERS),
     ],
 )
 def test_the_parameters_are_those_the_route_knows(path: str, parameters: tuple[str, ...]) -> None:
@@ -106,7 +107,7 @@ def test_every_type_can_be_posted_and_read() -> None:
 def test_statuses_are_those_that_errors_have() -> None:
     told = {int(status) for operation in described().values() for status in operation["responses"]}
     unrouted, faults = {405}, {500}
-    assert told - {200, 201} == {answer.status for answer in TABLE.values()} - unrouted - faults
+    assert told - {200, 201, 304} == {answer.status for answer in TABLE.values()} - unrouted - faults
 
 
 def test_a_refusal_is_a_problem_document() -> None:

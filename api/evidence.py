@@ -1,0 +1,93 @@
+"""PUT, GET and DELETE of evidence: bytes in, bytes out, bytes gone."""
+
+from collections.abc import Collection, Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.access import Speaker
+from api.custody import Blob, digest_of
+from api.ingest import read_body
+from api.operations import House
+from api.parameters import integer, known, single
+from api.problems import to_json
+from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from ledger.errors import InvalidQuery
+
+BYTES = "application/octet-stream"
+"""What evidence is served as where its media type is not known."""
+
+PUT_PARAMETERS = ("digest", "note")
+LIST_PARAMETERS = ("limit", "offset", "as_of")
+ERASE_PARAMETERS = ("reason",)
+
+SAFE = {
+    "cache-control": "private, no-store",
+    "content-security-policy": "default-src 'none'; sandbox",
+    "x-content-type-options": "nosniff",
+}
+"""What was stored is shown as it is, runs nowhere, and is in no cache when it is erased."""
+
+
+async def put_evidence(request: Request) -> Response:
+    """Keep the body; 201 when it is new, 200 when it was there."""
+    house, speaker = _asked(request)
+    speaker.require("append")
+    parameters = _given(request, PUT_PARAMETERS)
+    data = await read_body(request)
+    wanted = parameters.get("digest")
+    if wanted is not None and wanted != (found := digest_of(data)):
+        raise InvalidQuery("digest", f"the body's is {found}; nothing was kept.", "Send it whole, or correct this.")
+    kept = await house.evidence.put(Blob(data, request.headers.get("content-type"), parameters.get("note")), speaker)
+    headers = {"location": f"/evidence/{kept.digest}", "etag": f'"{kept.digest}"'}
+    return Response(to_json(kept), 200 if kept.duplicate else 201, headers, media_type="application/json")
+
+
+async def get_evidence(request: Request) -> Response:
+    """The bytes of a digest."""
+    house, speaker = _asked(request)
+    _given(request, ())
+    piece = await house.evidence.get(request.path_params["digest"], speaker)
+    headers = {**SAFE, "etag": f'"{piece.digest}"'}
+    if _matches(request.headers.get("if-none-match", ""), headers["etag"]):
+        return Response(status_code=304, headers=headers)
+    headers["content-disposition"] = f'attachment; filename="{piece.digest}"'
+    headers["content-type"] = piece.media_type or BYTES
+    return Response(piece.data, headers=headers)
+
+
+async def list_evidence(request: Request) -> Response:
+    """What was kept and what was erased, in the order of the log."""
+    house, speaker = _asked(request)
+    speaker.require("read")
+    parameters = _given(request, LIST_PARAMETERS)
+    limit = integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
+    offset = integer("offset", parameters.get("offset"), 0, 0)
+    as_of = await house.resolve(parameters.get("as_of"))
+    page = await house.evidence.catalogue(speaker, offset, limit, as_of)
+    return Response(to_json(page), media_type="application/json")
+
+
+async def delete_evidence(request: Request) -> Response:
+    """Erase the bytes of a digest for good."""
+    house, speaker = _asked(request)
+    parameters = _given(request, ERASE_PARAMETERS)
+    erased = await house.evidence.erase(request.path_params["digest"], parameters.get("reason"), speaker)
+    return Response(to_json(erased), media_type="application/json")
+
+
+def _asked(request: Request) -> tuple[House, Speaker]:
+    """The house, and who asks. Errors: Unauthenticated."""
+    house: House = request.app.state.house
+    return house, house.tokens.identify(request.headers.get("authorization"))
+
+
+def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:
+    parameters = single(request.query_params.multi_items())
+    known(parameters.keys(), allowed)
+    return parameters
+
+
+def _matches(header: str, etag: str) -> bool:
+    """Whether If-None-Match names a tag."""
+    return etag in (tag.strip().removeprefix("W/") for tag in header.split(",")) or header.strip() == "*"

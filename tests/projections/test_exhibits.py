@@ -1,0 +1,91 @@
+"""The evidence view: what was kept, what was erased, and nothing else that moves it."""
+
+from datetime import datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from events import DecisionRecorded, Draft, Event, EvidenceErased, EvidenceStored
+from projections import Evidence
+from tests.drafts import draft_of
+from tests.projections.histories import events_of
+
+DIGESTS = [f"{number:064x}" for number in range(6)]
+
+
+def stored(number: int, size_bytes: int = 10) -> Draft:
+    payload = EvidenceStored(
+        digest=DIGESTS[number], size_bytes=size_bytes, media_type="text/plain", note=f"piece {number}"
+    )
+    return draft_of(payload, source="/agents/ada")
+
+
+def erased(number: int) -> Draft:
+    return draft_of(EvidenceErased(digest=DIGESTS[number], reason=f"reason {number}"), source="/agents/bo")
+
+
+def folded(events: list[Event]) -> Evidence:
+    projection = Evidence()
+    projection.fold(events)
+    return projection
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Draft]:
+    """Pieces kept and erased, each in its order, with decisions among them."""
+    drafts: list[Draft] = []
+    kept: list[int] = []
+    fresh = draw(st.permutations(range(len(DIGESTS))))
+    for verb in draw(st.lists(st.sampled_from(["keep", "erase", "decide"]), max_size=15)):
+        if verb == "keep" and fresh:
+            kept.append(fresh.pop())
+            drafts.append(stored(kept[-1], draw(st.integers(0, 1000))))
+        elif verb == "erase" and kept:
+            drafts.append(erased(kept.pop(draw(st.integers(0, len(kept) - 1)))))
+        elif verb == "decide":
+            drafts.append(draft_of(DecisionRecorded(decision_id=f"d{len(drafts)}", decision="x"), source="/agents/ada"))
+    return drafts
+
+
+def test_a_piece_is_told_with_its_place_and_its_erasure() -> None:
+    events = events_of([stored(1), stored(2, 7), erased(1)])
+    projection = folded(events)
+    exhibit, other = projection.exhibit(DIGESTS[1]), projection.exhibit(DIGESTS[2])
+    assert exhibit is not None
+    assert other is not None
+    assert (exhibit.digest, exhibit.size_bytes, exhibit.media_type, exhibit.note) == (
+        DIGESTS[1], 10, "text/plain", "piece 1",
+    )  # fmt: skip
+    assert (exhibit.position, exhibit.agent, exhibit.time) == (1, "ada", events[0].time)
+    assert exhibit.erased is not None
+    assert (exhibit.erased.position, exhibit.erased.agent, exhibit.erased.reason) == (3, "bo", "reason 1")
+    assert datetime.fromisoformat(exhibit.erased.time) == events[2].moment
+    assert (other.erased, projection.erased(DIGESTS[1]), projection.erased(DIGESTS[2])) == (None, True, False)
+    assert (projection.exhibit(DIGESTS[3]), projection.erased(DIGESTS[3])) == (None, False)
+    assert projection.summary() == {"kept": 1, "erased": 1, "kept_bytes": 7}
+
+
+@given(drafts=histories(), cuts=st.lists(st.integers(0, 15), max_size=3), offset=st.integers(0, 2**63), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_it_is_what_a_plain_list_says(drafts: list[Draft], cuts: list[int], offset: int, data: st.DataObject) -> None:
+    events = events_of(drafts) if drafts else []
+    kept = {e.data.digest: e.data.size_bytes for e in events if isinstance(e.data, EvidenceStored)}
+    gone = {e.data.digest for e in events if isinstance(e.data, EvidenceErased)}
+
+    projection = Evidence()
+    edges = sorted({0, *(min(cut, len(events)) for cut in cuts), len(events)})
+    for start, end in zip(edges, [*edges[1:], None], strict=True):
+        projection.fold(events[start:end])
+    assert projection.encode() == folded(events).encode(), "how it is cut into runs makes no difference"
+    assert Evidence.decode(projection.encode()).encode() == projection.encode()
+
+    for one in (projection, Evidence.decode(projection.encode())):
+        assert {exhibit.digest: exhibit.size_bytes for exhibit in one.page(0, 100)} == kept
+        assert {digest for digest in DIGESTS if one.erased(digest)} == gone
+        assert one.summary() == {
+            "kept": len(kept) - len(gone),
+            "erased": len(gone),
+            "kept_bytes": sum(size for digest, size in kept.items() if digest not in gone),
+        }
+        limit = data.draw(st.integers(1, 1000))
+        assert one.page(offset, limit) == one.page(0, 100)[offset : offset + limit]
