@@ -32,7 +32,10 @@ _fields = {
     "wrapper": "wrapper",
 }
 _prose = re.compile(r"(?:[\w\s.,:;!?*>~`+-]|'(?=\w))*")
-_denial = re.compile(r"\W*(?:exclu|not\b|i (?:am|must|may) not be)", re.IGNORECASE)
+_denial = re.compile(r"^\W*exclu|\b(?:not|not be|except|than|unlike)\W*$", re.IGNORECASE)
+_hint = re.compile(r"odel", re.IGNORECASE)
+_syntax = frozenset('{}"')
+_bracket = re.compile(r"[{\[]")
 _ornament = " \t\r\n*_>`~-+#\"'"
 
 
@@ -116,17 +119,26 @@ def _in_text(text: str) -> tuple[list[Mapping[str, object]], str]:
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, object]]:
-    """Each JSON object or array that begins a line or follows prose on it: its bounds, and its value."""
-    at = 0
+    """Each JSON object or array that begins a line or follows prose on it: its bounds, and its value.
+
+    What stands too far before the next `model` to be an identity's is not read.
+    """
+    at, hint = 0, -1
     while at < len(text):
-        begins = text.find("\n", at) + 1 or len(text)
-        start = next((place for place in range(at, min(begins, at + GAP_CHARS_MAX)) if text[place] in "{["), None)
-        if start is None or not _may_follow(text[at:start]):
-            at = begins
-            continue
-        value, end = _decoded(text, start)
+        if hint < at:
+            found = _hint.search(text, at)
+            if found is None:
+                return
+            hint = found.start()
+            at = text.rfind("\n", at, max(at, hint - OBJECT_CHARS_MAX)) + 1 or at
+        bracket = _bracket.search(text, at)
+        if bracket is None:
+            return
+        start = bracket.start()
+        gap = max(at, text.rfind("\n", at, start) + 1)
+        value, end = _decoded(text, start) if _may_follow(text[gap:start]) else (None, start)
         if value is None:
-            at = text.find("\n", max(end, start)) + 1 or len(text)
+            at = text.find("\n", end) + 1 or len(text)
         else:
             yield start, end, value
             at = end
@@ -134,7 +146,7 @@ def _objects(text: str) -> Iterator[tuple[int, int, object]]:
 
 def _may_follow(gap: str) -> bool:
     """Whether an identity may follow these words on its line: not code, and not those whom it must not be."""
-    return _prose.fullmatch(gap) is not None and _denial.match(gap) is None
+    return len(gap) <= GAP_CHARS_MAX and _prose.fullmatch(gap) is not None and _denial.search(gap) is None
 
 
 def _decoded(text: str, start: int) -> tuple[object, int]:
@@ -211,12 +223,12 @@ def _of_lines(lines: Sequence[str], loose: bool) -> Mapping[str, object] | None:
 
 def _line(line: str) -> tuple[str, object] | None:
     """Name and value of a line `name: value`, where the name is one of an identity's."""
-    if len(line) > 2 * LABEL_CHARS_MAX:
+    if ":" not in line or len(line) > 2 * LABEL_CHARS_MAX:
         return None
     name, colon, value = line.strip(_ornament).partition(":")
     field = _fields.get(_bare(name)) if len(name) < 32 else None
     text = value.strip(_ornament + ",")
-    return (field, text) if colon and field and text else None
+    return (field, text) if colon and field and text and not _syntax & set(text) else None
 
 
 def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:

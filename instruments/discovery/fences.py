@@ -68,7 +68,7 @@ def _cut(answer: str) -> Iterator[Block]:
 
 def _opened(line: str) -> tuple[_Fence, str] | None:
     """The fence that a line opens, and what of the content stands on that line already: `json {"a": 1}`."""
-    found = _opening.match(line)
+    found = _opening.match(line) if "```" in line or "~~~" in line else None
     if found is None:
         return None
     indent, marker, info = found[1], found[2], found[3].strip()

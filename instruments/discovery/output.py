@@ -38,8 +38,9 @@ def bare_code(blocks: Sequence[Block], probe: Probe) -> list[Block]:
         if begun is None or _declares[language].search(block.text, begun.start()) is None:
             made.append(block)
             continue
-        code, after = _without_last_word(block.text[begun.start() :])
-        made += [Block(block.text[: begun.start()]), Block(_trimmed(code, language), language), Block(after)]
+        start = _with_comments(block.text, begun.start())
+        code, after = _without_last_word(block.text[start:])
+        made += [Block(block.text[:start]), Block(_trimmed(code, language), language), Block(after)]
     return made
 
 
@@ -76,6 +77,13 @@ def _text(blocks: Sequence[Block]) -> str | None:
 
 def _fenced(block: Block) -> str:
     return f"```{block.label}\n{block.text.rstrip()}\n```"
+
+
+def _with_comments(text: str, start: int) -> int:
+    """Where the lines of `#` begin that stand right above a place."""
+    while start and text[text.rfind("\n", 0, start - 1) + 1] == "#":
+        start = text.rfind("\n", 0, start - 1) + 1
+    return start
 
 
 def _without_last_word(code: str) -> tuple[str, str]:

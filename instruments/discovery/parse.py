@@ -53,7 +53,7 @@ def analyze(answer: str | None, probe: Probe, known: Callable[[str], bool] = lam
         probe: what was asked.
         known: whether a claimed name is of a registered model.
     """
-    text = (answer or "").encode(errors="replace").decode()
+    text = (answer or "").removeprefix("\ufeff").encode(errors="replace").decode()
     if not any(letter.isprintable() and letter not in _ORNAMENT for letter in text):
         return _analysis("empty", "the answer is empty")
     if _is_refusal(text):

@@ -1,0 +1,46 @@
+"""What a person sees of a run."""
+
+from instruments.answer import Answer
+from instruments.discovery import Session, complete, told
+from tests.instruments.discovery.answers import EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
+from tests.instruments.discovery.test_session import START, kept_going, run
+from tests.instruments.questions import GO
+
+
+def lines(*answers: Answer) -> list[str]:
+    _, made = run(answers, kept_going())
+    return [line for batch in made for line in told(batch)]
+
+
+def test_an_accepted_answer_is_an_iteration() -> None:
+    assert lines(model("Nova-1"), model("b")) == [
+        "iteration 0: Nova-1 (score=0.80) [1ms]",
+        "iteration 1: b (score=0.80) [1ms]",
+    ]
+
+
+def test_what_is_no_iteration_is_an_attempt() -> None:
+    wrong = f"{identity('unknown')}\n```go\nfunc f() {{}}\n```"
+    auto = f"{identity('auto')}\n```go\nfunc f() {{}}\n```"
+    assert lines(model("a"), model("a"), REFUSED, EMPTY, TIMEOUT, FAILED, says(auto), says(wrong))[1:] == [
+        "attempt 2: a again (score=0.80) [1ms]",
+        "attempt 3: refused: the answer begins with EXCLUDED [1ms]",
+        "attempt 4: empty: the answer is empty [1ms]",
+        "attempt 5: timeout: no answer within 5 s [5000ms]",
+        "attempt 6: failed: connection refused [0ms]",
+        "attempt 7: wrapper: 'auto' is a host's name, not a model's [1ms]",
+        f"ORANGE: {len(auto)} characters, beginning {auto!r}",
+        "attempt 8: unparsable: its identity names no model: 'unknown' [1ms]",
+        f"ORANGE: {len(wrong)} characters, beginning {wrong!r}",
+    ]
+
+
+def test_an_end_is_told_with_its_reason() -> None:
+    session = Session(started=START)
+    assert told(session.decide(GARBAGE, GO))[-1] == (
+        "ended: unparsable answer at iteration 0: no identity is in the answer"
+    )
+
+
+def test_the_last_line_counts() -> None:
+    assert complete(3, 4, 1_234_567_890) == "discovery complete: 3 unique models in 4 iterations [1235ms]"
