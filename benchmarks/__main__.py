@@ -22,7 +22,7 @@ def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
     return {
         "single": single,
         "batched": batched,
-        "replaying": lambda folder: replaying(folder, million),
+        "replaying": lambda folder: replaying(folder, million, million // 100),
         "viewing": lambda folder: viewing(folder, million // 10, million),
         "growing": lambda folder: growing(folder, million // 10, 5 * million),
     }

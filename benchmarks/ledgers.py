@@ -5,6 +5,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
+from api.runs.files import decode
+from api.runs.telling import tell
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.registry import VOCABULARY
@@ -65,6 +69,63 @@ def _history(events: int, rng: random.Random) -> Iterator[Draft]:
             project=rng.choice(PROJECTS),
         )
         yield _recorded(data=data, source=source)
+
+
+async def make_runs(path: Path, runs: int, attempts: int, *, seed: int = 7) -> None:
+    """A ledger of imported runs, each so many attempts with an output of about 1 KB and its score."""
+    log = await SqliteLog.open(path)
+    rng = random.Random(seed)
+    try:
+        batch: list[Draft] = []
+        for number in range(runs):
+            told = tell("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
+            if len(batch) + len(told.drafts) > BATCH:
+                await log.append(batch)
+                batch = []
+            batch.extend(told.drafts)
+        await log.append(batch)
+    finally:
+        await log.close()
+
+
+def report(run_id: str, attempts: int, rng: random.Random) -> dict[str, object]:
+    """A run report as a client writes it: other models and other outputs in each."""
+    models = [{"model_name": f"model-{name}-1", "provider": "Example"} for name in rng.sample(range(40), attempts)]
+    results = [
+        {
+            "iteration": number,
+            "model": model,
+            "exclusion_prompt": f"You must not be: {', '.join(one['model_name'] for one in models[:number])}",
+            "probe": {
+                "probe_id": "refactor-v1",
+                "raw_output": _output(rng),
+                "score": {
+                    "renames": rng.randrange(7), "function_splits": rng.randrange(4),
+                    "comments_added": rng.randrange(5), "structural_changes": rng.randrange(5),
+                    "total_score": rng.randrange(21) / 20,
+                },
+                "elapsed_ns": rng.randrange(10**10),
+            },
+            "timestamp": f"2026-02-21T16:{number:02}:08.945237141+02:00",
+        }
+        for number, model in enumerate(models)
+    ]  # fmt: skip
+    return {
+        "run_id": run_id,
+        "start_time": "2026-02-21T15:59:23.895071036+02:00",
+        "end_time": "2026-02-21T16:59:14.782359404+02:00",
+        "config": {"max_iterations": 15, "probe_id": "refactor-v1", "terminate_on_repeat": True},
+        "results": results,
+        "unique_models": models,
+        "termination_reason": "report_requested",
+    }
+
+
+def _output(rng: random.Random) -> str:
+    """Code of about 1 KB."""
+    head = "// total adds up what is large.\nfunc total(values []int) int {\n\ttotal := 0\n"
+    steps = "".join(f"\tif value > {rng.randrange(1000)} {{\n\t\ttotal += value - {n}\n\t}}\n" for n in range(22))
+    return f"{head}{steps}\treturn total\n}}\n"
 
 
 def rows(path: Path) -> list[tuple[object, ...]]:

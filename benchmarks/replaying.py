@@ -1,4 +1,4 @@
-"""Replaying: all projections over a million mixed events, beside a bare scan with decoding, and beside a peer."""
+"""Replaying: all projections over a million mixed events and over runs, beside a bare scan, and beside a peer."""
 
 import asyncio
 import sqlite3
@@ -25,21 +25,31 @@ from projections import PROJECTIONS, Engine
 
 ROUNDS = 5
 PEER_EVENTS = 50_000
+ATTEMPTS = 10
 
 
-def replaying(folder: Path, events: int) -> Iterator[Measure]:
+def replaying(folder: Path, events: int, runs: int) -> Iterator[Measure]:
     """Replay of everything; the scan decodes each line into the same structs; the peer decodes the same payloads."""
-    path = folder / "replay.db"
+    path, beside = folder / "replay.db", folder / "runs.db"
     asyncio.run(ledgers.make(path, events))
-    ours, bare = [], []
-    for _ in range(ROUNDS):
-        bare.append(events / _apart(_scan, path))
-        ours.append(events / _apart(_replay, path))
+    ours, bare = _in_turns(path)
     name = f"replay of {events:,}, all projections"
     yield paired(name, ours, bare, "events/s", "SELECT + msgspec decode", 0.5)
+    asyncio.run(ledgers.make_runs(beside, runs, ATTEMPTS))
+    name = f"replay of {runs:,} imported runs of {ATTEMPTS} attempts"
+    yield paired(name, *_in_turns(beside), "events/s", "SELECT + msgspec decode", 0.5)
     lines = [line for *_, line in ledgers.rows(path)[:PEER_EVENTS]]
     peer = len(lines) / _peer(folder / "peer.db", [line for line in lines if isinstance(line, bytes)])
     yield at_least(name, median(ours), peer, "events/s", "eventsourcing, read and decode", 3.0)
+
+
+def _in_turns(path: Path) -> tuple[list[float], list[float]]:
+    """Events a second of replays and of bare scans."""
+    events, ours, bare = len(ledgers.rows(path)), [], []
+    for _ in range(ROUNDS):
+        bare.append(events / _apart(_scan, path))
+        ours.append(events / _apart(_replay, path))
+    return ours, bare
 
 
 def _apart(measured: Callable[[Path], float], path: Path) -> float:

@@ -7,7 +7,7 @@ stream is read and told as its report (`report.py`) when it is shown.
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar, NamedTuple, Self, get_args
+from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import msgspec
 import numpy as np
@@ -106,22 +106,22 @@ class Runs(Projection):
         self._ends: dict[End | None, int] = {None: GOING}
 
     def fold(self, events: Sequence[Fact]) -> None:
-        index, outcomes, scores = self._index, self._outcomes, self._scores
+        index, outcomes, score, numbers, width = self._index, self._outcomes, self._scores.append, _outcome, _WIDTH
         starts: list[str] = []
         for event in events:
-            data = event.data
+            data: Any = event.data
             kind = type(data)
             if kind is DiscoveryAttempted:
-                outcomes[index[data.run_id] * _WIDTH + _outcome[data.outcome]] += 1  # type: ignore[attr-defined]
+                outcomes[index[data.run_id] * width + numbers[data.outcome]] += 1
             elif kind is ProbeScored:
-                place = index.get(data.run_id)  # type: ignore[attr-defined]
-                if place is not None:
-                    scores.extend((place, event.position))
+                if data.run_id in index:
+                    score(index[data.run_id])
+                    score(event.position)
             elif kind is DiscoveryStarted:
                 self._start(event)
                 starts.append(event.time)
             elif kind is DiscoverySignalled:
-                self._signals[index[data.run_id]] += 1  # type: ignore[attr-defined]
+                self._signals[index[data.run_id]] += 1
             elif kind is DiscoveryFinished:
                 self._finish(event)
         self._start_us.frombytes(microseconds_column(starts))
