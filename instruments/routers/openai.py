@@ -6,6 +6,7 @@ while the time of the attempt allows: it is no answer of a model, and the attemp
 """
 
 import asyncio
+import ssl
 import time
 import zlib
 from base64 import b64encode
@@ -69,6 +70,7 @@ class OpenAI:
         values = [value for value in given.values() if value != model]
         words = [value.rpartition(" ")[2] for value in values]
         queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
+        self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._secrets = Secrets([key or "", basic, user, base.username, base.password, *values, *words, *queried])
 
     async def ask(self, prompt: str, timeout_s: float) -> Answer:
@@ -76,10 +78,8 @@ class OpenAI:
         request = {"model": self.model, "messages": [message], "stream": False}
         began = time.monotonic_ns()
         try:
-            async with (
-                asyncio.timeout(timeout_s) as deadline,
-                httpx.AsyncClient(headers=self._headers, timeout=timeout_s, follow_redirects=False) as client,
-            ):
+            client = httpx.AsyncClient(headers=self._headers, verify=self._tls, timeout=timeout_s)
+            async with client, asyncio.timeout(timeout_s) as deadline:
                 for waits_left in range(WAITS_MAX, -1, -1):
                     reply = await self._post(client, request)
                     left_s = (deadline.when() or 0.0) - asyncio.get_running_loop().time()

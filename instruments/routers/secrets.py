@@ -12,11 +12,13 @@ from urllib.parse import quote
 HIDDEN = "[redacted]"
 SECRET_CHARS_MIN = 6
 
-_credential = re.compile(
-    r"(?:^|[^a-z])(?:authorization|(?:api)?(?:key|token|secret|password|passwd|pass|credential)s?)(?:[^a-z]|$)",
-    re.IGNORECASE,
+_NAMES = r"(?:authorization|(?:api)?(?:key|token|secret|password|passwd|pass|credential)s?)"
+
+_credential = re.compile(rf"(?<![a-z]){_NAMES}(?![a-z])", re.IGNORECASE)
+_told = re.compile(
+    rf"(?<![a-z]){_NAMES}[=:\s\0\"']+(?=((?:(?:bearer|basic|token)\s+)?([^\s\0\"'&]+)[^\0]*))", re.IGNORECASE
 )
-_assigned = re.compile(r"-{0,2}([\w.-]+)(?:=|:\s*)(.+)", re.DOTALL)
+_user = re.compile(r"//([^/\s@]+)@")
 
 
 class Secrets:
@@ -39,12 +41,9 @@ def of_environment(variables: Mapping[str, str]) -> list[str]:
 
 
 def of_arguments(words: Sequence[str]) -> list[str]:
-    """The values of arguments whose names say so: `--token VALUE`, `--api-key=VALUE`, `X-Key: VALUE`."""
-    found = []
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if (assigned := _assigned.fullmatch(word)) is not None:
-            if _credential.search(assigned[1]):
-                found += [assigned[2], assigned[2].rpartition(" ")[2]]
-        elif word.startswith("-") and _credential.search(word):
-            found.append(following)
-    return found
+    """What arguments give to names that say that it is secret, and the user and password of an address.
+
+    `--token VALUE`, `--api-key=VALUE`, `-H 'X-Key: VALUE'`, `?key=VALUE`, and the like within one argument.
+    """
+    line = "\0".join(words)
+    return [value for told in _told.finditer(line) for value in told.groups()] + _user.findall(line)
