@@ -78,7 +78,7 @@ SURFACE: dict[str, list[str]] = {
         "score_id_of",
         "told",
     ],
-    "instruments.probes": ["Probe", "Score", "Scorer"],
+    "instruments.probes": ["FORMERLY", "PROBES", "SCORERS", "Probe", "Score", "Scorer", "find_probe", "name_of"],
     "instruments.routers": ["FORMS", "BadRouter", "Router", "router_of"],
     "ledger": [
         "Clock",

@@ -1,8 +1,13 @@
 """Write the golden files that are missing; one that is there is never touched."""
 
+from instruments.probes import PROBES
 from tests.events.samples import SAMPLES, line_of
-from tests.golden import path_of
+from tests.golden import bytes_of_probe, path_of, path_of_probe
 
 for type_, payload in SAMPLES.items():
     if not path_of(type_).exists():
         path_of(type_).write_bytes(line_of(type_, payload) + b"\n")
+
+for probe in PROBES:
+    if not path_of_probe(probe).exists():
+        path_of_probe(probe).write_bytes(bytes_of_probe(probe))
