@@ -177,7 +177,7 @@ class Group:
         if len(line) > LINE_BYTES_MAX:
             raise LineTooLong(
                 f"The event is {len(line):,} bytes as a line; at most {LINE_BYTES_MAX:,} are stored.",
-                "Shorten its texts, or keep the material elsewhere and name it. Nothing was written.",
+                "Shorten its texts, or keep the material as evidence and name its digest. Nothing was written.",
                 field="data",
                 index=index,
             )

@@ -55,13 +55,16 @@ class Evidence(Projection):
         return len(self._of)
 
     def fold(self, events: Sequence[Fact]) -> None:
-        for event in [one for one in events if type(one.data) in self.reads]:
-            if isinstance(event.data, EvidenceStored):
-                self._store(event, event.data)
-            elif isinstance(event.data, EvidenceErased):
-                self._erase(event, event.data)
+        for event in events:
+            kind = type(event.data)
+            if kind is EvidenceStored:
+                self._store(event)
+            elif kind is EvidenceErased:
+                self._erase(event)
 
-    def _store(self, event: Fact, data: EvidenceStored) -> None:
+    def _store(self, event: Fact) -> None:
+        data = event.data
+        assert isinstance(data, EvidenceStored)
         self._of[data.digest] = Exhibit(
             digest=data.digest,
             size_bytes=data.size_bytes,
@@ -73,7 +76,9 @@ class Evidence(Projection):
         )
         self._kept_bytes += data.size_bytes
 
-    def _erase(self, event: Fact, data: EvidenceErased) -> None:
+    def _erase(self, event: Fact) -> None:
+        data = event.data
+        assert isinstance(data, EvidenceErased)
         erasure = Erasure(position=event.position, time=event.time, agent=event.agent, reason=data.reason)
         exhibit = self._of[data.digest] = structs.replace(self._of[data.digest], erased=erasure)
         self._erased += 1

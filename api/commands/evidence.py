@@ -65,6 +65,7 @@ def get(
     import sys
 
     from api.printing import many, print_json, say
+    from ledger.errors import InvalidQuery
 
     piece = _run(context, url, token, lambda sink: sink.evidence(digest), writable=False)
     if output is not None:
@@ -73,6 +74,8 @@ def get(
     if as_json:
         print_json(_told(piece))
     elif output is None:
+        if sys.stdout.isatty() and not _readable(piece.data):
+            raise InvalidQuery("output", "a terminal would obey what is in these bytes.", "Name a file, or add --json.")
         sys.stdout.buffer.write(piece.data)
         sys.stdout.buffer.flush()
 
@@ -168,6 +171,12 @@ def _bytes_of(file: str) -> bytes:
         return sys.stdin.buffer.read(EVIDENCE_BYTES_MAX + 1)
     with Path(file).open("rb") as opened:
         return opened.read(EVIDENCE_BYTES_MAX + 1)
+
+
+def _readable(data: bytes) -> bool:
+    """Whether bytes are a text without control characters but for tabs and the ends of lines."""
+    text = data.decode(errors="replace")
+    return "\ufffd" not in text and all(letter.isprintable() or letter in "\t\r\n" for letter in text)
 
 
 def _told(piece: "Piece") -> dict[str, object]:

@@ -1,5 +1,9 @@
 """evidence: the verbs as users run them, on the file and through a server."""
 
+import os
+import pty
+import subprocess
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -7,7 +11,7 @@ import msgspec
 import pytest
 
 from events.limits import EVIDENCE_BYTES_MAX
-from tests.cli.command import done, refused, tally
+from tests.cli.command import ROOT, command, done, environment, refused, tally
 from tests.serving import served
 
 DATA = "I am a large model.\né".encode()
@@ -78,3 +82,31 @@ def test_what_is_wrong_is_told_in_plain_lines(tmp_path: Path) -> None:
     assert "There is no evidence" in refused(ledger, "evidence", "erase", DIGEST, "--reason", "x", "--yes")
     assert tally(ledger, "evidence", "erase", DIGEST, "--yes").code == 2, "a reason is wanted"
     assert done(ledger, "evidence", "list").err == "No evidence was kept.\n"
+
+
+def on_a_terminal(ledger: Path, *arguments: str, typed: bytes = b"") -> tuple[int, bytes]:
+    """Run a verb on a terminal, where something is typed; its exit code, and what the terminal shows."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(ledger, *arguments), cwd=ROOT, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    os.write(ours, typed)
+    shown = b""
+    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as terminal:
+        while part := terminal.read(1024):
+            shown += part
+    return process.wait(), shown
+
+
+def test_a_terminal_is_asked_before_erasing_and_shown_no_commands(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.db"
+    harmless, harmful = (done(ledger, "evidence", "put", "-", given=data).text.strip() for data in (DATA, b"\x1b[2J"))
+    assert on_a_terminal(ledger, "evidence", "get", harmless) == (0, DATA.replace(b"\n", b"\r\n"))
+    code, shown = on_a_terminal(ledger, "evidence", "get", harmful)
+    assert (code, b"a terminal would obey" in shown, b"\x1b[2J" in shown) == (2, True, False)
+    code, shown = on_a_terminal(ledger, "evidence", "erase", harmless, "--reason", "x", typed=b"n\n")
+    assert (code, b"for good? [y/N]" in shown) == (1, True)
+    assert done(ledger, "evidence", "get", harmless).out == DATA
+    assert on_a_terminal(ledger, "evidence", "erase", harmless, "--reason", "x", typed=b"y\n")[0] == 0
+    assert "was erased" in refused(ledger, "evidence", "get", harmless, code=1)
