@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from api import cstp, evidence, health, ingest, openapi, outflow, views
+from api import cstp, discovery, evidence, health, ingest, openapi, outflow, views
 from api.operations import House
 from api.problems import NoRoute, WrongMethod, problem_response
 from api.telemetry import Metrics, Telemetry
@@ -37,6 +37,12 @@ def routes() -> Sequence[BaseRoute]:
         Route("/evidence", evidence.list_evidence),
         Route("/evidence/{digest}", evidence.get_evidence),
         Route("/evidence/{digest}", evidence.delete_evidence, methods=["DELETE"]),
+        Route("/discovery", discovery.post_discovery, methods=["POST"]),
+        Route("/discovery/{run}/prompt", discovery.get_prompt),
+        Route("/discovery/{run}/responses", discovery.post_response, methods=["POST"]),
+        Route("/discovery/{run}/signals", discovery.post_signal, methods=["POST"]),
+        Route("/discovery/{run}/signals", discovery.get_signals),
+        Route("/discovery/{run}/finish", discovery.post_finish, methods=["POST"]),
         Route("/projections", views.get_projections),
         Route("/projections/{name}", views.get_projection),
         Route("/readyz", health.get_readyz),

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from api.evidence import BYTES, LIST_PARAMETERS
 from api.ingest import EVENT, JSON
+from api.openapi_discovery import discovery
 from api.openapi_parts import (
     DIGEST,
     PARAMETERS,
@@ -53,7 +54,7 @@ def document() -> Json:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tallystick", "version": version("tallystick"), "description": PROSE},
-        "paths": {**_events(), **_views(), **_runs(), **_evidence(), **_operations(), **_cstp()},
+        "paths": {**_events(), **_views(), **_runs(), **_evidence(), **discovery(), **_operations(), **_cstp()},
         "components": {
             "schemas": schemas(),
             "securitySchemes": {

@@ -6,12 +6,14 @@ import msgspec
 
 from api.answers import DETAILS, Advice, CalibrationAnswer, DecisionPage, ProjectionInfo, ProjectionState
 from api.custody import Erased, EvidencePage, Kept
+from api.discovery import Finish, Reply
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
 from api.outflow import FEED
 from api.parameters import POSITION_MAX, WINDOWS
 from api.problems import Problem
 from api.runs import RunPage
+from api.steps import Config, Responded, SignalDraft, SignalEntry, Signals, Step
 from api.views import OUTCOMES, SORTS
 from events.limits import (
     AGENT_NAME_CHARS_MAX,
@@ -82,6 +84,7 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 ANSWERS = (
     Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, RunPage, RunDetail,
     ProjectionList, ProjectionState, Aliveness, Readiness, Kept, Erased, EvidencePage, RpcRequest, RpcAnswer,
+    Config, Step, Reply, Responded, SignalDraft, SignalEntry, Signals, Finish,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from api.access import Forbidden, Unauthenticated
+from api.refusals import AttemptTaken, RunEnded
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from ledger.errors import (
     Damaged,
@@ -63,6 +64,8 @@ TABLE: dict[type[TallystickError], Answer] = {
     StreamConflict: Answer("Stream has moved on", 409, INTERNAL_ERROR, 1),
     LifecycleViolation: Answer("Not at this place of the stream", 409, INTERNAL_ERROR, 1),
     IdentityConflict: Answer("Id taken", 409, INTERNAL_ERROR, 1),
+    RunEnded: Answer("Run ended", 409, INTERNAL_ERROR, 1),
+    AttemptTaken: Answer("Attempt not due", 409, INTERNAL_ERROR, 1),
     LedgerBusy: Answer("Ledger busy", 503, INTERNAL_ERROR, 1),
     LedgerFull: Answer("Disk full", 507, INTERNAL_ERROR, 1),
     LedgerUnavailable: Answer("Ledger unavailable", 503, INTERNAL_ERROR, 1),

@@ -53,8 +53,11 @@ class Sink(Protocol):
         """Append a batch atomically. Errors: those of `House.record`."""
         ...
 
-    async def streams(self, subjects: Sequence[str]) -> bytes:
-        """The stored events of at most ITEMS_MAX streams, as NDJSON. Errors: those of `House.read`."""
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
+        """The stored events of at most ITEMS_MAX streams, or of all, as NDJSON; of some types where named.
+
+        Errors: those of `House.read`.
+        """
         ...
 
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
@@ -91,8 +94,8 @@ class FileSink:
         self.appended += len(placed) - duplicates
         return Answer(min(positions), max(positions), len(placed), duplicates)
 
-    async def streams(self, subjects: Sequence[str]) -> bytes:
-        query = Query(subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
+        query = Query(subjects=tuple(subjects), types=tuple(types), limit=PAGE_EVENTS_MAX)
         return b"\n".join([page.ndjson async for page in self.house.scan(query)])
 
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
@@ -114,7 +117,7 @@ class NoLedger:
     async def append(self, drafts: list[Draft]) -> Answer:
         raise AssertionError(f"{len(drafts)} events were to be appended to no ledger")
 
-    async def streams(self, subjects: Sequence[str]) -> bytes:
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b""
 
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
@@ -141,8 +144,9 @@ class ServerSink:
         body = b"\n".join(map(_encode, drafts))
         return _decode(await self._ask("POST", "/events", content=body, headers={"content-type": LINES}), Answer)
 
-    async def streams(self, subjects: Sequence[str]) -> bytes:
-        parameters = {"subject": ",".join(subjects), "limit": str(PAGE_EVENTS_MAX)}
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
+        chosen = {"subject": ",".join(subjects), "type": ",".join(types)}
+        parameters = {name: value for name, value in chosen.items() if value}
         return (await self._ask("GET", "/events", params=parameters, headers={"accept": LINES})).content
 
     @asynccontextmanager

@@ -18,10 +18,13 @@ _path = re.compile(r"^\$(?:\[(?P<index>\d+)\])?\.?(?P<field>.*)$")
 _named = re.compile(r"field `(?P<name>[^`]+)`")
 
 
-def refuse(error: Exception, types: Collection[str], index: int | None = None) -> InvalidEvent:
+def refuse(
+    error: Exception, types: Collection[str], index: int | None = None, fields: Collection[str] = ()
+) -> InvalidEvent:
     """The error to raise for what a decoder raised.
 
-    `types` are the known type names; `index` is the event's place where the decoder saw one event of many.
+    `types` are the known type names; `index` is the event's place where the decoder saw one event of many. `fields`
+    are those of what is no event, but a request of its own.
     """
     if not isinstance(error, msgspec.ValidationError):
         return MalformedInput(
@@ -37,11 +40,11 @@ def refuse(error: Exception, types: Collection[str], index: int | None = None) -
     at = int(path["index"]) if path["index"] is not None else index
     if named := _named.search(what):
         field = f"{field}.{named['name']}".lstrip(".")
-    detail, advice = _explain(what, field, types)
+    detail, advice = _explain(what, field, types, fields)
     return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=at)
 
 
-def _explain(what: str, field: str, types: Collection[str]) -> tuple[str, str]:
+def _explain(what: str, field: str, types: Collection[str], fields: Collection[str]) -> tuple[str, str]:
     if field == "type" and what.startswith("Invalid value"):
         given = what.removeprefix("Invalid value ")
         near = get_close_matches(given.strip("'"), types, n=1, cutoff=0.5)
@@ -51,7 +54,12 @@ def _explain(what: str, field: str, types: Collection[str]) -> tuple[str, str]:
     if what.startswith("Object contains unknown field"):
         if field in LEDGER_SETS:
             return f"{field} is set by the ledger.", "Leave it out."
+        if fields:
+            return f"{field} is not a field here.", f"Leave it out, or choose of: {', '.join(fields)}."
         return f"{field} is not a field of this event.", "Leave it out, or see `tallystick schema` for its name."
     if what.startswith("Object missing required field"):
-        return f"{field} is required and missing.", "Add it; `tallystick schema` shows its type."
-    return f"{field or 'the event'}: {what[0].lower()}{what[1:]}.", "Correct the value."
+        return (
+            f"{field} is required and missing.",
+            "Add it." if fields else "Add it; `tallystick schema` shows its type.",
+        )
+    return f"{field or ('the body' if fields else 'the event')}: {what[0].lower()}{what[1:]}.", "Correct the value."

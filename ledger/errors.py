@@ -18,6 +18,8 @@ TallystickError                 events/errors.py
 ├── NotFound                    nothing of that name is in the log
 ├── Gone                        the evidence was erased, and cannot come back
 ├── Damaged                     the bytes are not what was stored: restore them
+├── RunEnded                    api/refusals.py: the run takes nothing more
+├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
 └── AccessRefused               api/access.py: who asks may not
     ├── Unauthenticated         send a token that is known
     └── Forbidden               use a token with the scope

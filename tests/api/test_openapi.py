@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api import evidence, outflow, views
+from api import discovery, evidence, outflow, views
 from api.app import routes
 from api.openapi import document
 from api.problems import TABLE
@@ -39,9 +39,9 @@ def routed() -> dict[tuple[str, str], str]:
     return found
 
 
-def taken(path: str, place: str = "query") -> set[str]:
-    """The names of the parameters that GET takes at a path."""
-    return {made["name"] for made in described()["get", path]["parameters"] if made["in"] == place}
+def taken(path: str, place: str = "query", method: str = "get") -> set[str]:
+    """The names of the parameters that a method takes at a path."""
+    return {made["name"] for made in described()[method, path]["parameters"] if made["in"] == place}
 
 
 def references(node: object) -> set[str]:
@@ -72,6 +72,8 @@ def test_operation_ids_are_unique() -> None:
         ("/projections/{name}", ("as_of",)),
         ("/projections", ()),
         ("/evidence", evidence.LIST_PARAMETERS),
+        ("/discovery/{run}/prompt", ()),
+        ("/discovery/{run}/signals", discovery.SIGNALS_PARAMETERS),
     ],
 )
 def test_the_parameters_are_those_the_route_knows(path: str, parameters: tuple[str, ...]) -> None:
@@ -83,7 +85,7 @@ def test_the_parameters_of_a_path_are_named(path: str) -> None:
     named = set(re.findall(r"{(\w+)}", path))
     for method, where in described():
         if where == path and named:
-            assert taken(path, "path") == named, method
+            assert taken(path, "path", method) == named, method
 
 
 def test_every_parameter_is_explained() -> None:

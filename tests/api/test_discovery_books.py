@@ -1,0 +1,142 @@
+"""One run in each ledger that runs are written in: a house, a file, a server. And texts that no line holds."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from api import discoveries
+from api.access import OWNER
+from api.book import Spoken
+from api.discoveries import respond, start
+from api.operations import House
+from api.sink import sink
+from api.steps import Book, Config, SignalDraft
+from events import VOCABULARY, ProbeScored
+from events.limits import LINE_BYTES_MAX
+from instruments.answer import Answer
+from tests.api.asking import GARBAGE, WORK, Asker, model, problem, told
+from tests.api.talk import Json
+from tests.serving import serving
+
+LONG = WORK + "\n" + "So it waited, and waited. " * 4_000
+ANSWERS = (
+    Answer(text=model("a")["response"], elapsed_ns=7),
+    Answer(failure="timeout", detail="nothing"),
+    Answer(text=model("b", LONG)["response"], elapsed_ns=8, tokens_used=3),
+    Answer(text=model("c", "x" * 40_000)["response"]),
+    Answer(text=model("A", LONG)["response"]),
+)
+
+
+@pytest.fixture
+def asker(client: httpx.Client) -> Asker:
+    return Asker(client)
+
+
+@asynccontextmanager
+async def house(folder: Path) -> AsyncIterator[Book]:
+    made = await House.open(folder / "house.db", writable=True, views=False)
+    try:
+        yield Spoken(made, OWNER)
+    finally:
+        await made.close()
+
+
+async def drive(book: Book) -> tuple[list[bytes], list[Json]]:
+    """A run that is answered so, with a signal: what each verb said, and the events there are then."""
+    said: list[object] = [await start(book, Config(run_id="one", router="script"))]
+    said.append(await start(book, Config(run_id="one", router="script")))
+    for number, answer in enumerate(ANSWERS, 1):
+        said.append(await discoveries.prompt(book, "one"))
+        said.append(await respond(book, "one", answer, number))
+        assert said[-1] == await respond(book, "one", answer, number)
+        if number == 2:
+            placed = await discoveries.signal(book, "one", SignalDraft(event="slow"))
+            said.append(msgspec.structs.replace(placed, time=""))
+    said.append((await discoveries.signals(book, "one")).signals[0].event)
+    said.append(await discoveries.prompt(book, "one"))
+    kinds = [name for name in VOCABULARY.types if name.partition(".")[0] in {"discovery", "probe", "evidence"}]
+    events = VOCABULARY.events(await book.streams((), kinds))
+    facts = [{"type": event.name, "data": msgspec.to_builtins(event.data)} for event in events]
+    return [msgspec.json.encode(one) for one in said], facts
+
+
+def test_each_ledger_that_runs_are_written_in_tells_the_same(tmp_path: Path) -> None:
+    async def through(ledger: Path, url: str | None) -> tuple[list[bytes], list[Json]]:
+        async with sink(ledger, url, None) as book:
+            return await drive(book)
+
+    async def inside() -> tuple[list[bytes], list[Json]]:
+        async with house(tmp_path) as book:
+            return await drive(book)
+
+    said, events = asyncio.run(inside())
+    assert asyncio.run(through(tmp_path / "file.db", None)) == (said, events)
+    with serving(tmp_path / "served.db") as url:
+        said_there, events_there = asyncio.run(through(tmp_path / "none.db", url))
+    assert [one for one in said_there if b'"position"' not in one] == [one for one in said if b'"position"' not in one]
+    assert sorted(map(repr, events_there)) == sorted(map(repr, events))
+
+
+def long_ones(asker: Asker, run: str) -> Sequence[Json]:
+    """The events of the log from a run's start on."""
+    after = asker.stream(run)[0]["position"]
+    found: Sequence[Json] = asker.get("/events", after=after, limit=1000)["events"]
+    return found
+
+
+def test_a_response_over_the_line_limit_is_evidence_in_the_same_batch(asker: Asker) -> None:
+    run = asker.begin()["run_id"]
+    answer = model("Nova", LONG)
+    assert len(answer["response"]) > LINE_BYTES_MAX
+    came = asker.respond(run, answer | {"attempt": 1})
+    assert came["analysis"]["code"] == LONG.strip()
+    events = long_ones(asker, run)
+    digest = sha256(answer["response"].encode()).hexdigest()
+    output = sha256(LONG.strip().encode()).hexdigest()
+    assert [event["type"] for event in events] == [
+        "evidence.stored.v1", "evidence.stored.v1", "discovery.attempted.v1", "probe.scored.v1",
+    ]  # fmt: skip
+    assert [event["position"] for event in events] == list(range(events[0]["position"], events[0]["position"] + 4))
+    attempted = events[2]["data"]
+    assert (attempted["response_digest"], attempted["output_digest"]) == (digest, output)
+    assert not {"response", "output"} & attempted.keys()
+    assert asker.client.get(f"/evidence/{digest}").text == answer["response"]
+    assert asker.client.get(f"/evidence/{output}").text == LONG.strip()
+    assert asker.respond(run, answer | {"attempt": 1}) == came
+    assert problem(asker.reply(run, model("Nova", LONG[:-1]) | {"attempt": 1}), 409, "attempt-taken")
+
+
+def test_only_what_finds_no_room_is_evidence(asker: Asker) -> None:
+    run = asker.begin()["run_id"]
+    asker.respond(run, model("Nova", "y" * 40_000))
+    kept, attempted, _ = long_ones(asker, run)
+    assert kept["data"]["digest"] == attempted["data"]["response_digest"]
+    assert attempted["data"]["output"] == "y" * 40_000
+
+
+def test_an_answer_that_was_erased_may_come_again_and_stays_erased(asker: Asker) -> None:
+    answer = GARBAGE | {"response": "I will not say. " * 5_000}
+    digest = sha256(str(answer["response"]).encode()).hexdigest()
+    first = asker.drive([answer])[0]
+    told(asker.ask("DELETE", f"/evidence/{digest}", reason="private"), 200)
+    run = asker.begin()["run_id"]
+    again = asker.respond(run, answer)
+    assert (again["outcome"], again["attempt"]) == (first["outcome"], 1)
+    assert asker.stream(run)[1]["data"]["response_digest"] == digest
+    problem(asker.ask("GET", f"/evidence/{digest}"), 410, "gone")
+    assert asker.respond(first["run_id"], answer | {"attempt": 1})["next"]["ending"] == "unparsable"
+
+
+def test_a_score_stands_with_every_claim_and_names_its_attempt(asker: Asker) -> None:
+    run = asker.begin()["run_id"]
+    came = asker.respond(run, model("Nova"))
+    [scored] = [event for event in long_ones(asker, run) if event["type"] == "probe.scored.v1"]
+    score = msgspec.convert(scored["data"], ProbeScored)
+    assert (score.run_id, score.attempt, score.model_name, score.total_score) == (run, 1, "Nova", came["score"])
