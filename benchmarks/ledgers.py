@@ -79,10 +79,10 @@ async def make_runs(path: Path, runs: int, attempts: int, *, seed: int = 7) -> N
         batch: list[Draft] = []
         for number in range(runs):
             told = tell("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
-            if len(batch) + len(told.drafts) > BATCH:
+            if len(batch) + len(told.sayings) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(told.drafts)
+            batch.extend(said.draft for said in told.sayings)
         await log.append(batch)
     finally:
         await log.close()

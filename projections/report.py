@@ -175,6 +175,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it was taken in as a report, whose scores are then those that it states."""
         return self.begun.start_time is not None
 
+    def digests(self) -> set[str]:
+        """The digests of every text of its attempts."""
+        told = (one for event in self.attempts if isinstance(one := event.data, DiscoveryAttempted))
+        return {digest for one in told for digest in (one.response_digest, one.output_digest) if digest is not None}
+
     def evidence(self) -> set[str]:
         """The digests of outputs that do not stand in the events."""
         return {
@@ -226,8 +231,8 @@ def models_of(report: RunReport) -> tuple[ModelIdentity, ...]:
     return tuple(result.model for result in report.results or ())
 
 
-def attempts_of(run: Run, erased: Mapping[str, str | None]) -> tuple[Attempt, ...]:
-    """Every attempt with every score. `erased` holds None for each digest whose text is no more."""
+def attempts_of(run: Run, texts: Mapping[str, str | None]) -> tuple[Attempt, ...]:
+    """Every attempt with every score. `texts` holds None for each digest whose text was erased."""
     scored: dict[int | None, list[Fact]] = {}
     for event in run.scores:
         scored.setdefault(event.data.attempt, []).append(event)  # type: ignore[attr-defined]
@@ -235,7 +240,7 @@ def attempts_of(run: Run, erased: Mapping[str, str | None]) -> tuple[Attempt, ..
     for event in run.attempts:
         one = event.data
         assert isinstance(one, DiscoveryAttempted)
-        gone = [digest for digest in (one.response_digest, one.output_digest) if erased.get(digest or "", "") is None]
+        gone = _missing(one) & {digest for digest, text in texts.items() if text is None}
         same = {name: getattr(one, name) for name in one.__struct_fields__ if name not in ("run_id", "timestamp")}
         scores = tuple(_score(score) for score in scored.get(one.attempt, ()))
         told.append(
@@ -336,6 +341,12 @@ def _output(attempt: DiscoveryAttempted) -> str | None:
     if attempt.output is None and attempt.output_digest in (None, attempt.response_digest):
         return attempt.response
     return attempt.output
+
+
+def _missing(attempt: DiscoveryAttempted) -> set[str]:
+    """The digests of texts that do not stand in the event."""
+    texts = ((attempt.response, attempt.response_digest), (_output(attempt), attempt.output_digest))
+    return {digest for text, digest in texts if text is None and digest is not None}
 
 
 def _figures(scored: ProbeScored) -> dict[str, int | float] | None:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
+from api.access import OWNER
 from api.answers import AsOf
 from api.operations import House
 from events.envelope import Fact
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger import Query
-from ledger.errors import NotFound
+from ledger.errors import Damaged, Gone, NotFound
 from projections import Run, RunDetail, RunEntry, Runs, RunSelection, attempts_of, report_of, signals_of
 
 GAP = 256
@@ -69,10 +70,28 @@ async def show_run(
     entry, scores = projection.entry(found[0]), projection.scores(found[0])
     streams = await house.engine.streams([f"discovery/{found[0]}"], position)
     run = Run.of(streams[f"discovery/{found[0]}"], await _scores(house, scores))
-    detail = RunDetail(**structs.asdict(report_of(run, {})))
+    texts = await _texts(house, run)
+    detail = RunDetail(**structs.asdict(report_of(run, texts)))
     if attempts:
-        detail = structs.replace(detail, attempts=attempts_of(run, {}), signals=signals_of(run))
+        detail = structs.replace(detail, attempts=attempts_of(run, texts), signals=signals_of(run))
     return Shown(entry=entry, detail=detail)
+
+
+async def _texts(house: House, run: Run) -> dict[str, str | None]:
+    """The outputs of a run that are kept beside the log, by digest; None for every text of it that was erased.
+
+    Erased is erased, also in a view of the past: the bytes are to be had no more.
+    """
+    known = await house.evidence.known(sorted(run.digests()))
+    texts: dict[str, str | None] = {digest: None for digest, found in known.items() if found.erasure is not None}
+    for digest in run.evidence() & known.keys() - texts.keys():
+        try:
+            texts[digest] = (await house.evidence.get(digest, OWNER)).data.decode(errors="replace")
+        except Gone:
+            texts[digest] = None
+        except Damaged:
+            """Its digest is shown; asking for it says what is wrong."""
+    return texts
 
 
 async def _scores(house: House, positions: Sequence[int]) -> list[Fact]:

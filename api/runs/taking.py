@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from api.custody import digest_of
 from api.lines import BATCH_BYTES_MAX
 from api.printing import Report
 from api.runs import files
-from api.runs.telling import Told, tell
+from api.runs.telling import Saying, Told, tell
 from api.sink import Sink
 from events.discovery import DiscoveryAttempted
 from events.envelope import Fact
@@ -21,7 +22,7 @@ from events.errors import InvalidEvent, TallystickError
 from events.limits import BATCH_EVENTS_MAX
 from events.probe import score_id_of
 from events.registry import VOCABULARY
-from ledger.errors import AppendRefused, LifecycleViolation
+from ledger.errors import AppendRefused, Gone, LifecycleViolation
 from projections import Run, RunReport, report_of
 from projections.report import REPORTED
 
@@ -113,13 +114,27 @@ def _batches(found: Iterator[Told | Fault], taken: Taken) -> Iterator[list[Told]
         if isinstance(one, Fault):
             taken.faults.append(one)
             continue
-        events, size_bytes = events + len(one.drafts), size_bytes + one.size_bytes
+        more, larger = sum(said.events for said in one.sayings), sum(said.size_bytes for said in one.sayings)
+        events, size_bytes = events + more, size_bytes + larger
         if batch and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX or one.run_id in batch):
             yield list(batch.values())
-            batch, events, size_bytes = {}, len(one.drafts), one.size_bytes
+            batch, events, size_bytes = {}, more, larger
         batch[one.run_id] = one
     if batch:
         yield list(batch.values())
+
+
+def _parts(sayings: Iterable[Saying]) -> Iterator[list[Saying]]:
+    """Events that fit into one batch."""
+    part: list[Saying] = []
+    events = size_bytes = 0
+    for said in sayings:
+        events, size_bytes = events + said.events, size_bytes + said.size_bytes
+        if part and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX):
+            yield part
+            part, events, size_bytes = [], said.events, said.size_bytes
+        part.append(said)
+    yield part
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +176,7 @@ class _Writer:
             return
         try:
             await self._append(fresh)
-        except (AppendRefused, InvalidEvent) as error:
+        except (AppendRefused, InvalidEvent, Gone) as error:
             if len(fresh) > 1:
                 for one in fresh:
                     await self.write([one])
@@ -171,10 +186,13 @@ class _Writer:
                 self._taken.faults.append(fault_of(error, one.file, one.run_id))
 
     async def _append(self, fresh: Sequence[Told]) -> None:
-        drafts = [draft for one in fresh for draft in one.drafts]
         taken = self._taken
-        for start in range(0, len(drafts), BATCH_EVENTS_MAX):
-            answer = await self._sink.append(drafts[start : start + BATCH_EVENTS_MAX])
+        for part in _parts(said for one in fresh for said in one.sayings):
+            drafts = [said.draft for said in part]
+            async with self._sink.keep(said.blob for said in part if said.blob is not None) as evidence:
+                for draft in evidence:
+                    draft.source = drafts[0].source
+                answer = await self._sink.append([*evidence, *drafts])
             taken.appended += answer.count - answer.duplicates
             taken.first = answer.first if taken.first is None else min(answer.first, taken.first)
             taken.last = answer.last if taken.last is None else max(answer.last, taken.last)
@@ -191,7 +209,7 @@ class _Writer:
                 fresh.append(one)
                 continue
             run = await self._run(one.run_id, events)
-            report = report_of(run, {})
+            report = report_of(run, _texts(one.report) if run.evidence() else {})
             if report == one.report:
                 self._taken.there += 1
             elif _goes_on(report, one.report):
@@ -215,6 +233,12 @@ class _Writer:
             for event in VOCABULARY.facts(await self._sink.streams(subjects[start : start + ASKED])):
                 found.setdefault(event.subject, []).append(event)
         return found
+
+
+def _texts(report: RunReport) -> dict[str, str | None]:
+    """The outputs of a report by their digests: what is kept under a digest says the same, also when it was erased."""
+    outputs = (result.probe.raw_output or "" for result in report.results or ())
+    return {digest_of(output.encode()): output for output in outputs}
 
 
 def _goes_on(stored: RunReport, wanted: RunReport) -> bool:

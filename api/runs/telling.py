@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
+from api.custody import Blob
 from api.runs.files import moment
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
 from events.envelope import Draft, source_of
@@ -23,17 +24,34 @@ from projections.report import REPORTED, TOTAL, models_of
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
 """Bytes of a payload that leave room on its line for the longest attributes."""
 
+LINE_BYTES = 512
+"""Bytes of a line beside its payload, more than most have."""
+
+TEXT = "text/plain; charset=utf-8"
+
 _encode = msgspec.json.Encoder().encode
 _kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
 
 
+class Saying(NamedTuple):
+    """One event, about how many bytes it takes, and the text beside the log that it names."""
+
+    draft: Draft
+    size_bytes: int
+    blob: Blob | None = None
+
+    @property
+    def events(self) -> int:
+        """How many events it may take."""
+        return 1 if self.blob is None else 2
+
+
 class Told(NamedTuple):
-    """A report with its run named, its events, and about how many bytes they are."""
+    """A report with its run named, and its events."""
 
     file: str
     report: RunReport
-    drafts: list[Draft]
-    size_bytes: int
+    sayings: list[Saying]
 
     @property
     def run_id(self) -> str:
@@ -74,7 +92,7 @@ def tell(file: str, report: RunReport, agent: str | None) -> Told:
             unique_models=None if same else report.unique_models,
         )
         teller.say("finished", finished, "end_time", report.end_time)
-    return Told(file, named, teller.drafts, teller.size_bytes)
+    return Told(file, named, teller.sayings)
 
 
 def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked: str | None) -> None:
@@ -95,7 +113,11 @@ def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked:
         tokens_used=probe.tokens_used,
         timestamp=result.timestamp,
     )
-    teller.say(f"attempt:{attempt}", attempted, f"{at}.timestamp", result.timestamp)
+    blob = None
+    if len(_encode(attempted)) > DATA_BYTES_MAX:
+        blob = Blob(probe.raw_output.encode(), TEXT, f"Output of run {teller.run_id}, attempt {attempt}")
+        attempted = structs.replace(attempted, output=None)
+    teller.say(f"attempt:{attempt}", attempted, f"{at}.timestamp", result.timestamp, blob)
     if probe.score is None and probe.dimension_scores is None and probe.probe_id == asked:
         return
     score = probe.score
@@ -119,11 +141,10 @@ class _Teller:
 
     def __init__(self, run_id: str, source: str | None) -> None:
         self.run_id = run_id
-        self.drafts: list[Draft] = []
-        self.size_bytes = 0
+        self.sayings: list[Saying] = []
         self._source = source
 
-    def say(self, place: str, data: Payload, field: str, time: str) -> None:
+    def say(self, place: str, data: Payload, field: str, time: str, blob: Blob | None = None) -> None:
         """Add an event. Errors: InvalidEvent, for one that no line holds."""
         size_bytes = len(_encode(data))
         if size_bytes > DATA_BYTES_MAX:
@@ -133,10 +154,9 @@ class _Teller:
                 "Shorten them.",
                 field=what,
             )
-        self.size_bytes += size_bytes + 512
         draft = _kinds[type(data)].draft
         made = draft(data=data, id=f"run:{self.run_id}:{place}", source=self._source, time=moment(field, time))
-        self.drafts.append(made)
+        self.sayings.append(Saying(made, size_bytes + LINE_BYTES + len(blob.data if blob is not None else b""), blob))
 
 
 def _made(report: RunReport) -> str:

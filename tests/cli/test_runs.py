@@ -2,9 +2,12 @@
 
 import subprocess
 import time
+from contextlib import nullcontext
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
@@ -23,8 +26,12 @@ def shown(ledger: Path, run_id: str, *arguments: str) -> dict[str, Any]:
     return answer(done(ledger, "run", "show", run_id, "--json", *arguments).out)
 
 
+def log(ledger: Path) -> list[dict[str, Any]]:
+    return [answer(line) for line in done(ledger, "log", "--json").out.splitlines()]
+
+
 def head(ledger: Path) -> int:
-    return len(done(ledger, "log", "--json").out.splitlines())
+    return len(log(ledger))
 
 
 @pytest.mark.skipif(not REAL, reason="the shared data is not here")
@@ -36,10 +43,13 @@ def test_real_reports_come_back_field_for_field_whoever_brings_them(tmp_path: Pa
         again = answer(done(ledger, "import", "runs", *REAL, "--agent", agent, "--json").out)
         assert (again["runs"], again["there"], again["appended"], again["faults"]) == (0, len(REAL), 0, [])
     assert head(ledger) == first["appended"]
-    for path in REAL:
+    with serving(ledger) as url:
+        for path in REAL:
+            wanted = msgspec.json.decode(path.read_bytes())
+            assert httpx.get(f"{url}/runs/{wanted['run_id']}").json() == wanted
+    for path in REAL[1:3]:
         wanted = msgspec.json.decode(path.read_bytes())
         assert shown(ledger, wanted["run_id"]) == wanted
-    assert b'"total_score":1}' in done(ledger, "run", "show", "mc-1771684523895", "--json").out
     listed = answer(done(ledger, "run", "list", "--json").out)
     assert listed["total"] == len(REAL)
     assert [run["start_time"] for run in listed["runs"]] == sorted(
@@ -52,8 +62,8 @@ def test_a_report_is_events_with_its_own_times(tmp_path: Path) -> None:
     (file,) = written(tmp_path, report("r-1", "m-1", "m-2"))
     said = done(ledger, "import", "runs", file, "--agent", "ada")
     assert said.text.startswith("1 file: 1 run written (2 results), 0 there already, 0 left out.\n6 events appended; ")
-    log = [msgspec.json.decode(line) for line in done(ledger, "log", "--json").out.splitlines()]
-    assert [(event["type"].split(".")[1], event["id"], event["time"]) for event in log] == [
+    events = log(ledger)
+    assert [(event["type"].split(".")[1], event["id"], event["time"]) for event in events] == [
         ("started", "run:r-1:started", "2026-02-21T14:35:23.895071Z"),
         ("attempted", "run:r-1:attempt:1", "2026-02-21T14:36:08.945237Z"),
         ("scored", "run:r-1:score:1", "2026-02-21T14:36:08.945237Z"),
@@ -61,29 +71,34 @@ def test_a_report_is_events_with_its_own_times(tmp_path: Path) -> None:
         ("scored", "run:r-1:score:2", "2026-02-21T14:36:09.945237Z"),
         ("finished", "run:r-1:finished", "2026-02-21T14:39:14.782359Z"),
     ]
-    assert {event["source"] for event in log} == {"/agents/ada"}
-    assert (log[2]["data"]["scorer_id"], log[2]["data"]["model_name"]) == ("reported", "m-1")
-    assert "unique_models" not in log[-1]["data"]
+    assert {event["source"] for event in events} == {"/agents/ada"}
+    assert (events[2]["data"]["scorer_id"], events[2]["data"]["model_name"]) == ("reported", "m-1")
+    assert "unique_models" not in events[-1]["data"]
 
 
 def test_a_run_that_says_something_else_is_a_contradiction_and_the_rest_is_imported(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     (first,) = written(tmp_path, report("r", "m-1", "m-2"))
     done(ledger, "import", "runs", first)
-    for number, changed in enumerate((
-        report("r", "m-1"), report("r", "m-1", "m-3"), report("r", "m-1", "m-2", "m-3"),
+    changes = (
+        report("r", "m-1"),
+        report("r", "m-1", "m-3"),
+        report("r", "m-1", "m-2", "m-3"),
         report("r", "m-1", "m-2", termination_reason="other"),
         report("r", "m-1", "m-2", start_time="2026-01-01T00:00:00Z"),
         report("r", "m-1", "m-2", unique_models=[]),
-    )):  # fmt: skip
+    )
+    files = []
+    for number, changed in enumerate(changes):
         (tmp_path / str(number)).mkdir()
-        files = [*written(tmp_path / str(number), changed), *written(tmp_path, report(f"new-{number}", "m"))]
-        said = tally(ledger, "import", "runs", *files)
-        assert said.code == 1
-        assert said.text.startswith("2 files: 1 run written (1 result), 0 there already, 1 left out.\n")
-        assert f"error: {files[0]}: run_id: r is in the ledger, and says something else." in said.err
-        said_saved = refused(ledger, "run", "save", "--report-file", files[0], code=1)
-        assert "r is in the ledger, and says something else" in said_saved
+        files += [*written(tmp_path / str(number), changed), *written(tmp_path, report(f"new-{number}", "m"))]
+    said = tally(ledger, "import", "runs", *files)
+    assert said.code == 1
+    assert said.text.startswith("12 files: 6 runs written (6 results), 0 there already, 6 left out.\n")
+    for path in files[::2]:
+        assert f"error: {path}: run_id: r is in the ledger, and says something else." in said.err
+    said_saved = refused(ledger, "run", "save", "--report-file", files[0], code=1)
+    assert "r is in the ledger, and says something else" in said_saved
     assert shown(ledger, "r") == report("r", "m-1", "m-2")
 
 
@@ -221,10 +236,9 @@ def test_runs_are_listed_shown_and_dated(tmp_path: Path) -> None:
         return [run["run_id"] for run in answer(done(ledger, "run", "list", "--json", *arguments).out)["runs"]]
 
     assert listed() == ["newer", "older"]
-    assert listed("--agent", "bo") == listed("--probe", "other") == listed("--until", "2026-01-31") == ["older"]
-    assert listed("--since", "2026-02-01") == listed("--limit", "1") == listed("--as-of", str(position)) == ["newer"]
-    assert listed("--offset", "1") == ["older"]
-    assert listed("--router", "x") == []
+    assert listed("--agent", "bo", "--probe", "other", "--until", "2026-01-31") == ["older"]
+    assert listed("--since", "2026-02-01", "--limit", "1", "--as-of", str(position)) == ["newer"]
+    assert listed("--router", "x", "--offset", "0", "--window", "all") == []
     said = done(ledger, "run", "list")
     assert [word for word in said.text.splitlines()[1].split() if word] == [
         "newer", "2026-02-21", "14:35:23", "ada", "-", "refactor-v1", "2", "2", "report_requested",
@@ -257,6 +271,39 @@ def test_a_server_is_written_through_and_says_the_same(tmp_path: Path) -> None:
             assert shown(ledger, run_id) == shown(beside, run_id)
 
 
+@pytest.mark.parametrize("through", ["file", "server"])
+def test_an_output_that_no_line_holds_is_evidence_and_can_be_erased(tmp_path: Path, through: str) -> None:
+    ledger, large = tmp_path / "t.db", "x" * 200_000
+    one = report("r", "m-1", "m-2")
+    one["results"][1]["probe"]["raw_output"] = large
+    digest = sha256(large.encode()).hexdigest()
+    files = written(tmp_path, one, report("small", "m"))
+    with serving(ledger) if through == "server" else nullcontext() as url:
+        there = () if url is None else ("--url", url)
+        first = answer(done(ledger, "import", "runs", *files, *there, "--json", "--agent", "ada").out)
+        assert (first["runs"], first["faults"]) == (2, [])
+        (line,) = [one for one in log(ledger) if one["id"] == "run:r:attempt:2"]
+        assert (line["data"]["output_digest"], "output" in line["data"]) == (digest, False)
+        assert shown(ledger, "r") == one
+        done(ledger, "evidence", "erase", digest, "--reason", "private", "--yes", *there)
+        again = answer(done(ledger, "import", "runs", *files, *there, "--json").out)
+        assert (again["there"], again["appended"]) == (2, 0)
+        other = written(tmp_path, {**one, "run_id": "other"}, report("new", "m"))
+        said = tally(ledger, "import", "runs", *other, *there)
+        assert said.code == 1
+        assert said.text.startswith("2 files: 1 run written (1 result), 0 there already, 1 left out.")
+        assert f"error: {other[0]}: " in said.err
+        assert "erased" in said.err
+    after = shown(ledger, "r", "--attempts")
+    probe = after["results"][1]["probe"]
+    assert (probe["output_digest"], probe["erased"], "raw_output" in probe) == (digest, True, False)
+    assert probe["score"] == one["results"][1]["probe"]["score"]
+    assert [attempt.get("erased") for attempt in after["attempts"]] == [None, True]
+    assert after["attempts"][1]["output_digest"] == digest
+    assert after["results"][0] == one["results"][0]
+    assert "erased" in done(ledger, "run", "show", "r", "--attempts").text
+
+
 def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> None:
     ledger, whole = tmp_path / "t.db", 600
     large: Json = report("large", *(f"m{n}" for n in range(1_500)))
@@ -275,8 +322,7 @@ def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> No
     assert head(ledger) == head(once) == whole * 8 + 3_002
 
     def told(path: Path) -> set[tuple[str, bytes]]:
-        lines = map(msgspec.json.decode, done(path, "log", "--json").out.splitlines())
-        return {(line["id"], msgspec.json.encode(line["data"])) for line in lines}
+        return {(line["id"], msgspec.json.encode(line["data"])) for line in log(path)}
 
     assert told(ledger) == told(once)
     assert shown(ledger, "large") == large

@@ -103,7 +103,7 @@ def test_the_index_says_what_a_plain_reading_says(drafts: list[Draft], router: s
 def shown(one: Json) -> Json:
     """A report told as events, and read back from them."""
     told = tell("file", decode(msgspec.json.encode(one)), "ada")
-    events = events_of(told.drafts)
+    events = events_of([said.draft for said in told.sayings])
     run = Run.of(
         [event for event in events if not isinstance(event.data, ProbeScored)],
         [event for event in events if isinstance(event.data, ProbeScored)],
@@ -125,11 +125,11 @@ def test_the_real_reports_are_given_back_field_for_field() -> None:
 
 
 def test_whole_numbers_are_written_whole() -> None:
-    told = tell("file", decode(msgspec.json.encode(report("r", "m"))), None)
-    run = Run.of(
-        [event for event in events_of([post(one.data) for one in told.drafts]) if event.name != "probe.scored.v1"],
-        [event for event in events_of([post(one.data) for one in told.drafts]) if event.name == "probe.scored.v1"],
+    events = events_of(
+        [said.draft for said in tell("file", decode(msgspec.json.encode(report("r", "m"))), "ada").sayings]
     )
+    scores = [event for event in events if isinstance(event.data, ProbeScored)]
+    run = Run.of([event for event in events if event not in scores], scores)
     assert b'"total_score":1}' in msgspec.json.encode(report_of(run, {}))
 
 
