@@ -13,6 +13,7 @@ from rich.table import Table
 from benchmarks.appending import batched, growing, single
 from benchmarks.measure import Measure, Report, machine
 from benchmarks.replaying import replaying
+from benchmarks.scoring import scoring
 from benchmarks.viewing import viewing
 
 
@@ -25,13 +26,15 @@ def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
         "replaying": lambda folder: replaying(folder, million, million // 100),
         "viewing": lambda folder: viewing(folder, million // 10, million),
         "growing": lambda folder: growing(folder, million // 10, 5 * million),
+        "scoring": scoring,
     }
 
 
 def main() -> int:
     """Run the benchmarks; 1 where a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help="which to run: single batched replaying viewing growing (default all)")
+    names = " ".join(sections(1.0))
+    parser.add_argument("names", nargs="*", help=f"which to run: {names} (default all)")
     parser.add_argument("--scale", type=float, default=1.0, help="1.0 is a million events; 0.01 for a try-out")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the report goes")
     parser.add_argument("--markdown", action="store_true", help="print the table as README.md has it")

@@ -26,6 +26,16 @@ def test_a_try_out_writes_its_report(tmp_path: Path) -> None:
     assert done.returncode == (0 if all(measure.holds for measure in measures) else 1)
 
 
+def test_scores_are_timed(tmp_path: Path) -> None:
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "scoring", "--json", str(report)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
+    assert len(measures) == 2
+    assert all(measure.ours > 0 and measure.target == "<= 1" for measure in measures)
+
+
 def test_a_benchmark_that_is_not_there_is_refused() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "nothing"], cwd=ROOT, capture_output=True, text=True, check=False
