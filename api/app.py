@@ -43,6 +43,8 @@ def routes() -> Sequence[BaseRoute]:
         Route("/discovery/{run}/signals", discovery.post_signal, methods=["POST"]),
         Route("/discovery/{run}/signals", discovery.get_signals),
         Route("/discovery/{run}/finish", discovery.post_finish, methods=["POST"]),
+        Route("/inventory", views.get_inventory),
+        Route("/probes", views.get_probes),
         Route("/projections", views.get_projections),
         Route("/projections/{name}", views.get_projection),
         Route("/readyz", health.get_readyz),

@@ -10,7 +10,21 @@ from typing import Annotated
 
 import typer
 
-from api.commands import appending, evidence, importing, log, replay, runs, schema, serve, tokens, views
+from api.commands import (
+    appending,
+    evidence,
+    importing,
+    inventory,
+    log,
+    models,
+    probes,
+    replay,
+    runs,
+    schema,
+    serve,
+    tokens,
+    views,
+)
 from events.errors import TallystickError
 
 app = typer.Typer(
@@ -53,6 +67,9 @@ app.command("advice")(views.advice)
 app.command("decisions")(views.decisions)
 app.command("decision")(views.decision)
 app.add_typer(runs.app, name="run")
+app.command("inventory")(inventory.inventory)
+app.add_typer(models.app, name="model")
+app.add_typer(probes.app, name="probe")
 app.command("projections")(views.projections)
 app.command("schema")(schema.schema)
 app.add_typer(evidence.app, name="evidence")

@@ -30,7 +30,15 @@ from api.openapi_parts import (
     schemas,
 )
 from api.outflow import PARAMETERS as EVENTS_PARAMETERS
-from api.views import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS, RUN_INCLUSIONS, RUNS_PARAMETERS
+from api.views import (
+    ADVICE_PARAMETERS,
+    CALIBRATION_PARAMETERS,
+    DECISIONS_PARAMETERS,
+    INVENTORY_PARAMETERS,
+    PROBES_PARAMETERS,
+    RUN_INCLUSIONS,
+    RUNS_PARAMETERS,
+)
 from events.limits import ITEMS_MAX
 from projections import PROJECTIONS
 
@@ -54,7 +62,16 @@ def document() -> Json:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tallystick", "version": version("tallystick"), "description": PROSE},
-        "paths": {**_events(), **_views(), **_runs(), **_evidence(), **discovery(), **_operations(), **_cstp()},
+        "paths": {
+            **_events(),
+            **_views(),
+            **_runs(),
+            **_models(),
+            **_evidence(),
+            **discovery(),
+            **_operations(),
+            **_cstp(),
+        },
         "components": {
             "schemas": schemas(),
             "securitySchemes": {
@@ -254,6 +271,28 @@ def _evidence() -> Json:
                     **problems(400, 401, 403, 404, 503, 507),
                 },
             },
+        },
+    }
+
+
+def _models() -> Json:
+    return {
+        "/inventory": {
+            "get": _read(
+                "get_inventory",
+                "Which models are really got: each with what speaks for it; hosts and names of nothing apart; claims "
+                "against what the endpoint reports, and one output under several names.",
+                _told("The inventory.", "InventoryAnswer"),
+                _named(*INVENTORY_PARAMETERS),
+            )
+        },
+        "/probes": {
+            "get": _read(
+                "get_probes",
+                "What the answers of each model to each probe were worth, and whether the probe tells models apart.",
+                _told("A table for each probe and scorer.", "ProbesAnswer"),
+                _named(*PROBES_PARAMETERS),
+            )
         },
     }
 

@@ -9,6 +9,7 @@ from api.custody import Erased, EvidencePage, Kept
 from api.discovery import Finish, Reply
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
+from api.inventory import InventoryAnswer, ProbesAnswer
 from api.outflow import FEED
 from api.parameters import POSITION_MAX, WINDOWS
 from api.problems import Problem
@@ -83,6 +84,7 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 ANSWERS = (
     Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, RunPage, RunDetail,
+    InventoryAnswer, ProbesAnswer,
     ProjectionList, ProjectionState, Aliveness, Readiness, Kept, Erased, EvidencePage, RpcRequest, RpcAnswer,
     Config, Step, Reply, Responded, SignalDraft, SignalEntry, Signals, Finish,
 )  # fmt: skip
@@ -157,7 +159,9 @@ PARAMETERS: dict[str, Json] = {
         parameter("source", TEXT, "Events of one agent: its name, or /agents/NAME."),
         parameter("agent", TEXT, "What one agent did, by its name."),
         parameter("router", TEXT, "Runs that asked one router."),
-        parameter("probe", TEXT, "Runs of one probe, by its id."),
+        parameter("probe", TEXT, "One probe, by its id; among scores also ID@VERSION."),
+        parameter("scorer", TEXT, "Scores by one scorer, ID or ID@VERSION."),
+        parameter("model", TEXT, "One model, by any of its names."),
         parameter(
             "confidence",
             {"type": "number", "minimum": 0, "maximum": 1},

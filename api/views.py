@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from api.access import Speaker
 from api.answers import DETAILS, DecisionQuery, Question
+from api.inventory import inventory, probe_scores
 from api.operations import House
 from api.parameters import chance, choice, integer, known, several, single, time_range
 from api.problems import to_json
@@ -25,6 +26,7 @@ from projections import (
     GroupBy,
     Plan,
     RunSelection,
+    ScoresWanted,
     Selection,
 )
 
@@ -39,6 +41,8 @@ DECISIONS_PARAMETERS = (
 )  # fmt: skip
 RUNS_PARAMETERS = ("agent", "router", "probe", "since", "until", "window", "limit", "offset", "as_of")
 RUN_PARAMETERS = ("include", "as_of")
+INVENTORY_PARAMETERS = ("model", "as_of")
+PROBES_PARAMETERS = ("probe", "scorer", "model", "as_of")
 RUN_INCLUSIONS = ("attempts",)
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
 OUTCOMES = ("success", "partial", "failure", "abandoned")
@@ -110,6 +114,21 @@ async def get_run(request: Request) -> Response:
     as_of = await house.resolve(parameters.get("as_of"))
     shown = await show_run(house, request.path_params["run_id"], as_of, attempts="attempts" in included)
     return _json(shown.detail)
+
+
+async def get_inventory(request: Request) -> Response:
+    """Which models are really got."""
+    house = _reader(request)
+    parameters = _given(request, INVENTORY_PARAMETERS)
+    return _json(await inventory(house, parameters.get("model"), await house.resolve(parameters.get("as_of"))))
+
+
+async def get_probes(request: Request) -> Response:
+    """What the answers of each model were worth, and whether the probes tell models apart."""
+    house = _reader(request)
+    parameters = _given(request, PROBES_PARAMETERS)
+    wanted = ScoresWanted(probe=parameters.get("probe"), scorer=parameters.get("scorer"), model=parameters.get("model"))
+    return _json(await probe_scores(house, wanted, await house.resolve(parameters.get("as_of"))))
 
 
 def plan(parameters: Mapping[str, str], agent: str) -> Plan:

@@ -43,7 +43,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
             mark = "!" if advice.severity == "warning" else "-"
             console.print(f"{mark} {advice.message}{unsupported}", style=style)
     console.print()
-    console.print(_dated(answer.as_of), style="dim")
+    console.print(dated(answer.as_of), style="dim")
 
 
 def _print_overall(console: Console, overall: Figures, agent: str | None) -> None:
@@ -204,7 +204,8 @@ def _print_spread(console: Console, spread: Spread) -> None:
     )
 
 
-def _dated(as_of: AsOf) -> str:
+def dated(as_of: AsOf) -> str:
+    """What a view is as of, in words."""
     if as_of.time is None:
         return "As of position 0: before the first event."
     return f"As of position {count(as_of.position)}, recorded {moment(as_of.time)} UTC."

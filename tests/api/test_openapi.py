@@ -70,6 +70,8 @@ def test_operation_ids_are_unique() -> None:
         ("/decisions", views.DECISIONS_PARAMETERS),
         ("/decisions/{decision_id}", ("as_of",)),
         ("/projections/{name}", ("as_of",)),
+        ("/inventory", views.INVENTORY_PARAMETERS),
+        ("/probes", views.PROBES_PARAMETERS),
         ("/projections", ()),
         ("/evidence", evidence.LIST_PARAMETERS),
         ("/discovery/{run}/prompt", ()),

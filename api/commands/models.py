@@ -1,0 +1,111 @@
+"""model: which models are known, and by which names they go."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.commands.options import AsJson, AsOf, BearerToken, Url, given, ledger_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from api.inventory import ModelList
+    from api.sink import Answer
+
+app = typer.Typer(help="Models you know: register, name and list them.", no_args_is_help=True)
+
+Key = Annotated[str, typer.Argument(help="The name that its dated and prefixed names share.")]
+Speaker = Annotated[str | None, typer.Option(help="Who says so.", metavar="NAME")]
+
+
+@app.command("register")
+def register(
+    context: typer.Context,
+    key: Key,
+    *,
+    provider: Annotated[str | None, typer.Option(help="Who offers it.")] = None,
+    name: Annotated[str | None, typer.Option(help="How it is to be shown.")] = None,
+    note: Annotated[str | None, typer.Option(help="Anything else.")] = None,
+    agent: Speaker = None,
+    url: Url = None,
+    token: BearerToken = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register a model: answers that claim it, under any dated or prefixed name, are of a known model.
+
+    Example: tallystick model register example-large --provider Example --name "Example Large"
+    """
+    import asyncio
+
+    from api.commands.sightings import print_placed
+
+    said = given(provider=provider, name=name, note=note, agent=agent)
+    placed = asyncio.run(_register(ledger_of(context), url, token, key, said))
+    print_placed(placed, f"Model {key} is registered", as_json=as_json)
+
+
+async def _register(ledger: "Path", url: str | None, token: str | None, key: str, said: dict[str, str]) -> "Answer":
+    from api.models import register
+    from api.sink import sink
+
+    async with sink(ledger, url, token) as target:
+        return await register(target, key, **said)
+
+
+@app.command("alias")
+def alias(
+    context: typer.Context,
+    key: Key,
+    alias: Annotated[str, typer.Argument(help="Another name of it, as answers claim it, in any case.")],
+    *,
+    agent: Speaker = None,
+    url: Url = None,
+    token: BearerToken = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a registered model another name. What you say wins over every rule, and the latest word counts.
+
+    Example: tallystick model alias example-large "Example Large (preview)"
+    """
+    import asyncio
+
+    from api.commands.sightings import print_placed
+
+    placed = asyncio.run(_alias(ledger_of(context), url, token, key, alias, agent))
+    print_placed(placed, f"Model {key} goes by {alias!r}, too", as_json=as_json)
+
+
+async def _alias(
+    ledger: "Path", url: str | None, token: str | None, key: str, name: str, agent: str | None
+) -> "Answer":
+    from api.models import alias
+    from api.sink import sink
+
+    async with sink(ledger, url, token) as target:
+        return await alias(target, key, name, agent=agent)
+
+
+@app.command("list")
+def list_(context: typer.Context, as_of: AsOf = None, as_json: AsJson = False) -> None:
+    """List the registered models with their names, and whether they were sighted.
+
+    Example: tallystick model list
+    """
+    import asyncio
+
+    from api.commands.sightings import print_models
+    from api.printing import print_json
+
+    found = asyncio.run(_list(ledger_of(context), as_of))
+    if as_json:
+        print_json(found)
+    else:
+        print_models(found)
+
+
+async def _list(ledger: "Path", as_of: str | None) -> "ModelList":
+    from api.inventory import registered
+    from api.reading import reading
+
+    async with reading(ledger) as house:
+        return await registered(house, await house.resolve(as_of))
