@@ -7,6 +7,9 @@ import msgspec
 
 from tests.api.talk import Json
 
+PROBE = "debugging"
+"""The probe that is asked, where it makes no difference: any text answers it."""
+
 WORK = "The connection pool: L07 made it smaller, and L09 shows who waits for it."
 """What is answered to the task."""
 
@@ -40,7 +43,7 @@ class Asker:
         return told(self.ask("GET", path, **parameters), 200)
 
     def begin(self, **config: object) -> Json:
-        return told(self.ask("POST", "/discovery", config), 201)
+        return told(self.ask("POST", "/discovery", {"probe_id": PROBE, **config}), 201)
 
     def prompt(self, run: str) -> Json:
         return self.get(f"/discovery/{run}/prompt")

@@ -4,7 +4,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.steps import PROBE
+from api import steps
 from events import VOCABULARY, DiscoveryStarted
 from instruments.answer import Answer
 from instruments.discovery import Session
@@ -13,6 +13,7 @@ from tests.api.asking import (
     EMPTY,
     FAILED,
     GARBAGE,
+    PROBE,
     REFUSED,
     TIMEOUT,
     WORK,
@@ -31,7 +32,11 @@ def asker(client: httpx.Client) -> Asker:
 
 
 def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
-    response = asker.ask("POST", "/discovery", {"max_iterations": 3, "router": "subagents", "requested_model": "auto"})
+    response = asker.ask(
+        "POST",
+        "/discovery",
+        {"probe_id": PROBE, "max_iterations": 3, "router": "subagents", "requested_model": "auto"},
+    )
     step = told(response, 201)
     assert response.headers["location"] == f"/discovery/{step['run_id']}/prompt"
     assert (step["attempt"], step["excluded"], step["exclusion_prompt"], step["ending"]) == (1, [], "", None)
@@ -47,7 +52,8 @@ def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
 
 def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
     step = told(asker.ask("POST", "/discovery"), 201)
-    assert asker.stream(step["run_id"])[0]["data"]["max_iterations"] == 15
+    data = asker.stream(step["run_id"])[0]["data"]
+    assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (steps.PROBE, 15, 40)
 
 
 def test_keep_going_does_not_end_on_repeats(asker: Asker) -> None:
@@ -59,7 +65,7 @@ def test_keep_going_does_not_end_on_repeats(asker: Asker) -> None:
 def test_a_start_that_is_retried_begins_once(asker: Asker) -> None:
     run = fresh()
     first = asker.begin(run_id=run, max_attempts=5)
-    again = told(asker.ask("POST", "/discovery", {"run_id": run, "max_attempts": 5}), 200)
+    again = told(asker.ask("POST", "/discovery", {"probe_id": PROBE, "run_id": run, "max_attempts": 5}), 200)
     assert again == first
     assert len(asker.stream(run)) == 1
     other = problem(asker.ask("POST", "/discovery", {"run_id": run}), 409, "lifecycle-violation")

@@ -20,11 +20,12 @@ from api.steps import Book, Config, SignalDraft
 from events import VOCABULARY, ProbeScored
 from events.limits import LINE_BYTES_MAX
 from instruments.answer import Answer
-from tests.api.asking import GARBAGE, WORK, Asker, model, problem, told
+from tests.api.asking import GARBAGE, PROBE, WORK, Asker, model, problem, told
 from tests.api.talk import Json
 from tests.serving import serving
 
 LONG = WORK + "\n" + "So it waited, and waited. " * 4_000
+CONFIG = Config(run_id="one", router="script", probe_id=PROBE)
 ANSWERS = (
     Answer(text=model("a")["response"], elapsed_ns=7),
     Answer(failure="timeout", detail="nothing"),
@@ -50,8 +51,8 @@ async def house(folder: Path) -> AsyncIterator[Book]:
 
 async def drive(book: Book) -> tuple[list[bytes], list[Json]]:
     """A run that is answered so, with a signal: what each verb said, and the events there are then."""
-    said: list[object] = [await start(book, Config(run_id="one", router="script"))]
-    said.append(await start(book, Config(run_id="one", router="script")))
+    said: list[object] = [await start(book, CONFIG)]
+    said.append(await start(book, CONFIG))
     for number, answer in enumerate(ANSWERS, 1):
         said.append(await discoveries.prompt(book, "one"))
         said.append(await respond(book, "one", answer, number))
