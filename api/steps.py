@@ -13,7 +13,7 @@ from events.payload import Label, StreamId
 from instruments.discovery import Analysis
 from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
 
-PROBE = "debugging"
+PROBE = "refactor-go"
 """The probe of a run that names none."""
 
 ATTEMPTS_MAX = 1_000

@@ -1,5 +1,7 @@
 """The loop of discovery over HTTP: each row of it, as agents that spawn their own answers see it."""
 
+import re
+
 import httpx
 import msgspec
 import pytest
@@ -54,6 +56,20 @@ def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
     step = told(asker.ask("POST", "/discovery"), 201)
     data = asker.stream(step["run_id"])[0]["data"]
     assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (steps.PROBE, 15, 40)
+
+
+def test_code_is_scored_as_the_probe_says(asker: Asker) -> None:
+    step = told(asker.ask("POST", "/discovery"), 201)
+    (original,) = re.findall(r"```go\n(.*?)```", step["prompt"], re.DOTALL)
+    commented = f"// Adds up what it is given.\n{original}"
+    came = [
+        asker.respond(step["run_id"], model(name, f"Here it is:\n\n```go\n{code}```"))
+        for name, code in (("a", original), ("b", commented))
+    ]
+    assert [one["outcome"] for one in came] == ["accepted", "accepted"]
+    assert [one["analysis"]["score"]["counts"]["comments_added"] for one in came] == [0, 1]
+    assert came[0]["score"] == 0 < came[1]["score"]
+    assert asker.respond(step["run_id"], model("c"))["outcome"] == "unparsable"
 
 
 def test_keep_going_does_not_end_on_repeats(asker: Asker) -> None:
