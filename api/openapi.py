@@ -241,7 +241,7 @@ def _evidence() -> Json:
                 "responses": {
                     "200": _told("They were kept before, and nothing was written.", "Kept"),
                     "201": _told("Kept, synced and recorded.", "Kept"),
-                    **problems(400, 401, 403, 410, 413, 503, 507),
+                    **problems(400, 401, 403, 410, 413, 415, 503, 507),
                 },
             },
             "get": _read(

@@ -277,7 +277,7 @@ PROBLEMS: dict[int, str] = {
     409: "The log as it stands does not admit this; nothing was written.",
     410: "The evidence was erased, and cannot come back.",
     413: "The body, or an event in it, is too long; nothing was written.",
-    415: "A content type that is not spoken here; nothing was written.",
+    415: "A content type or encoding that is not spoken here; nothing was written.",
     422: "An event that does not fit the vocabulary; nothing was written.",
     503: "The ledger cannot serve this now; retry after as many seconds as Retry-After says.",
     507: "The disk is full; nothing was written.",

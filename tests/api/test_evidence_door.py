@@ -126,6 +126,8 @@ def test_what_is_wrong_is_refused_and_writes_nothing(client: httpx.Client) -> No
     refused(client.put("/evidence", content=b"x", params={"note": ""}), 400, "invalid-query")
     refused(client.put("/evidence", content=b"x", params={"note": "n" * 1_001}), 400, "invalid-query")
     refused(client.put("/evidence", content=b"x", headers={"content-type": "text"}), 400, "invalid-query")
+    gzip = {"content-encoding": "gzip"}
+    refused(client.put("/evidence", content=b"x", headers=gzip), 415, "unsupported-media")
     refused(client.put("/evidence", content=bytes(EVIDENCE_BYTES_MAX + 1)), 413, "body-too-large")
     refused(client.get(f"/evidence/{none}"), 404, "not-found")
     refused(client.delete(f"/evidence/{none}"), 404, "not-found")
