@@ -11,12 +11,14 @@ PACKAGES = ("events", "ledger", "projections", "instruments", "api")
 SURFACE: dict[str, list[str]] = {
     "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
     "api.runs": [
+        "TOLERANCE",
         "Fault",
         "RunPage",
         "RunQuery",
         "Saved",
         "Shown",
         "Taken",
+        "Unborne",
         "list_runs",
         "read_run",
         "readable",

@@ -137,6 +137,9 @@ def runs(
     context: typer.Context,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Run reports, one JSON object a file.")],
     agent: Annotated[str | None, typer.Option(help="Who speaks: whose runs they are.", metavar="NAME")] = None,
+    rescore: Annotated[
+        bool, typer.Option(help="Score outputs again, to tell which stated scores they do not bear out.")
+    ] = True,
     url: Url = None,
     token: BearerToken = None,
     as_json: AsJson = False,
@@ -144,7 +147,8 @@ def runs(
     """Import reports of discovery runs as they are, each with its own id and times. The same run again adds nothing.
 
     A file that cannot be read, or whose run is there and says something else, is told and left out; the others are
-    imported. Exit code 1 says that some were left out, 2 that none could be used.
+    imported. Exit code 1 says that some were left out, 2 that none could be used. A stated score that its own output
+    does not bear out is imported as the fact it is, and told.
 
     Example: tallystick import runs runs/*.json
     """
@@ -153,7 +157,7 @@ def runs(
     from api.commands.reports import print_taken
     from api.printing import print_json
 
-    taken = asyncio.run(_take_runs(files, agent, ledger_of(context), url, token))
+    taken = asyncio.run(_take_runs(files, agent, ledger_of(context), url, token, rescore=rescore))
     if as_json:
         print_json(taken)
     else:
@@ -162,7 +166,9 @@ def runs(
         raise typer.Exit(1 if taken.usable else 2)
 
 
-async def _take_runs(files: list[str], agent: str | None, ledger: Path, url: str | None, token: str | None) -> "Taken":
+async def _take_runs(
+    files: list[str], agent: str | None, ledger: Path, url: str | None, token: str | None, *, rescore: bool
+) -> "Taken":
     from itertools import chain
 
     from api.printing import progress
@@ -174,7 +180,7 @@ async def _take_runs(files: list[str], agent: str | None, ledger: Path, url: str
         if not isinstance(one, Fault):
             async with sink(ledger, url, token) as target:
                 with progress("importing", "runs") as report:
-                    await take(chain([one], found), target, taken, report, len(files))
+                    await take(chain([one], found), target, taken, report, len(files), rescore=rescore)
             break
         taken.files += 1
         taken.faults.append(one)

@@ -1,10 +1,15 @@
 """Runs and what became of imported reports, as people read them."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from api.printing import count, cut, figure, many, moment, one_line, out, say, table
-from api.runs import Fault, RunPage, Shown, Taken
+from api.runs import TOLERANCE, Fault, RunPage, Shown, Taken, Unborne
 from projections import Attempt, RunDetail, RunEntry
+
+UNBORNE_SHOWN = 20
+"""Scores not borne out that are listed; of the others only the number is told."""
 
 
 def print_runs(page: RunPage) -> None:
@@ -98,8 +103,33 @@ def print_taken(taken: Taken) -> None:
     out().print(
         f"{many(taken.appended, 'event')} appended; {elapsed_s:.1f} s, {done / elapsed_s:,.0f} runs/s.", soft_wrap=True
     )
+    print_unborne(taken.unborne)
     for fault in taken.faults:
         say(told(fault))
+
+
+def print_unborne(found: Sequence[Unborne]) -> None:
+    """Stated scores that are not borne out, the first of them."""
+    if not found:
+        return
+    out().print(f"{many(len(found), 'stated score')} not borne out (by more than {TOLERANCE:g}), and kept as stated:")
+    numbers = ("attempt", "stated", "by its counts", "scored again")
+    shown = table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
+                  right=numbers, wrap=("claimed model", ""))  # fmt: skip
+    for one in found[:UNBORNE_SHOWN]:
+        shown.add_row(
+            one.run_id,
+            str(one.attempt),
+            cut(one_line(one.model_name)),
+            figure(one.stated),
+            figure(one.by_counts),
+            figure(one.by_scorer),
+            one.scorer,
+            "the output is invalid" if "invalid" in one.why else "",
+        )
+    out().print(shown)
+    if len(found) > UNBORNE_SHOWN:
+        out().print(f"and {len(found) - UNBORNE_SHOWN:,} more; --json tells all.")
 
 
 def told(fault: Fault) -> str:

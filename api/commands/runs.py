@@ -33,6 +33,7 @@ def save(
     """
     import asyncio
 
+    from api.commands.reports import print_unborne
     from api.printing import many, print_json
 
     one = asyncio.run(_save(report_file, agent, ledger_of(context), url, token))
@@ -41,6 +42,7 @@ def save(
     else:
         done = f"saved, {many(one.results, 'result')}" if one.saved else "is there already"
         typer.echo(f"Run {one.run_id} {done}.")
+        print_unborne(one.unborne)
 
 
 async def _save(path: str, agent: str | None, ledger: "Path", url: str | None, token: str | None) -> "Saved":

@@ -14,6 +14,7 @@ from api.custody import digest_of
 from api.lines import BATCH_BYTES_MAX
 from api.printing import Report
 from api.runs import files
+from api.runs.bearing import Unborne, unborne
 from api.runs.telling import Saying, Told, tell
 from api.sink import Sink
 from events.discovery import DiscoveryAttempted
@@ -52,6 +53,7 @@ class Taken(msgspec.Struct, kw_only=True):
     first: int | None = None
     last: int | None = None
     faults: list[Fault] = []
+    unborne: list[Unborne] = []
     elapsed_ms: int = 0
 
     @property
@@ -81,13 +83,16 @@ def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> Fa
     return Fault(file=path, run_id=run_id, field=getattr(error, "field", None), detail=detail, advice=advice)
 
 
-async def take(found: Iterator[Told | Fault], sink: Sink, taken: Taken, report: Report, total: int) -> None:
+async def take(
+    found: Iterator[Told | Fault], sink: Sink, taken: Taken, report: Report, total: int, *, rescore: bool = True
+) -> None:
     """Append every run that is new, counting into `taken`; the next batch is read while one is written.
 
+    Where asked, outputs are scored again, and scores that are not borne out noted, of those that were there, too.
     Errors: those of `Sink.append` that no file is to blame for; what was written before stays.
     """
     began = time.monotonic()
-    batches = _batches(found, taken)
+    batches = _batches(found, taken, rescore=rescore)
     writing: asyncio.Task[None] | None = None
     try:
         while True:
@@ -102,10 +107,12 @@ async def take(found: Iterator[Told | Fault], sink: Sink, taken: Taken, report: 
         error.advice = f"{error.advice} {taken.runs:,} runs were written before. Running it again is safe.".lstrip()
         raise
     finally:
+        left_out = {(fault.file, fault.run_id) for fault in taken.faults}
+        taken.unborne = [one for one in taken.unborne if (one.file, one.run_id) not in left_out]
         taken.elapsed_ms = round((time.monotonic() - began) * 1000)
 
 
-def _batches(found: Iterator[Told | Fault], taken: Taken) -> Iterator[list[Told]]:
+def _batches(found: Iterator[Told | Fault], taken: Taken, *, rescore: bool) -> Iterator[list[Told]]:
     """Runs that are appended together; each of them once."""
     batch: dict[str, Told] = {}
     events = size_bytes = 0
@@ -114,6 +121,8 @@ def _batches(found: Iterator[Told | Fault], taken: Taken) -> Iterator[list[Told]
         if isinstance(one, Fault):
             taken.faults.append(one)
             continue
+        if rescore:
+            taken.unborne.extend(unborne(one))
         more, larger = sum(said.events for said in one.sayings), sum(said.size_bytes for said in one.sayings)
         events, size_bytes = events + more, size_bytes + larger
         if batch and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX or one.run_id in batch):
@@ -146,6 +155,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     appended: int
     first: int | None
     last: int | None
+    unborne: list[Unborne]
 
 
 async def save(told: Told, sink: Sink) -> Saved:
@@ -158,7 +168,7 @@ async def save(told: Told, sink: Sink) -> Saved:
     results = len(told.report.results or ())
     return Saved(
         run_id=told.run_id, saved=taken.runs == 1, results=results, appended=taken.appended, first=taken.first,
-        last=taken.last,
+        last=taken.last, unborne=taken.unborne,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import httpx
 import msgspec
 import pytest
 
+from instruments.probes import find_probe
 from tests.cli.command import ROOT, command, done, environment, refused, tally
 from tests.reports import REAL, Json, report, result, written
 from tests.serving import serving
@@ -39,6 +40,10 @@ def test_real_reports_come_back_field_for_field_whoever_brings_them(tmp_path: Pa
     ledger = tmp_path / "t.db"
     first = answer(done(ledger, "import", "runs", *REAL, "--json").out)
     assert (first["files"], first["runs"], first["there"], first["faults"]) == (len(REAL), len(REAL), 0, [])
+    code = [(row["run_id"], row["attempt"], row["stated"]) for row in first["unborne"]]
+    assert len(code) == 13
+    assert ("mc-1771684523895", 1, 1) in code
+    assert all("rescored" in row["why"] and row["scorer"].startswith("refactor-go@") for row in first["unborne"])
     for agent in ("anonymous", "bo"):
         again = answer(done(ledger, "import", "runs", *REAL, "--agent", agent, "--json").out)
         assert (again["runs"], again["there"], again["appended"], again["faults"]) == (0, len(REAL), 0, [])
@@ -197,6 +202,45 @@ def test_null_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     assert shown(ledger, "r") == report("r")
 
 
+def test_stated_scores_that_nothing_bears_out_are_kept_and_told(tmp_path: Path) -> None:
+    ledger, output = tmp_path / "t.db", "func sum(values []int) int {\n\treturn 0 // nothing\n}\n"
+    probe = find_probe("refactor-go")
+    assert probe is not None
+    honest = probe.scorer.score(output)
+    assert honest.counts is not None
+    right = {**honest.counts, "total_score": honest.total}
+    scores: list[tuple[str, Json | None]] = [
+        (output, right),
+        (output, {**right, "total_score": (honest.total or 0) + 0.004}),
+        (output, {**right, "total_score": 1}),
+        ("plain prose that says func", right),
+        (output, {"total_score": honest.total}),
+        (output, None),
+        ("", {}),
+    ]
+    one = report("r", *(f"m-{number}" for number in range(len(scores) + 1)))
+    for found, (text, score) in zip(one["results"], scores, strict=False):
+        found["probe"] |= {"raw_output": text, "score": score}
+        if score is None:
+            del found["probe"]["score"]
+    one["results"][-1]["probe"]["probe_id"] = "unknown-here"
+    files = written(tmp_path, one)
+    told = answer(done(ledger, "import", "runs", *files, "--json").out)["unborne"]
+    assert [(row["attempt"], row["why"]) for row in told] == [(3, ["counts", "rescored"]), (4, ["invalid"])]
+    assert told[0] | {"by_counts": None, "by_scorer": None} == {
+        "file": str(files[0]), "run_id": "r", "attempt": 3, "model_name": "m-2", "probe_id": "refactor-v1",
+        "scorer": f"{probe.scorer.id}@{probe.scorer.version}", "stated": 1, "by_counts": None, "by_scorer": None,
+        "why": ["counts", "rescored"],
+    }  # fmt: skip
+    assert told[0]["by_counts"] == pytest.approx(honest.total) == told[0]["by_scorer"]
+    person = done(ledger, "import", "runs", *files).text
+    assert "2 stated scores not borne out (by more than 0.005), and kept as stated:\n" in person
+    assert "the output is invalid" in person
+    assert "borne" not in done(ledger, "import", "runs", *files, "--no-rescore").text
+    assert answer(done(ledger, "run", "save", "--report-file", files[0], "--json").out)["unborne"] == told
+    assert shown(ledger, "r") == one
+
+
 def test_save_reads_a_pipe_and_names_what_has_no_name(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     nameless = report("r", "m")
@@ -204,11 +248,11 @@ def test_save_reads_a_pipe_and_names_what_has_no_name(tmp_path: Path) -> None:
     body = msgspec.json.encode(nameless)
     first = answer(done(ledger, "run", "save", "--report-file", "-", "--json", given=body).out)
     again = answer(done(ledger, "run", "save", "--report-file", "-", "--json", given=body).out)
-    assert (first["saved"], first["appended"], first["results"]) == (True, 4, 1)
+    assert (first["saved"], first["appended"], first["results"], len(first["unborne"])) == (True, 4, 1, 1)
     assert again == first | {"saved": False, "appended": 0, "first": None, "last": None}
     assert shown(ledger, first["run_id"]) == {**nameless, "run_id": first["run_id"]}
     said = done(ledger, "run", "save", "--report-file", "-", given=msgspec.json.encode(report("named", "m", "n")))
-    assert said.text == "Run named saved, 2 results.\n"
+    assert said.text.startswith("Run named saved, 2 results.\n2 stated scores not borne out")
     assert refused(ledger, "run", "save", "--report-file", "-", given=b"{").startswith("error: standard input: It is")
     assert refused(ledger, "run", "save", "--report-file", tmp_path).startswith(f"error: {tmp_path}: It cannot be read")
 
