@@ -12,6 +12,7 @@ import typer
 
 from api.commands import (
     appending,
+    discover,
     evidence,
     importing,
     inventory,
@@ -66,6 +67,7 @@ app.command("calibration")(views.calibration)
 app.command("advice")(views.advice)
 app.command("decisions")(views.decisions)
 app.command("decision")(views.decision)
+app.command("discover")(discover.discover)
 app.add_typer(runs.app, name="run")
 app.command("inventory")(inventory.inventory)
 app.add_typer(models.app, name="model")

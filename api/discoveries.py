@@ -229,7 +229,7 @@ async def _told(book: Book, run: Run, before: Session, answer: Answer, payloads:
     score = next((payload.total_score for payload in payloads if isinstance(payload, ProbeScored)), None)
     analysis = None
     if answer.failure is None:
-        analysis = await to_thread(analyze, answer.text, run.probe, await _known(book))
+        analysis = await to_thread(analyze, answer.text, run.probe, await registered(book))
     return Responded(
         run_id=made.run_id,
         attempt=made.attempt,
@@ -243,7 +243,7 @@ async def _told(book: Book, run: Run, before: Session, answer: Answer, payloads:
     )
 
 
-async def _known(book: Book) -> Callable[[str], bool]:
+async def registered(book: Book) -> Callable[[str], bool]:
     """Whether a claimed name is of a registered model."""
     names = Names()
     for event in VOCABULARY.events(await book.streams((), _MODELS)):

@@ -31,6 +31,7 @@ _varying = (
     (re.compile(r"recorded \d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "recorded TIME"),
     (re.compile(r'"request_id":"[0-9a-f-]+"'), "REQUEST"),
     (re.compile(r"[\d.,]+ s, [\d.,]+ rows/s"), "RATE"),
+    (re.compile(r" *\d+ms"), "MS"),
 )
 
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 ENDS_S = 120
 """Far more than any verb needs here; a command that hangs ends the test."""
 
-Value = str | int | Path
+Value = str | float | Path
 OURS = ("TALLYSTICK_LEDGER", "TALLYSTICK_URL", "TALLYSTICK_TOKEN", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
