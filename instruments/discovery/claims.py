@@ -228,7 +228,8 @@ def _line(line: str) -> tuple[str, object] | None:
     name, colon, value = line.strip(_ornament).partition(":")
     field = _fields.get(_bare(name)) if len(name) < 32 else None
     text = value.strip(_ornament + ",")
-    return (field, text) if colon and field and text and not _syntax & set(text) else None
+    several = ": " in text or (", " in text and field in {"model", "model_name"})
+    return (field, text) if colon and field and text and not several and not _syntax & set(text) else None
 
 
 def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:

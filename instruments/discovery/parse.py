@@ -18,6 +18,8 @@ Verdict = Literal["identified", "wrapper", "refused", "empty", "unparsable"]
 _ORNAMENT = " \t\r\n*_>#~`\"'()[]{}.!:-"
 _refusal = re.compile(rf"{REFUSAL}(?!-?\w)")
 _LANGUAGES = {"go": "Go function", "python": "Python function", None: "text beside the identity"}
+_escapes = re.compile(r"\x1b\[[0-9;?]*[@-~]")
+_thought = re.compile(r"\s*<(think|thinking|reasoning)>")
 _label = re.compile(r"\w{1,16}\s")
 
 
@@ -53,7 +55,7 @@ def analyze(answer: str | None, probe: Probe, known: Callable[[str], bool] = lam
         probe: what was asked.
         known: whether a claimed name is of a registered model.
     """
-    text = (answer or "").removeprefix("\ufeff").encode(errors="replace").decode()
+    text = _spoken((answer or "").encode(errors="replace").decode())
     if not any(letter.isprintable() and letter not in _ORNAMENT for letter in text):
         return _analysis("empty", "the answer is empty")
     if _is_refusal(text):
@@ -65,6 +67,14 @@ def analyze(answer: str | None, probe: Probe, known: Callable[[str], bool] = lam
     code = output_of(found.rest, probe)
     verdict, reason = _verdict(identity, doubt, code, probe)
     return _analysis(verdict, reason, identity, code, probe, known)
+
+
+def _spoken(text: str) -> str:
+    """What an answer says: without a mark of byte order, a terminal's colours, and the thinking that leads up to it."""
+    said = _escapes.sub("", text.removeprefix("\ufeff"))
+    thought = _thought.match(said)
+    end = -1 if thought is None else said.find(f"</{thought[1]}>", thought.end())
+    return said if thought is None or end < 0 else said[end + len(thought[1]) + 3 :]
 
 
 def _is_refusal(text: str) -> bool:

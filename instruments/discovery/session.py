@@ -37,7 +37,7 @@ MAX_ATTEMPTS = 40
 """Attempts after which a run ends, where it does not say."""
 
 EXCLUSION_BYTES_MAX = 32_768
-"""Bytes of an exclusion prompt; it stands in every attempt's event, which has to fit on a line."""
+"""Bytes of an exclusion prompt as JSON; it stands in every attempt's event, which has to fit on a line."""
 
 FIRST_CHARS = 200
 """Characters of an answer that an ORANGE signal shows."""
@@ -219,7 +219,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             return "max_iterations", "max iterations reached"
         if self.attempts >= (MAX_ATTEMPTS if most.max_attempts is None else max(1, most.max_attempts)):
             return "max_attempts", "max attempts reached"
-        if len(exclusion(self.excluded).encode()) > EXCLUSION_BYTES_MAX:
+        if len(msgspec.json.encode(exclusion(self.excluded))) > EXCLUSION_BYTES_MAX:
             return "failed", f"the names to exclude take more than {EXCLUSION_BYTES_MAX:,} bytes"
         return None
 

@@ -61,6 +61,8 @@ PLACES = {
         f"{{\n  'model_name': 'Nova-1',\n  'provider': 'Acme',\n  'version': '1',\n}}\n{FENCED}"
     ),
     "in windows' lines": f"{NOVA}\r\n\r\n{FENCED}".replace("\n", "\r\n"),
+    "in colours": f"\x1b[1;32m{NOVA}\x1b[0m\n{FENCED}",
+    "after thinking": f"<think>\n{identity('b')}\n```go\nfunc b() {{}}\n```\n</think>\n\n{NOVA}\n{FENCED}",
     "after a byte order mark": f"\ufeff{NOVA}\n{FENCED}",
 }
 
@@ -91,6 +93,8 @@ NO_PLACES = {
     "those whom it must not be": f"Excluded: {NOVA}\n{FENCED}",
     "not me": f"I am not {NOVA}\n{FENCED}",
     "a sentence": f"I am Nova-1 by Acme.\n{FENCED}",
+    "a line of several": f"model_name: Nova-1, provider: Acme\n{FENCED}",
+    "a thought": f"<think>\n{NOVA}\n</think>\n{FENCED}",
     "a model of another kind": f"Model: linear regression\n\n{FENCED}",
     "JSON that breaks off": f'{{"model_name": "Nova-1", "provider": "Ac\n{FENCED}',
     "the prompt": prompt(GO.prompt),
@@ -270,7 +274,8 @@ def test_an_identity_alone_answers_nothing() -> None:
 @pytest.mark.parametrize(
     "text",
     ["EXCLUDED", "\n  EXCLUDED.", "**EXCLUDED**", "> EXCLUDED: I am on the list.", "# EXCLUDED", '"EXCLUDED"',
-     "Excluded.", "```\nEXCLUDED\n```", "~~~text\nEXCLUDED\n~~~", "EXCLUDED\n" + NOVA, f"EXCLUDED — it is me {FENCED}"],
+     "Excluded.", "<think>I am.</think>\n\nEXCLUDED", "\x1b[31mEXCLUDED\x1b[0m",
+     "```\nEXCLUDED\n```", "~~~text\nEXCLUDED\n~~~", "EXCLUDED\n" + NOVA, f"EXCLUDED — it is me {FENCED}"],
 )  # fmt: skip
 def test_a_refusal_begins_with_the_word(text: str) -> None:
     for probe in (GO, PYTHON, TEXT):
@@ -329,7 +334,7 @@ def test_stored_exclusion_prompts_are_no_identity() -> None:
 PIECES = st.sampled_from([
     "```", "~~~", "````", "\n", "go", "json", "{", "}", "[", '"', ":", ",", "model_name", '{"model_name": "a"}', "//",
     "/*", "*/", "`", "func f() {", "def f():", "EXCLUDED", "\\u0000", "\ud800", "\x00", "\r", "\u2028", "<name>",
-    "provider: x", "model: y", " ", "\t", ">", "-", "é", "🜁", "1e999", "NaN",
+    "provider: x", "model: y", " ", "\t", ">", "-", "é", "🜁", "1e999", "NaN", "<think>", "</think>", "\x1b[0m",
 ])  # fmt: skip
 TEXTS = st.text() | st.lists(PIECES, max_size=40).map("".join)
 
@@ -349,7 +354,7 @@ def test_code_never_says_who_wrote_it(text: str) -> None:
     assert name_in(f"{NOVA}\n```go\n{CODE}{fenced}```") == "Nova-1"
 
 
-CHARS = 250_000
+CHARS = 100_000
 HOSTILE = {
     unit[:20]: unit * (CHARS // len(unit))
     for unit in (
@@ -358,7 +363,7 @@ HOSTILE = {
         "- ", "//", "model_name: a\n", 'model_name: "', "func ", "func f(", "def f():\n", "}\n", "EXCLUDE", "EXCLUDED ",
         "<", "<name>", '{"model_name": "a"}\n', '{"model_name": 1}', "\n\n{", '{"model_name": "a",\n', "1", "e9",
         "\x00", "\u2028", "\ud800", "model[]", "{model\n", '{"model": [', "#\n", "//\n", "'a", "@a\n",
-        "\n\n{model", " \n#",
+        "\n\n{model", " \n#", "<think>", "\x1b[", "\x1b[1;",
     )
 }  # fmt: skip
 
