@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.commands.asking import analyze, prompt
 from api.commands.options import AsJson, AsOf, given, ledger_of
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from api.inventory import ProbesAnswer
 
 app = typer.Typer(help="Probes: what models are asked to do, and what their answers were worth.", no_args_is_help=True)
+app.command("prompt")(prompt)
+app.command("analyze")(analyze)
 
 
 @app.command("scores")
