@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from threading import Barrier
@@ -12,7 +13,7 @@ import pytest
 
 from api.access import DEFAULT_SCOPES, Scope, Tokens
 from ledger import system_clock
-from tests.api.asking import EMPTY, Asker, model, problem, told
+from tests.api.asking import EMPTY, WORK, Asker, model, problem, told
 from tests.api.talk import Json
 from tests.serving import Served, served
 
@@ -81,6 +82,19 @@ def test_many_agents_at_once_stop_at_the_limit(server: Served, asker: Asker) -> 
     assert Counter(one.status_code for one in came) == {200: 7, 409: AGENTS - 7}
     assert len(attempts_of(asker, run)) == 7
     assert asker.prompt(run)["ending"] == "max_attempts"
+
+
+def test_many_long_answers_at_once_are_kept_each_once(server: Served, asker: Asker) -> None:
+    run = asker.begin(max_iterations=100)["run_id"]
+    work = f"{WORK}\n" + "So it waited. " * 6_000
+    for one in at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}", work))):
+        told(one, 200)
+    attempts = attempts_of(asker, run)
+    assert len(attempts) == AGENTS
+    assert {data["output_digest"] for data in attempts} == {sha256(work.strip().encode()).hexdigest()}
+    for data in attempts:
+        text = asker.client.get(f"/evidence/{data['response_digest']}").text
+        assert text == model(data["claimed"]["model_name"], work)["response"]
 
 
 def test_signals_answers_and_an_end_at_once_leave_one_whole_run(server: Served, asker: Asker) -> None:
