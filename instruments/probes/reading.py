@@ -1,5 +1,6 @@
 """From a text to what it declares. All of it follows from the tokens and their order, not from where they stand."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -128,9 +129,17 @@ def _owned(source: Source, nodes: list[Node]) -> Iterator[tuple[Declaration, Nod
 
 
 def _fill_signature(function: Declaration, types: set[str], language: Language) -> None:
-    """Give a function its parameters, its results and the type it is a method of."""
+    """Give a function its parameters, its results and the type it is a method of.
+
+    A type that hangs on a type parameter may be any: it is not said.
+    """
     node = function.node
-    parameters = tuple(_listed(node.child_by_field_name("parameters"), language))
+    generic = node.child_by_field_name("type_parameters")
+    loose = set() if generic is None else function.used_in(generic)
+    parameters = tuple(
+        Parameter(found.name, None) if loose & set(re.findall(r"\w+", found.type or "")) else found
+        for found in _listed(node.child_by_field_name("parameters"), language)
+    )
     if function.within is not None:
         function.home = function.within.name
         parameters = parameters[1:] if parameters and parameters[0].name in language.receivers else parameters

@@ -161,6 +161,12 @@ def test_parameters_that_change_places_have_not_changed() -> None:
     assert counts(M.replace("a []int, b string, c bool", "c bool, a []int, b string")) == (0, 0, 0, 0)
 
 
+def test_a_parameter_of_any_type_is_the_one_in_its_place() -> None:
+    generic = M.replace("func d(a []int", "func d[T ~int](values []T")
+    assert counts(generic) == (1, 0, 0, 0)
+    assert apart(generic)["removed"] == 0
+
+
 def test_a_builder_in_the_place_of_the_text_keeps_its_name() -> None:
     built = M.replace('s := ""', "var s strings.Builder").replace("return r, s, nil", "return r, s.String(), nil")
     assert counts(built) == (0, 0, 0, 1)
