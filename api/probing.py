@@ -4,15 +4,13 @@ from pathlib import Path
 
 import msgspec
 
+from api.steps import PROBE
 from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
 from instruments.discovery import Analysis, analyze, prompt
 from instruments.discovery.parse import Verdict
 from instruments.probes import FORMERLY, PROBES, Probe, Score, find_probe
 from ledger.errors import InvalidQuery
-
-DEFAULT_PROBE = "refactor-go"
-"""What is asked where no probe is named."""
 
 
 class Analyzed(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +28,7 @@ class Analyzed(msgspec.Struct, frozen=True, kw_only=True):
 
 def probe_named(probe_id: str | None) -> Probe:
     """The probe of an id or a former id, the newest version; the default for None. Errors: InvalidQuery."""
-    wanted = DEFAULT_PROBE if probe_id is None else probe_id
+    wanted = PROBE if probe_id is None else probe_id
     found = find_probe(FORMERLY.get(wanted, wanted))
     if found is None:
         ids = sorted({probe.id for probe in PROBES})

@@ -8,7 +8,7 @@ from api.commands.options import ledger_of
 
 ProbeId = Annotated[
     str | None,
-    typer.Option("--probe", help="The probe to ask.  [default: refactor-go]", metavar="ID", show_default=False),
+    typer.Option("--probe", help="The probe to ask.  \\[default: refactor-go]", metavar="ID", show_default=False),
 ]
 
 

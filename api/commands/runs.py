@@ -101,7 +101,7 @@ def list_(
     since: Annotated[str | None, typer.Option(help="Begun then or later.", metavar="TIME")] = None,
     until: Annotated[str | None, typer.Option(help="Begun then or earlier.", metavar="TIME")] = None,
     window: Annotated[str | None, typer.Option(help="30d, 60d, 90d or all, back from now; beats --since.")] = None,
-    limit: Annotated[str | None, typer.Option(help="At most so many.  [default: 100]")] = None,
+    limit: Annotated[str | None, typer.Option(help="At most so many.  \\[default: 100]")] = None,
     offset: Annotated[str | None, typer.Option(help="Leave out so many first.")] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,

@@ -15,7 +15,7 @@ def add(
     agent: Annotated[str, typer.Argument(help="The agent's name.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="append, read, import or admin; may be given several times.  [default: append, read]"),
+        typer.Option(help="append, read, import or admin; may be given several times.  \\[default: append, read]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -37,7 +37,7 @@ def calibration(
         str | None, typer.Option(help="confidence_bucket, category, stakes, agent, project or feature.")
     ] = None,
     min_decisions: Annotated[
-        str | None, typer.Option(help="Reviewed decisions below which there are no figures.  [default: 5]")
+        str | None, typer.Option(help="Reviewed decisions below which there are no figures.  \\[default: 5]")
     ] = None,
     detail: Annotated[
         str | None, typer.Option(help="figures, or curves: curve, band and what each confidence meant.")
@@ -45,7 +45,7 @@ def calibration(
     include: Annotated[
         str | None, typer.Option(help="What to add, separated by commas: trend, drift, comparison (of agents).")
     ] = None,
-    trend_days: Annotated[str | None, typer.Option(help="Days of a window of the trend.  [default: 30]")] = None,
+    trend_days: Annotated[str | None, typer.Option(help="Days of a window of the trend.  \\[default: 30]")] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
@@ -132,7 +132,7 @@ def decisions(
     search: Annotated[str | None, typer.Option(help="Every one of these words somewhere in the texts.")] = None,
     sort: Annotated[str | None, typer.Option(help="created_at, confidence, category, stakes or status.")] = None,
     order: Annotated[str | None, typer.Option(help="asc or desc.")] = None,
-    limit: Annotated[str | None, typer.Option(help="At most so many.  [default: 100]")] = None,
+    limit: Annotated[str | None, typer.Option(help="At most so many.  \\[default: 100]")] = None,
     offset: Annotated[str | None, typer.Option(help="Leave out so many first.")] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
