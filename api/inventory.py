@@ -1,4 +1,4 @@
-"""Which models are really got, what their answers were worth, and which of them are known: verbs of their own."""
+"""Which models are really got, which of them are known, and what their answers were worth: verbs of their own."""
 
 from asyncio import to_thread
 
@@ -42,12 +42,6 @@ async def registered(house: House, as_of: int | None = None) -> ModelList:
     found = await inventory(house, as_of=as_of)
     known = sorted((model for model in found.models if model.known), key=lambda model: model.key)
     return ModelList(models=known, as_of=found.as_of)
-
-
-async def known(house: House, model_name: str) -> bool:
-    """Whether a claimed name is of a registered model."""
-    projection, _ = await house.engine.at(Inventory)
-    return projection.names.known(model_name)
 
 
 async def probe_scores(house: House, wanted: ScoresWanted, as_of: int | None = None) -> ProbesAnswer:

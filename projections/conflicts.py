@@ -116,14 +116,15 @@ def identical(attempts: Attempts, claims: Claims, wanted: Named | None, most: in
     digests, numbers = np.unique(attempts.digest[told], return_inverse=True)
     names = claims.claimed[told].astype(np.int64)
     pairs = np.unique(np.stack([numbers.astype(np.int64), names]), axis=1)
-    several = np.bincount(pairs[0], minlength=len(digests)) > 1
+    several = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
+    place = np.full(len(digests), NOBODY, dtype=np.uint32)
+    place[several] = np.arange(len(several))
     made = []
-    for number, chosen in enumerate(grouped(np.where(several[numbers], numbers, NOBODY), len(digests))):
-        if len(chosen):
-            digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
-            answers = _answers(attempts, claims, told[chosen], most)
-            if wanted is None or any((answer.kind, answer.key) == wanted for answer in answers):
-                made.append(Identical(output_digest=digest, answers=answers))
+    for number, chosen in zip(several, grouped(place[numbers], len(several)), strict=True):
+        digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
+        answers = _answers(attempts, claims, told[chosen], most)
+        if wanted is None or any((answer.kind, answer.key) == wanted for answer in answers):
+            made.append(Identical(output_digest=digest, answers=answers))
     return sorted(made, key=lambda one: (-len(one.answers), one.output_digest))
 
 
