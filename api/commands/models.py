@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Models you know: register, name and list them.", no_args_is_help=True)
 
-Key = Annotated[str, typer.Argument(help="The name that its dated and prefixed names share.")]
-Speaker = Annotated[str | None, typer.Option(help="Who says so.", metavar="NAME")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names share.")]
+Speaker = Annotated[str | None, typer.Option(help="Who says so.", metavar="AGENT")]
 
 
 @app.command("register")
@@ -56,7 +56,7 @@ async def _register(ledger: "Path", url: str | None, token: str | None, key: str
 def alias(
     context: typer.Context,
     key: Key,
-    alias: Annotated[str, typer.Argument(help="Another name of it, as answers claim it, in any case.")],
+    alias: Annotated[str, typer.Argument(metavar="NAME", help="Another name of it, as answers claim it, in any case.")],
     *,
     agent: Speaker = None,
     url: Url = None,
