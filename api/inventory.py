@@ -44,6 +44,12 @@ async def registered(house: House, as_of: int | None = None) -> ModelList:
     return ModelList(models=known, as_of=found.as_of)
 
 
+async def known(house: House, model_name: str) -> bool:
+    """Whether a claimed name is of a registered model."""
+    projection, _ = await house.engine.at(Inventory)
+    return projection.names.known(model_name)
+
+
 async def probe_scores(house: House, wanted: ScoresWanted, as_of: int | None = None) -> ProbesAnswer:
     """What the answers to probes were worth, by model, and whether the probes tell models apart."""
     probes, position = await house.engine.at(Probes, as_of)
