@@ -11,9 +11,9 @@ from api.steps import Book
 from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending
 from events.envelope import Event
 from events.limits import ITEMS_MAX
-from events.probe import ProbeScored
+from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
-from instruments.discovery import Session, score_id_of
+from instruments.discovery import Session
 from instruments.probes import find_probe
 
 

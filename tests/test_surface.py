@@ -77,7 +77,6 @@ SURFACE: dict[str, list[str]] = {
         "digest_of",
         "exclusion",
         "prompt",
-        "score_id_of",
         "told",
     ],
     "instruments.probes": ["FORMERLY", "PROBES", "SCORERS", "Probe", "Score", "Scorer", "find_probe", "name_of"],

@@ -23,6 +23,7 @@ from events.errors import InvalidEvent, TallystickError
 from events.limits import BATCH_EVENTS_MAX
 from events.probe import score_id_of
 from events.registry import VOCABULARY
+from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, LifecycleViolation
 from projections import Run, RunReport, report_of
 from projections.report import REPORTED
@@ -229,10 +230,14 @@ class _Writer:
         return fresh
 
     async def _run(self, run_id: str, events: list[Fact]) -> Run:
+        """The run of a stream, with the scores that its report may state."""
         attempts = [event.data.attempt for event in events if isinstance(event.data, DiscoveryAttempted)]
-        names = [score_id_of(run_id, attempt, REPORTED) for attempt in attempts]
+        ours = [(scorer.id, scorer.version) for scorer in SCORERS.values()]
+        scorers = [(REPORTED, None)] if Run.of(events, []).imported else ours
+        names = [score_id_of(run_id, attempt, *scorer) for attempt in attempts for scorer in scorers]
         scores = await self._streams([f"probe/{name}" for name in names])
-        return Run.of(events, [event for score in scores.values() for event in score])
+        told = [event for score in scores.values() for event in score]
+        return Run.of(events, sorted(told, key=lambda event: event.position))
 
     async def _stored(self, run_ids: Sequence[str]) -> dict[str, list[Fact]]:
         return await self._streams([f"discovery/{run_id}" for run_id in run_ids])

@@ -3,7 +3,7 @@
 from instruments.discovery.parse import Analysis, analyze
 from instruments.discovery.progress import complete, told
 from instruments.discovery.prompts import PROMPT_VERSION, exclusion, prompt
-from instruments.discovery.record import digest_of, score_id_of
+from instruments.discovery.record import digest_of
 from instruments.discovery.session import Prompt, Session
 
 __all__ = [
@@ -16,6 +16,5 @@ __all__ = [
     "digest_of",
     "exclusion",
     "prompt",
-    "score_id_of",
     "told",
 ]

@@ -6,6 +6,7 @@ from events import DiscoveryAttempted, ModelIdentity, ProbeScored
 from events.discovery import AttemptOutcome
 from events.limits import LABEL_CHARS_MAX
 from events.payload import COUNT_MAX
+from events.probe import score_id_of
 from instruments.answer import Answer
 from instruments.discovery.parse import Analysis
 from instruments.probes import Probe, Score
@@ -17,11 +18,6 @@ DETAIL_CHARS_MAX = 1_000
 def digest_of(text: str) -> str:
     """SHA-256 of a text as UTF-8, 64 lower-case hex digits."""
     return sha256(text.encode()).hexdigest()
-
-
-def score_id_of(run_id: str, attempt: int, scorer_id: str, scorer_version: str | None) -> str:
-    """The id of a scorer's score of an attempt: the same whenever it is scored again."""
-    return sha256(f"{run_id}/{attempt}/{scorer_id}@{scorer_version}".encode()).hexdigest()[:32]
 
 
 def noted(text: str | None) -> str | None:

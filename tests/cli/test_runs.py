@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from instruments.probes import find_probe
+from tests.api.asking import REFUSED, Asker, model
 from tests.cli.command import ROOT, command, done, environment, refused, tally
-from tests.reports import REAL, Json, report, result, written
+from tests.reports import REAL, Json, report, written
 from tests.serving import serving
 
 POLL_S = 0.005
@@ -105,93 +106,6 @@ def test_a_run_that_says_something_else_is_a_contradiction_and_the_rest_is_impor
     said_saved = refused(ledger, "run", "save", "--report-file", files[0], code=1)
     assert "r is in the ledger, and says something else" in said_saved
     assert shown(ledger, "r") == report("r", "m-1", "m-2")
-
-
-def wrong(**changes: object) -> bytes:
-    return msgspec.json.encode({**report("wrong", "m"), **changes})
-
-
-def wrong_result(**changes: object) -> bytes:
-    return wrong(results=[{**result(0, "m"), **changes}])
-
-
-def wrong_probe(**changes: object) -> bytes:
-    return wrong_result(probe={**result(0, "m")["probe"], **changes})
-
-
-WRONG: tuple[tuple[bytes, str], ...] = (
-    (b"", "It is empty."),
-    (b"not JSON", "It is not well-formed JSON: "),
-    (b"\xff\xfe", "It is not well-formed JSON: "),
-    (b"[1]", "it is not a run report: expected `object`, got `array`."),
-    (b"[" * 100_000, "it is not a run report: "),
-    (b'{"text": "a file of something else"}', "text: is not a field of a run report."),
-    (b"{}", "start_time: is required and missing."),
-    (wrong().replace(b'"total_score":1', b'"total_score":NaN'), "It is not well-formed JSON: "),
-    (wrong().replace(b'"total_score":1', b'"total_score":1e999'), "results[0].probe.score"),
-    (wrong().replace(b"func", b"\\ud800"), "It is not well-formed JSON: "),
-    (wrong(surprise=1), "surprise: is not a field of a run report."),
-    (wrong_result(surprise=1), "results[0].surprise: is not a field of a run report."),
-    (wrong_probe(surprise=1), "results[0].probe.surprise: is not a field of a run report."),
-    (wrong(config={"max_iteration": 3}), "config.max_iteration: is not a field of a run report."),
-    (wrong(config={"max_iterations": "15"}), "config.max_iterations: expected `int | null`, got `str`."),
-    (wrong(config=None), "config: expected `object`, got `null`."),
-    (wrong(results={}), "results: expected `array | null`, got `object`."),
-    (wrong(run_id="../../x"), "run_id: "),
-    (wrong(run_id=""), "run_id: "),
-    (wrong(run_id="a\n"), "run_id: "),
-    (wrong(run_id="x" * 65), "run_id: "),
-    (wrong(start_time="yesterday"), "start_time: 'yesterday' is not an RFC 3339 time."),
-    (wrong(start_time="2026-02-21"), "start_time: "),
-    (wrong(start_time="2026-02-21T25:00:00Z"), "start_time: "),
-    (wrong(start_time="2026-02-21T16:35:23"), "start_time: "),
-    (wrong(start_time="0001-01-01T00:00:00+02:00"), "start_time: "),
-    (wrong(end_time=None), "end_time: is missing, and the other is there."),
-    (wrong(termination_reason=None), "termination_reason: is missing, and the other is there."),
-    (wrong(termination_reason=""), "termination_reason: is empty."),
-    (wrong(end_time=None, termination_reason=None, unique_models=[]), "unique_models: are not those of the results."),
-    (wrong(results=[result(0, "m"), result(0, "n")]), "results[1].iteration: 0 is the iteration of results[0], too."),
-    (wrong_result(timestamp="2026-02-30T00:00:00Z"), "results[0].timestamp: "),
-    (wrong_result(iteration=-1), "results[0].iteration: expected `int` >= 0."),
-    (wrong_result(model={"provider": "P"}), "results[0].model.model_name: is required and missing."),
-    (wrong_probe(score={"renames": 1.5}), "results[0].probe.score.renames: 1.5 is no count."),
-    (wrong_probe(score={"renames": True}), "results[0].probe.score"),
-    (wrong_probe(score={"total_score": 1.01}), "results[0].probe.score.total_score: 1.01 is not a number from 0 to 1."),
-    (wrong_probe(dimension_scores={"speed": 2}), "results[0].probe.dimension_scores"),
-    (wrong_probe(raw_output=None), "results[0].probe.raw_output: is required and missing."),
-    (wrong_probe(probe_id=None), "results[0].probe.probe_id: is required and missing."),
-    (wrong_probe(elapsed_ns=-1), "results[0].probe.elapsed_ns: expected `int` >= 0."),
-    (wrong_result(exclusion_prompt="x" * 70_000), "results[0]: "),
-    (wrong(termination_reason="x" * 70_000), "end_time: "),
-)
-
-
-def test_each_wrong_file_is_told_and_the_others_are_imported(tmp_path: Path) -> None:
-    ledger = tmp_path / "t.db"
-    files = []
-    for number, (body, _) in enumerate(WRONG):
-        files.append(tmp_path / f"wrong-{number}.json")
-        files[-1].write_bytes(body)
-    alone = tally(ledger, "import", "runs", *files)
-    assert alone.code == 2
-    assert not ledger.exists()
-    right = written(tmp_path, report("one", "m"), report("two", "m"))
-    missing = tmp_path / "missing.json"
-    huge = tmp_path / "huge.json"
-    with huge.open("wb") as file:
-        file.truncate(100_000_000)
-    said = tally(ledger, "import", "runs", right[0], *files, missing, tmp_path, huge, right[1])
-    assert said.code == 1
-    assert said.text.startswith(
-        f"{len(WRONG) + 5} files: 2 runs written (2 results), 0 there already, {len(WRONG) + 3}"
-    )
-    assert "Traceback" not in said.err
-    for path, (_, why) in zip(files, WRONG, strict=True):
-        assert f"error: {path}: {why}" in said.err, why
-    assert f"error: {missing}: It cannot be read: No such file or directory." in said.err
-    assert f"error: {tmp_path}: It cannot be read: Is a directory." in said.err
-    assert f"error: {huge}: It is larger than 16 MiB." in said.err
-    assert head(ledger) == 8
 
 
 def test_null_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
@@ -346,6 +260,41 @@ def test_an_output_that_no_line_holds_is_evidence_and_can_be_erased(tmp_path: Pa
     assert after["attempts"][1]["output_digest"] == digest
     assert after["results"][0] == one["results"][0]
     assert "erased" in done(ledger, "run", "show", "r", "--attempts").text
+
+
+def test_a_run_that_was_driven_here_is_known_again_and_can_be_taken_elsewhere(tmp_path: Path) -> None:
+    ledger, elsewhere, file = tmp_path / "t.db", tmp_path / "elsewhere.db", tmp_path / "live.json"
+    long = "func sum(values []int) int {\n" + "\treturn 0 // a comment that is long\n" * 2_500 + "}\n"
+    with serving(ledger) as url, httpx.Client(base_url=url) as client:
+        asker = Asker(client)
+        run_id = asker.begin(probe_id="refactor-go", keep_going=True)["run_id"]
+        for name, code in (
+            ("m-1", "func sum(values []int) int { return 0 }\n"),
+            ("m-2", long),
+            ("m-1", "func f() {}\n"),
+        ):
+            asker.respond(run_id, model(name, f"```go\n{code}```", elapsed_ns=5, tokens_used=7))
+        asker.respond(run_id, REFUSED)
+        going = asker.get(f"/runs/{run_id}")
+        asker.ask("POST", f"/discovery/{run_id}/finish", {"reason": "enough"})
+        wanted = asker.get(f"/runs/{run_id}")
+        detail = asker.get(f"/runs/{run_id}", include="attempts")
+        file.write_bytes(msgspec.json.encode(wanted))
+        again = answer(done(ledger, "import", "runs", file, "--url", url, "--json").out)
+        assert (again["there"], again["runs"], again["faults"]) == (1, 0, [])
+        file.write_bytes(msgspec.json.encode({**wanted, "termination_reason": "other"}))
+        assert tally(ledger, "import", "runs", file, "--url", url).code == 1
+    assert {**going, "end_time": wanted["end_time"], "termination_reason": "enough"} == wanted
+    assert [result["model"]["model_name"] for result in wanted["results"]] == ["m-1", "m-2"]
+    probe = wanted["results"][1]["probe"]
+    assert (probe["raw_output"], probe["elapsed_ns"], probe["tokens_used"]) == (long, 5, 7)
+    assert {"total_score", "comments_added"} < set(wanted["results"][0]["probe"]["score"])
+    assert [one["outcome"] for one in detail["attempts"]] == ["accepted", "accepted", "repeat", "refused"]
+    assert [one.get("response") is None for one in detail["attempts"]] == [False, True, False, False]
+    file.write_bytes(msgspec.json.encode(wanted))
+    done(elsewhere, "import", "runs", file)
+    assert shown(elsewhere, run_id) == wanted
+    assert shown(ledger, run_id) == wanted
 
 
 def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> None:

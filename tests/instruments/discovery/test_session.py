@@ -17,8 +17,9 @@ from events import (
     ProbeScored,
 )
 from events.discovery import Ending
+from events.probe import score_id_of
 from instruments.answer import Answer
-from instruments.discovery import Session, digest_of, score_id_of
+from instruments.discovery import Session, digest_of
 from tests.instruments.discovery.answers import (
     CODE,
     EMPTY,
