@@ -60,7 +60,7 @@ class Inquiry:
                 raise InvalidQuery(name, f"{value:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
         self.settings = dict(settings or {})
         if resume is not None and self.settings:
-            own = next(iter(self.settings))
+            own = next(iter(self.settings)).removesuffix("_id")
             raise InvalidQuery(own, "is settled by the run that is resumed.", "Leave it out, or start another run.")
         self.model = model
         self.resume = resume

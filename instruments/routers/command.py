@@ -10,7 +10,7 @@ from pathlib import PurePath
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import Answer
 from instruments.routers.process import Spoken, speak
-from instruments.routers.router import DETAIL_CHARS_MAX, failed, short, timed_out
+from instruments.routers.router import DETAIL_CHARS_MAX, answered, failed, short, timed_out
 from instruments.routers.secrets import Secrets, of_arguments, of_environment
 
 
@@ -52,7 +52,7 @@ class Command:
             said = errors or short(self._hidden(spoken.out))
             detail = f"{self.program} {_ended(spoken.code)}{f': {said}' if said else ''}"
             return failed(detail, spoken.elapsed_ns)
-        return Answer(text=self._hidden(spoken.out), elapsed_ns=spoken.elapsed_ns)
+        return answered(self._hidden(spoken.out), spoken.elapsed_ns)
 
     def _hidden(self, data: bytes) -> str:
         return self._secrets.hide(data.decode("utf-8", "replace"))

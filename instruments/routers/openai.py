@@ -20,7 +20,7 @@ import httpx
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import Answer
 from instruments.routers.completion import Completion, complaint, completion
-from instruments.routers.router import failed, short, timed_out
+from instruments.routers.router import answered, failed, short, timed_out
 from instruments.routers.secrets import Secrets
 
 WAITS_MAX = 2
@@ -112,12 +112,8 @@ class OpenAI:
         if not isinstance(found, Completion):
             return failed(short(self._secrets.hide(found)), reply.elapsed_ns)
         model = None if found.model is None else self._secrets.hide(found.model)
-        return Answer(
-            text=self._secrets.hide(found.text),
-            elapsed_ns=reply.elapsed_ns,
-            reported_model=model,
-            tokens_used=found.tokens,
-        )
+        text = self._secrets.hide(found.text)
+        return answered(text, reply.elapsed_ns, reported_model=model, tokens_used=found.tokens)
 
 
 async def _body(response: httpx.Response) -> bytes:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import Answer
 
 DETAIL_CHARS_MAX = 300
@@ -30,6 +31,15 @@ def short(text: str) -> str:
     """The beginning of a text, on one line, fit for `detail`."""
     words = " ".join(text.split())
     return words if len(words) <= DETAIL_CHARS_MAX else f"{words[:DETAIL_CHARS_MAX]}..."
+
+
+def answered(
+    text: str, elapsed_ns: int, *, reported_model: str | None = None, tokens_used: int | None = None
+) -> Answer:
+    """An answer; one that has grown over the limit, by what was put in place of secrets or of no UTF-8, is none."""
+    if len(text) * 4 > ANSWER_BYTES_MAX and len(text.encode()) > ANSWER_BYTES_MAX:
+        return failed(f"answered with more than {ANSWER_BYTES_MAX:,} bytes", elapsed_ns)
+    return Answer(text=text, elapsed_ns=elapsed_ns, reported_model=reported_model, tokens_used=tokens_used)
 
 
 def failed(detail: str, elapsed_ns: int | None = None) -> Answer:

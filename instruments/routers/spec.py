@@ -47,8 +47,8 @@ def router_of(
 ) -> Router:
     """The router that a specification names. Errors: BadRouter."""
     for field, value in (("router_name", name), ("model", model)):
-        if value is not None and not 0 < len(value) <= LABEL_CHARS_MAX:
-            raise BadRouter(field, f"has {len(value):,} characters.", f"Give 1 to {LABEL_CHARS_MAX}.")
+        if value is not None and not (0 < len(value) <= LABEL_CHARS_MAX and value.isprintable()):
+            raise BadRouter(field, "is empty, too long, or not printable.", f"Give 1 to {LABEL_CHARS_MAX} characters.")
     scheme, colon, rest = spec.partition(":")
     if not colon or scheme not in {"command", "openai"}:
         raise BadRouter("router", "begins with neither command: nor openai:.")
@@ -100,8 +100,8 @@ def _openai(
 
 
 def _named(router: Router) -> Router:
-    if len(router.name) > LABEL_CHARS_MAX:
-        raise BadRouter("router", "is too long to name the router by.", "Name it with --router-name.")
+    if len(router.name) > LABEL_CHARS_MAX or not router.name.isprintable():
+        raise BadRouter("router", "is too long or too odd to name the router by.", "Name it with --router-name.")
     return router
 
 

@@ -249,6 +249,9 @@ def test_each_model_that_is_not_known_has_the_command_that_registers_it(ledger: 
         (("--router", "command:cat", "--run", "r" * 65), "run_id"),
         (("--router", "command:cat", "--probe", ""), "probe_id"),
         (("--router", "command:cat", "--resume", "x", "--max-attempts", "3"), "--max-attempts: is settled by the run"),
+        (("--router", "command:cat", "--resume", "x", "--run", "y"), "--run: is settled by the run"),
+        (("--router", "command:cat", "--resume", "x", "--probe", "y"), "--probe: is settled by the run"),
+        (("--router", "command:cat", "--model", "\udcff"), "--model: is empty, too long, or not printable."),
         (("--router", "command:cat", "--golden", "no/such/folder/file"), "--golden: no/such/folder/file cannot be"),
     ],
 )

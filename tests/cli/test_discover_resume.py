@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.cli.command import done, refused, tally
@@ -52,19 +53,36 @@ def scored(found: list[Json]) -> list[Json]:
     return [{name: value for name, value in one.items() if name not in own} for one in of_type(found, "probe.scored")]
 
 
+def inventory(ledger: Path) -> Json:
+    """The inventory, without what differs from time to time."""
+    told: Json = msgspec.json.decode(done(ledger, "inventory", "--json").out)
+    timeless = _without({"as_of", "first_seen", "last_seen"}, told)
+    assert isinstance(timeless, dict)
+    return timeless
+
+
+def _without(names: set[str], value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _without(names, one) for name, one in value.items() if name not in names}
+    return [_without(names, one) for one in value] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize("number", [1, 2, 4, 6])
-def test_a_run_that_is_killed_goes_on_as_if_it_had_not_been(ledger: Path, number: int) -> None:
-    assert against(pool(), ledger, "--run", "undisturbed").code == 0
+def test_a_run_that_is_killed_goes_on_as_if_it_had_not_been(tmp_path: Path, number: int) -> None:
+    undisturbed, killed = tmp_path / "undisturbed.db", tmp_path / "killed.db"
+    named = ("--router-name", "the pool")
+    assert against(pool(), undisturbed, "--run", "monday", *named).code == 0
     with simulated(stalling_at(number)) as router:
-        with discovering(ledger, router, "--run", "killed") as process:
+        with discovering(killed, router, "--run", "monday", *named) as process:
             router.wait_for(number)
             process.kill()
-        assert len(outcomes(events(ledger, "killed"))) == number - 1
-        assert discover(ledger, router, "--resume", "killed").code == 0
-    killed, undisturbed = events(ledger, "killed"), events(ledger, "undisturbed")
-    assert seen(killed) == seen(undisturbed)
-    assert scored(killed) == scored(undisturbed)
-    assert ending(killed) == ending(undisturbed)
+        assert len(outcomes(events(killed))) == number - 1
+        assert discover(killed, router, "--resume", "monday", *named).code == 0
+    assert seen(events(killed)) == seen(events(undisturbed))
+    assert scored(events(killed)) == scored(events(undisturbed))
+    assert ending(events(killed)) == ending(events(undisturbed))
+    assert inventory(killed) == inventory(undisturbed)
+    assert len(inventory(killed)["models"]) == len(MODELS)
 
 
 def test_kills_at_any_moment_lose_nothing_that_was_answered(ledger: Path) -> None:

@@ -75,6 +75,13 @@ def test_what_is_no_utf8_is_replaced(tmp_path: Path) -> None:
     assert ask(spec).text == "ok \ufffd\ufffd\x00 \ufffd"
 
 
+def test_what_grows_over_the_limit_is_no_answer(tmp_path: Path) -> None:
+    spec = python(tmp_path, f"import sys; sys.stdout.buffer.write(b'\\xff' * {ANSWER_BYTES_MAX // 2})")
+    assert failure(spec) == f"answered with more than {ANSWER_BYTES_MAX:,} bytes"
+    spec = python(tmp_path, f"import sys; sys.stdout.buffer.write(b'\\xff' * {ANSWER_BYTES_MAX // 3})")
+    assert ask(spec).text == "\ufffd" * (ANSWER_BYTES_MAX // 3)
+
+
 def test_silence_is_an_empty_answer() -> None:
     assert ask("command:true").text == ""
 

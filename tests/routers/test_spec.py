@@ -80,6 +80,8 @@ def test_names_fit_an_event() -> None:
     assert bad("command:cat", name="").field == "router_name"
     assert bad("command:cat", name="n" * 257).field == "router_name"
     assert bad("openai:https://host/v1", model="").field == "model"
+    assert bad("command:cat", name="\udcff").field == "router_name"
+    assert bad("command:cat", model="a\x1bb").field == "model"
     long = f"openai:https://host/{'x' * 300}"
     assert bad(long).advice == "Name it with --router-name."
     assert router_of(long, environment={}, name="far").name == "far"
