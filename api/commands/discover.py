@@ -146,7 +146,9 @@ async def _inquire(
     stop = asyncio.Event()
     caught: list[int] = []
     loop = asyncio.get_running_loop()
-    stopping = (signal.SIGINT, signal.SIGTERM)
+    stopping = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it goes on
+        stopping.append(signal.SIGHUP)
 
     def stopped(number: int) -> None:
         caught.append(number)

@@ -105,7 +105,13 @@ def test_kills_at_any_moment_lose_nothing_that_was_answered(ledger: Path) -> Non
     assert ending(found)[0] == "refused"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+under_nohup = pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="hangups are ignored here")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), pytest.param(signal.SIGHUP, 129, marks=under_nohup)],
+)
 def test_a_signal_ends_it_cleanly(ledger: Path, number: signal.Signals, code: int) -> None:
     with simulated(stalling_at(3)) as router:
         with discovering(ledger, router, "--run", "stopped") as process:
