@@ -46,6 +46,12 @@ class Answer(msgspec.Struct, frozen=True):
     duplicates: int
 
 
+class _Line(msgspec.Struct):
+    """Of a stored line, what tells where the next page begins."""
+
+    position: int
+
+
 class Sink(Protocol):
     """Something that appends batches."""
 
@@ -55,6 +61,13 @@ class Sink(Protocol):
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         """The stored events of at most ITEMS_MAX streams, or of all, as NDJSON; of some types where named.
+
+        Errors: those of `House.read`.
+        """
+        ...
+
+    def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        """Every stored event of some types, and of some streams where these are named, as pages of NDJSON.
 
         Errors: those of `House.read`.
         """
@@ -98,6 +111,10 @@ class FileSink:
         query = Query(subjects=tuple(subjects), types=tuple(types), limit=PAGE_EVENTS_MAX)
         return b"\n".join([page.ndjson async for page in self.house.scan(query)])
 
+    async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        async for page in self.house.scan(Query(types=tuple(types), subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)):
+            yield page.ndjson
+
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
         return self.house.evidence.keep(blobs)
 
@@ -119,6 +136,11 @@ class NoLedger:
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b""
+
+    async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        none: tuple[bytes, ...] = ()
+        for page in none:
+            yield page
 
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
         raise AssertionError(f"{len(list(blobs))} blobs were to be kept beside no ledger")
@@ -148,6 +170,19 @@ class ServerSink:
         chosen = {"subject": ",".join(subjects), "type": ",".join(types)}
         parameters = {name: value for name, value in chosen.items() if value}
         return (await self._ask("GET", "/events", params=parameters, headers={"accept": LINES})).content
+
+    async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        wanted = {"type": ",".join(types), "limit": str(PAGE_EVENTS_MAX)}
+        if subjects:
+            wanted["subject"] = ",".join(subjects)
+        lines, after = PAGE_EVENTS_MAX, 0
+        while lines == PAGE_EVENTS_MAX:
+            answer = await self._ask("GET", "/events", params=wanted | {"after": str(after)}, headers={"accept": LINES})
+            page = answer.content.rstrip(b"\n")
+            if page:
+                after = _decode(answer, _Line, page[page.rfind(b"\n") + 1 :]).position
+                yield page
+            lines = page.count(b"\n") + 1 if page else 0
 
     @asynccontextmanager
     async def keep(self, blobs: Iterable[Blob]) -> AsyncIterator[list[Draft]]:
@@ -221,9 +256,9 @@ def error_of(response: httpx.Response) -> TallystickError:
     return error
 
 
-def _decode(response: httpx.Response, kind: type[_Answer]) -> _Answer:
+def _decode(response: httpx.Response, kind: type[_Answer], content: bytes | None = None) -> _Answer:
     try:
-        return msgspec.json.decode(response.content, type=kind)
+        return msgspec.json.decode(response.content if content is None else content, type=kind)
     except msgspec.DecodeError:
         raise _no_tallystick(response) from None
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.commands import rescore
 from api.commands.asking import analyze, prompt
 from api.commands.options import AsJson, AsOf, given, ledger_of
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Probes: what models are asked to do, and what their answers were worth.", no_args_is_help=True)
 app.command("prompt")(prompt)
 app.command("analyze")(analyze)
+app.command("list")(rescore.list_probes)
+app.command("rescore")(rescore.rescore)
 
 
 @app.command("scores")
