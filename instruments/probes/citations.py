@@ -27,6 +27,7 @@ class Citing:
         ids = {f"{letter}{number:0{width}}": number for number in range(1, 1000) for width in (1, 2, 3)}
         self._ids = ids | dict(others or {})
         self._nouns = words(nouns)
+        self._leading = self._nouns | GOING_ON
 
     def of(self, reading: Reading, *, bare: bool = False) -> list[Citation]:
         """What is cited, in order; where nothing is and `bare` holds, plain numbers cite, too."""
@@ -42,7 +43,9 @@ class Citing:
             behind = place + 1
             while behind < len(spoken):
                 counted = _plain(spoken[behind])
-                if counted is not None:
+                if counted is not None and (
+                    spoken[behind - 1] in self._leading or reading.marks[behind - 1] in {",", "-"}
+                ):
                     found += [*self._since(reading, found, counted, behind), Citation(counted, behind)]
                 elif spoken[behind] not in GOING_ON:
                     break

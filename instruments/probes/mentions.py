@@ -37,7 +37,9 @@ DENIALS = phrases(
     "ruled out|red herring|red herrings|unrelated|innocent|cleared|exonerated|excluded|rejected|dismissed|discarded|"
     "coincidence|coincidental|coincided|irrelevant|not the cause|not a cause|not the root cause|not the actual cause|"
     "not the culprit|not the problem|not the reason|not the issue|not the trigger|not the source|not responsible|"
-    "not to blame|not relevant|not involved|not guilty|not it|not cause|not explain|not be the cause|not have caused|"
+    "not to blame|not relevant|not involved|not guilty|not it|not cause|not explain|not be the cause|"
+    "not be a cause|not be the root cause|not be the culprit|not be responsible|not be to blame|"
+    "not be blamed|not be the problem|not be the reason|not be the trigger|not have caused|"
     "not caused|not contribute|not be it|nothing to do"
 )
 """What denies that which was named before it."""

@@ -78,7 +78,7 @@ _CLOSED = "closed closure closing close closes shut"
 
 FACTS = {
     "closed since 14 June": _fact("14", "june", _CLOSED, within=9),
-    "cracks in the hangers": _fact("cracks cracked cracking crack", "hangers hanger"),
+    "cracks in the hangers": _fact("cracks cracked cracking crack", "hangers hanger", within=9),
     "faulty welds of 1987": _fact("welds weld welding welded", "1987 faulty defective bad poor flawed", within=8),
     "all hangers exchanged": _fact(
         "hangers hanger", "exchanged exchange replaced replace replacing replacement", "all 64 every", within=8

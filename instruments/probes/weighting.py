@@ -75,7 +75,7 @@ _COPY = (
     " derives quotes quoting"
     " quoted cites citing cited independent secondhand second-hand echo echoes echoing same relays"
     " recycled reprint reprints"
-    " reporter circular based"
+    " reporter circular based trace traces traced tracing single originate originates"
 )
 REASONS = {
     1: words(
@@ -115,7 +115,8 @@ CONCLUDING = words(
     "conclude conclusion therefore answer best supported likely probably believe credible correct true confident sure"
     " confidence estimate figure"
 )
-SURENESS = words("confident confidence certain certainty sure probability probable likely likelihood percent")
+SURENESS = words("confident confidence certain certainty sure probability probable likely likelihood")
+PERCENT = words("percent")
 SCALE: Mapping[str, float] = {
     "almost certain": 0.95, "nearly certain": 0.95, "virtually certain": 0.97, "certain": 1.0, "very confident": 0.9,
     "very likely": 0.9, "very high": 0.9, "highly likely": 0.9, "high": 0.85, "highly confident": 0.9, "confident": 0.8,
@@ -166,7 +167,7 @@ class WeightingScorer:
         if not claims and not (relied or aside):
             return Score(valid=False)
         claim = 1 / len(claims) if CLAIM in claims else 0.0
-        stated = _stated(sections.get("confidence") or own.about(SURENESS))
+        stated = _stated(sections.get("confidence") or own.about(SURENESS) or _last(own.about(PERCENT)))
         dimensions = {
             "claim": claim,
             "confidence": 0.0 if stated is None else claim * _sureness(stated),
@@ -270,6 +271,11 @@ def _stated(reading: Reading) -> float | None:
         if value <= 100.0:
             return value / 100
     return next((float(one.name) for one in _scale.mentions(reading) if not one.denied), None)
+
+
+def _last(reading: Reading) -> Reading:
+    """The last sentence, where a conclusion stands."""
+    return reading.part(list(reading.sentences())[-1:])
 
 
 def _number(word: str) -> float | None:

@@ -15,6 +15,9 @@ WORDS_MAX = 6_000
 ECHO_WORDS = 8
 """So many words in a row that stand in the prompt are quoted from it, and not the answer's own."""
 
+PUNCTUATION = frozenset((".", ":", ","))
+"""The marks that part what stands before them from what stands behind."""
+
 _word = re.compile(r"(\d+(?:[.,:]\d+)*|[^\W_]+(?:'[^\W_]+|\.\d[^\W_]*)*|%)((?:[^\w%]|_)*)")
 _full_stop = re.compile(r"[.!?;…]")
 _joined = re.compile(r"[-‐‑–—]")  # noqa: RUF001 - hyphens and dashes as answers write them
@@ -88,9 +91,11 @@ class Reading:
         return any(word in words for word in self.words)
 
     def begins(self, place: int, phrase: tuple[str, ...]) -> bool:
-        """Whether a phrase, whose first word stands at a place, stands there whole, within one sentence."""
+        """Whether a phrase, whose first word stands at a place, stands there whole, without punctuation in it."""
         end = place + len(phrase)
-        return len(phrase) == 1 or (tuple(self.words[place:end]) == phrase and "." not in self.marks[place : end - 1])
+        return len(phrase) == 1 or (
+            tuple(self.words[place:end]) == phrase and PUNCTUATION.isdisjoint(self.marks[place : end - 1])
+        )
 
     def sections(self, labels: Mapping[str, str], once: Collection[str] = ()) -> dict[str, "Reading"]:
         """What stands behind the labels of each section, a label being words separated by `|`.

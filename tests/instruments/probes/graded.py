@@ -40,6 +40,14 @@ DEBUGGING = [
         (1, 1, 1, 1), 1,
     ),
     Graded(
+        "the same as a numbered list, by numbers of lines",
+        "1. CAUSE: `pool_max` was lowered to 5 by change 4417.\n2. EVIDENCE: lines 7, 9 and 12\n3. "
+        "REJECTED: cache (line 3); "
+        "campaign (line 5); release (line 17); payment (line 18); backup (line 10)\n4. FIX: revert it to "
+        "50, and validate.",
+        (1, 1, 1, 1), 1,
+    ),
+    Graded(
         "prose that denies before and behind",
         "The root cause is change 4417: it reduced the connection pool to 5 on two hosts (L07), where 38 requests were "
         "waiting (L09), while inv-3 had none (L12). The cache is not the cause, it had recovered (L03). "
@@ -60,6 +68,15 @@ DEBUGGING = [
         "right, by the times of the lines, and nothing more",
         f"CAUSE: {_POOL}\nEVIDENCE: 13:47, 13:53 and 13:57\nREJECTED: -\nFIX: restart the hosts",
         (1, 1, 0, 0), 0.65,
+    ),
+    Graded(
+        "prose without a line, and a guess at the fix",
+        "The release went out at 14:02, but errors had begun before, so it cannot be responsible. The "
+        "payment provider was "
+        "slow; no failed checkout got that far. I believe the culprit is the config push: the pool "
+        "dropped from 50 to 5, "
+        "and inv-1 had 5 of 5 connections in use. To fix it, restore the pool.",
+        (1, 0, 0.2, 0.7), 0.545,
     ),
     Graded(
         "right in kind",
@@ -130,8 +147,9 @@ SUMMARISING = [
         "exchanged. The work costs 8.4 million. Cyclists and pedestrians may cross again from 3 August; "
         "cars and lorries "
         "will have to wait until 30 November.",
-        (0.555556, 1, 1), 0.555556,
+        (0.666667, 1, 1), 0.666667,
     ),
+    Graded("less than half of it", _HALM + "Use the ferry, which is free, and be patient.", (0.444444, 1, 1), 0.444444),
     Graded("everything, half as long again", _HALM + _REST + _FILL, (1, 1, 0.416667), 0.416667),
     Graded(
         "all there but two inventions",
@@ -184,6 +202,14 @@ WEIGHTING = [
         "know nothing of each "
         "other. S1 was issued before the opening, S2 and S3 merely repeat it, and S6 is hearsay. I am 80 "
         "to 90 percent sure.",
+        (1, 1, 1, 1), 1,
+    ),
+    Graded(
+        "prose with another percentage before the one that counts",
+        "The counter (S4) and the warden (S5) are independent and agree within 3%. S1, S2 and S3 all "
+        "trace back to a single "
+        "release that was sent before the event. S6 was not there. So claim Q is best supported; I would "
+        "put it at 95%.",
         (1, 1, 1, 1), 1,
     ),
     Graded(

@@ -55,7 +55,7 @@ def test_answers_are_in_the_order_of_a_person_and_told_apart(probe_id: str) -> N
     again = [total(probe_id, "\n\n".join(graded.answer.split())) for graded in GRADED[probe_id]]
     found = discriminate(zip(totals, again, strict=True))
     assert found.discrimination is not None
-    assert found.discrimination > 0.9
+    assert found.discrimination > 0.8
     assert (found.within, found.tells_apart) == (0.0, True)
 
 
