@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from api.access import valid_agent
 from api.custody import digest_of
 from api.lines import BATCH_BYTES_MAX
 from api.printing import Report
@@ -24,7 +25,7 @@ from events.limits import BATCH_EVENTS_MAX
 from events.probe import score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import SCORERS
-from ledger.errors import AppendRefused, Gone, LifecycleViolation
+from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
 from projections import Run, RunReport, report_of
 from projections.report import REPORTED
 
@@ -64,17 +65,24 @@ class Taken(msgspec.Struct, kw_only=True):
 
 
 def readable(paths: Iterable[str], agent: str | None) -> Iterator[Told | Fault]:
-    """Each file's run as events, or what is wrong with it."""
+    """Each file's run as events, or what is wrong with it. Errors: InvalidQuery, for what is no agent's name."""
+    _check_agent(agent)
     for path in paths:
         try:
-            yield read_run(path, agent)
+            yield tell(path, files.decode(files.read(path)), agent)
         except TallystickError as error:
             yield fault_of(error, path)
 
 
 def read_run(path: str, agent: str | None) -> Told:
     """The run of a file, or of standard input as `-`, as events. Errors: InvalidQuery, InvalidEvent."""
+    _check_agent(agent)
     return tell(path, files.decode(files.read(path)), agent)
+
+
+def _check_agent(agent: str | None) -> None:
+    if agent is not None and not valid_agent(agent):
+        raise InvalidQuery("agent", f"{agent!r} cannot be an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
 
 
 def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> Fault:
@@ -223,7 +231,7 @@ class _Writer:
             report = report_of(run, _texts(one.report) if run.evidence() else {})
             if report == one.report:
                 self._taken.there += 1
-            elif _goes_on(report, one.report):
+            elif run.imported and _goes_on(report, one.report):
                 fresh.append(one)
             else:
                 self._taken.faults.append(_contradiction(one))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.cli.command import done, tally
+from tests.cli.command import done, refused, tally
 from tests.reports import report, result, written
 
 
@@ -93,3 +93,13 @@ def test_each_wrong_file_is_told_and_the_others_are_imported(tmp_path: Path) -> 
     assert f"error: {tmp_path}: It cannot be read: Is a directory." in said.err
     assert f"error: {huge}: It is larger than 16 MiB." in said.err
     assert len(done(ledger, "log", "--json").out.splitlines()) == 8
+
+
+def test_a_run_that_comes_twice_is_there_and_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    files = written(tmp_path, report("r", "m"))
+    assert "--agent: 'a b' cannot be an agent's name." in refused(ledger, "import", "runs", *files, "--agent", "a b")
+    assert "--agent: " in refused(ledger, "run", "save", "--report-file", files[0], "--agent", "")
+    assert not ledger.exists()
+    said = done(ledger, "import", "runs", *files, *files).text
+    assert said.startswith("2 files: 1 run written (1 result), 1 there already, 0 left out.\n")
