@@ -33,7 +33,7 @@ from events.payload import STREAM_ID_PATTERN, Payload
 from events.probe import ProbeScored
 from events.registry import VOCABULARY
 from instruments.answer import Answer
-from instruments.discovery import Session, analyze, told
+from instruments.discovery import PROMPT_VERSION, Session, analyze, told
 from instruments.probes import PROBES, Probe, find_probe
 from ledger.errors import Gone, LifecycleViolation, LineTooLong, NotFound, StreamConflict
 from projections.names import Names
@@ -100,6 +100,7 @@ async def start(book: Book, config: Config) -> Begun:
         run_id=config.run_id,
         probe_id=probe.id,
         probe_version=probe.version,
+        prompt_version=PROMPT_VERSION,
         max_iterations=config.max_iterations,
         max_attempts=config.max_attempts,
         terminate_on_repeat=config.terminate_on_repeat and not config.keep_going,

@@ -30,6 +30,8 @@ class DiscoveryStarted(Payload, frozen=True, kw_only=True):
     """The probe each prompt carries. Source: who runs it."""
     probe_version: Label | None = None
     """Its version. Source: the probe."""
+    prompt_version: Label | None = None
+    """Version of the words that ask who answers and say who must not. Source: the prompts."""
     max_iterations: Count | None = None
     """Different models after which the run ends. Source: who runs it."""
     max_attempts: Count | None = None

@@ -9,7 +9,7 @@ import pytest
 from api import steps
 from events import VOCABULARY, DiscoveryStarted
 from instruments.answer import Answer
-from instruments.discovery import Session
+from instruments.discovery import PROMPT_VERSION, Session
 from instruments.probes import find_probe
 from tests.api.asking import (
     EMPTY,
@@ -47,6 +47,7 @@ def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
     [started] = asker.stream(step["run_id"])
     assert started["data"] == {
         "run_id": step["run_id"], "probe_id": PROBE, "probe_version": started["data"]["probe_version"],
+        "prompt_version": PROMPT_VERSION,
         "max_iterations": 3, "max_attempts": 40, "terminate_on_repeat": True, "keep_going": False,
         "router": "subagents", "requested_model": "auto",
     }  # fmt: skip

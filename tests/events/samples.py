@@ -105,6 +105,7 @@ SAMPLES: dict[str, Payload] = {
         run_id="night-7",
         probe_id="refactor-go",
         probe_version="1",
+        prompt_version="1",
         max_iterations=15,
         max_attempts=40,
         terminate_on_repeat=True,
