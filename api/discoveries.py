@@ -46,6 +46,7 @@ _RUNNING = ("discovery.started.v1", "discovery.finished.v1")
 _MODELS = ("model.registered.v1", "model.aliased.v1")
 _id = re.compile(STREAM_ID_PATTERN)
 _secret = re.compile(r"//[^/\s]*@")
+_json = msgspec.json.encode
 _kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
 
 
@@ -105,6 +106,7 @@ async def start(book: Book, config: Config) -> Begun:
         max_attempts=config.max_attempts,
         terminate_on_repeat=config.terminate_on_repeat and not config.keep_going,
         keep_going=config.keep_going,
+        sensitive=config.sensitive or None,
         router=config.router,
         requested_model=config.requested_model,
     )
@@ -152,7 +154,7 @@ async def respond(book: Book, run_id: str, answer: Answer, attempt: int | None =
                 "Read the prompt again, and answer the attempt it names.",
             )
         payloads = await to_thread(run.session.decide, answer, run.probe)
-        drafts, blobs = _fitted(payloads)
+        drafts, blobs = _fitted(payloads, sensitive=run.session.started.sensitive is True)
         drafts[0].expectedversion = run.version
         try:
             await _append(book, drafts, blobs)
@@ -287,17 +289,22 @@ async def _append(book: Book, drafts: list[Draft], blobs: list[Blob]) -> None:
                 blobs.remove(digests[event.subject.partition("/")[2]])
 
 
-def _fitted(payloads: Sequence[Payload]) -> tuple[list[Draft], list[Blob]]:
-    """The drafts of an attempt, and those of its texts that find no room on its line: their digests stand there."""
+def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
+    """The drafts of an attempt, and those of its texts that are evidence: their digests stand there.
+
+    They are what finds no room on its line; where it is sensitive, all that was answered.
+    """
     attempt, *rest = payloads
     assert isinstance(attempt, DiscoveryAttempted)
     blobs: list[Blob] = []
     for name in ("response", "output", "exclusion_prompt"):
         text = getattr(attempt, name)
-        if text is not None and len(msgspec.json.encode(attempt)) > LINE_BYTES_MAX - AROUND_BYTES:
-            attempt = structs.replace(attempt, **{name: None})
-            if name != "exclusion_prompt":
-                blobs.append(Blob(text.encode(), "text/plain; charset=utf-8"))
+        answered = name != "exclusion_prompt"
+        if text is None or not ((sensitive and answered) or len(_json(attempt)) > LINE_BYTES_MAX - AROUND_BYTES):
+            continue
+        attempt = structs.replace(attempt, **{name: None})
+        if answered:
+            blobs.append(Blob(text.encode(), "text/plain; charset=utf-8"))
     return [_draft(attempt), *map(_draft, rest)], blobs
 
 

@@ -44,7 +44,10 @@ class Book(Protocol):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run asks and when it stops. `keep_going` lets it go on to its limits, whatever is answered."""
+    """What a run asks and when it stops. `keep_going` lets it go on to its limits, whatever is answered.
+
+    `sensitive` keeps what is answered as evidence alone, which can be erased; no event has a word of it.
+    """
 
     run_id: StreamId | None = None
     probe_id: Label = PROBE
@@ -52,6 +55,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_attempts: Limit = MAX_ATTEMPTS
     terminate_on_repeat: bool = True
     keep_going: bool = False
+    sensitive: bool = False
     router: Label | None = None
     requested_model: Label | None = None
 

@@ -40,6 +40,8 @@ class DiscoveryStarted(Payload, frozen=True, kw_only=True):
     """Whether a model that comes back ends the run. Source: who runs it."""
     keep_going: bool | None = None
     """Whether the run goes on after answers that would end it, up to its limits. Source: who runs it."""
+    sensitive: bool | None = None
+    """Whether what is answered is kept as evidence alone, so that it can be erased. Source: who runs it."""
     router: Label | None = None
     """Who is asked, without any secret. Source: who runs it."""
     requested_model: Label | None = None

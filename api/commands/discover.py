@@ -34,6 +34,7 @@ MaxAttempts = Annotated[
 Timeout = Annotated[float, typer.Option(help="Seconds for one attempt.", metavar="S")]
 MaxTime = Annotated[float | None, typer.Option(help="Seconds for all of them.", metavar="S")]
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on to the limits, whatever is answered.")]
+Sensitive = Annotated[bool, typer.Option("--sensitive", help="Keep answers as evidence alone, which can be erased.")]
 GoldenFile = Annotated[Path | None, typer.Option(help="Keep the first accepted response in this file.", metavar="FILE")]
 Force = Annotated[bool, typer.Option("--force", help="--golden may overwrite a file.")]
 RunId = Annotated[str | None, typer.Option(help="The run's id; one is made without it.", metavar="RUN")]
@@ -54,6 +55,7 @@ def discover(
     timeout: Timeout = 120.0,
     max_time: MaxTime = None,
     keep_going: KeepGoing = False,
+    sensitive: Sensitive = False,
     golden: GoldenFile = None,
     force: Force = False,
     run: RunId = None,
@@ -77,7 +79,7 @@ def discover(
 
     settings: dict[str, object] = {
         "probe_id": probe, "max_iterations": max_iterations, "max_attempts": max_attempts,
-        "keep_going": keep_going or None, "run_id": run,
+        "keep_going": keep_going or None, "sensitive": sensitive or None, "run_id": run,
     }  # fmt: skip
     inquiry = Inquiry(
         _maker(router, key_env, header or [], router_name),

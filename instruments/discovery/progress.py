@@ -35,8 +35,8 @@ def _lines(payload: Payload, score: float | None) -> Iterable[str]:
         yield _of_attempt(payload, score)
     elif isinstance(payload, DiscoverySignalled):
         meta = payload.meta or {}
-        about = f"{meta['length']} characters, beginning {meta['first']!r}" if {"length", "first"} <= set(meta) else ""
-        yield f"{payload.event}: {about}" if about else payload.event
+        length = f": {meta['length']} characters" if "length" in meta else ""
+        yield f"{payload.event}{length}" + (f", beginning {meta['first']!r}" if length and "first" in meta else "")
     elif isinstance(payload, DiscoveryFinished):
         yield f"ended: {one_line(payload.reason)}"
 

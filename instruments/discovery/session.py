@@ -164,14 +164,15 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def _orange(self, attempt: DiscoveryAttempted, text: str) -> DiscoverySignalled:
-        """What a person should look at: how long the answer is, and how it begins."""
+        """What a person should look at: how long the answer is, and how it begins where that may be said."""
         meta = {
             "attempt": str(attempt.attempt),
             "outcome": attempt.outcome,
             "reason": attempt.detail or "",
             "length": str(len(text)),
-            "first": noted(text[:FIRST_CHARS]) or "",
         }
+        if not self.started.sensitive:
+            meta["first"] = noted(text[:FIRST_CHARS]) or ""
         return DiscoverySignalled(run_id=self.run_id, event="ORANGE", meta=meta)
 
     def _closed(self, made: list[Payload]) -> list[Payload]:

@@ -114,6 +114,17 @@ def test_a_response_over_the_line_limit_is_evidence_in_the_same_batch(asker: Ask
     assert problem(asker.reply(run, model("Nova", LONG[:-1]) | {"attempt": 1}), 409, "attempt-taken")
 
 
+def test_what_is_sensitive_is_evidence_however_short(asker: Asker) -> None:
+    run = asker.begin(sensitive=True)["run_id"]
+    came = asker.respond(run, {"response": "who I am stays with me"})
+    assert (came["outcome"], came["next"]["ending"]) == ("unparsable", "unparsable")
+    started, attempted, signalled = (event["data"] for event in asker.stream(run)[:3])
+    assert started["sensitive"] is True
+    assert "response" not in attempted
+    assert signalled["meta"].keys() == {"attempt", "outcome", "reason", "length"}
+    assert asker.client.get(f"/evidence/{attempted['response_digest']}").text == "who I am stays with me"
+
+
 def test_only_what_finds_no_room_is_evidence(asker: Asker) -> None:
     run = asker.begin()["run_id"]
     asker.respond(run, model("Nova", "y" * 40_000))

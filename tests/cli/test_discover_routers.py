@@ -186,3 +186,31 @@ def test_an_erased_response_changes_nothing_but_is_shown_as_erased(ledger: Path)
     assert before["attempts"][0].get("erased") is None
     assert after["attempts"][0].pop("erased") is True
     assert after == before
+
+
+def test_sensitive_answers_stand_in_no_event_and_can_be_erased(ledger: Path, tmp_path: Path) -> None:
+    """Through a resumption, too: the run says so, not the command."""
+    text, odd = said("Aster 4") + "\nfor-your-eyes-only", "for-your-eyes-only, and nobody says who"
+    with (
+        simulated(in_turn(completed(text), Reply(how="stall"))) as router,
+        discovering(ledger, router, "--run", "quiet", "--sensitive") as process,
+    ):
+        router.wait_for(2)
+        process.kill()
+    ended = against(in_turn(completed(odd)), ledger, "--resume", "quiet")
+    assert "ORANGE: 39 characters\n" in ended.text
+    run = events(ledger, "quiet")
+    first, second = of_type(run, "discovery.attempted")
+    assert (first["outcome"], second["outcome"]) == ("accepted", "unparsable")
+    assert not any({"response", "output"} & set(attempt) for attempt in (first, second))
+    assert b"for-your-eyes-only" not in everything(ledger)
+    assert done(ledger, "evidence", "get", first["response_digest"]).text == text
+    shown = json.loads(done(ledger, "run", "show", "quiet", "--json").out)
+    assert shown["results"][0]["probe"]["raw_output"] == CODE
+    before = done(ledger, "probe", "scores", "--json").out
+    for digest in (first["response_digest"], first["output_digest"]):
+        assert done(ledger, "evidence", "erase", digest, "--reason", "asked for", "--yes").code == 0
+    (result,) = json.loads(done(ledger, "run", "show", "quiet", "--json").out)["results"]
+    assert (result["probe"].get("raw_output"), result["probe"]["erased"]) == (None, True)
+    after = json.loads(done(ledger, "probe", "scores", "--json").out)
+    assert after["probes"] == json.loads(before)["probes"]

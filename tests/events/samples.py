@@ -110,6 +110,7 @@ SAMPLES: dict[str, Payload] = {
         max_attempts=40,
         terminate_on_repeat=True,
         keep_going=False,
+        sensitive=True,
         router="openai:http://127.0.0.1:4000/v1",
         requested_model="auto",
         start_time="2026-11-21T10:30:00.000001234+02:00",
