@@ -276,12 +276,22 @@ def _draft(payload: Payload, expectedversion: int | None = None) -> Draft:
 
 
 async def _append(book: Book, drafts: list[Draft], blobs: list[Blob]) -> None:
-    """Append a batch with the bytes that it names by digest. What was erased is not kept again: its digest stands."""
+    """Append a batch with the bytes that it names by digest. What was erased is not kept again: its digest stands.
+
+    A score whose id somebody took before is left out, so that nobody can keep an answer from being recorded.
+    """
     while True:
         try:
             async with book.keep(blobs) as stored:
-                await book.append([*stored, *drafts])
-                return
+                batch = [*stored, *drafts]
+                try:
+                    await book.append(batch)
+                    return
+                except LifecycleViolation as error:
+                    refused = batch[error.index]
+                    if not isinstance(refused.data, ProbeScored):
+                        raise
+                    drafts.remove(refused)
         except Gone:
             digests = {digest_of(blob.data): blob for blob in blobs}
             erased = await book.streams([f"evidence/{digest}" for digest in digests], ("evidence.erased.v1",))

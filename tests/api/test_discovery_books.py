@@ -19,7 +19,9 @@ from api.sink import sink
 from api.steps import Book, Config, SignalDraft
 from events import VOCABULARY, ProbeScored
 from events.limits import LINE_BYTES_MAX
+from events.probe import score_id_of
 from instruments.answer import Answer
+from instruments.probes import PROBES
 from tests.api.asking import GARBAGE, PROBE, WORK, Asker, model, problem, told
 from tests.api.talk import Json
 from tests.serving import serving
@@ -123,6 +125,16 @@ def test_what_is_sensitive_is_evidence_however_short(asker: Asker) -> None:
     assert "response" not in attempted
     assert signalled["meta"].keys() == {"attempt", "outcome", "reason", "length"}
     assert asker.client.get(f"/evidence/{attempted['response_digest']}").text == "who I am stays with me"
+
+
+def test_nobody_keeps_an_answer_out_by_taking_the_id_of_its_score(asker: Asker) -> None:
+    run = asker.begin()["run_id"]
+    scorer = next(probe.scorer for probe in PROBES if probe.id == PROBE)
+    score = {"score_id": score_id_of(run, 1, scorer.id, scorer.version), "probe_id": PROBE, "scorer_id": "stranger"}
+    assert asker.client.post("/events", json={"type": "probe.scored.v1", "data": score}).status_code == 201
+    for answer in (model("Nova"), model("Orion")):
+        assert asker.respond(run, answer)["outcome"] == "accepted"
+    assert [event["type"].split(".")[1] for event in long_ones(asker, run)[1:]] == ["attempted", "attempted", "scored"]
 
 
 def test_only_what_finds_no_room_is_evidence(asker: Asker) -> None:
