@@ -1,10 +1,11 @@
 """The command as users run it: a process of its own."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.cli import warm
 
 ROOT = Path(__file__).parents[2]
 ENDS_S = 120
@@ -40,15 +41,8 @@ def command(ledger: Path, *arguments: Value) -> list[str]:
 
 def tally(ledger: Path, *arguments: Value, given: bytes = b"", **variables: str) -> Ended:
     """Run a verb to its end."""
-    done = subprocess.run(
-        command(ledger, *arguments),
-        cwd=ROOT,
-        env=environment(**variables),
-        input=given,
-        capture_output=True,
-        timeout=ENDS_S,
-        check=False,
-    )
+    words = ["--ledger", str(ledger), *map(str, arguments)]
+    done = warm.run(words, given, environment(**variables), ROOT, ENDS_S)
     return Ended(done.returncode, done.stdout, done.stderr.decode())
 
 
