@@ -4,6 +4,7 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, Fact, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
+from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.identity import canonical, is_unresolved, is_wrapper, key_of
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
@@ -25,6 +26,11 @@ __all__ = [
     "DiscoverySignalled",
     "DiscoveryStarted",
     "Draft",
+    "EvalFinished",
+    "EvalScenarioCaptured",
+    "EvalScenarioRevised",
+    "EvalScored",
+    "EvalStarted",
     "Event",
     "EvidenceErased",
     "EvidenceStored",

@@ -13,6 +13,7 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, Fact
 from events.errors import InvalidEvent
+from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
@@ -195,6 +196,14 @@ def _evidence(name: str, payload: type[Payload], life: Life) -> Kind:
     return Kind(name, payload, stream="evidence", id_field="digest", life=life)
 
 
+def _scenario(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="scenario", id_field="scenario_id", life=life)
+
+
+def _evaluation(name: str, payload: type[Payload], life: Life) -> Kind:
+    return Kind(name, payload, stream="evaluation", id_field="run_id", life=life)
+
+
 VOCABULARY = Vocabulary(
     [
         _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
@@ -211,6 +220,11 @@ VOCABULARY = Vocabulary(
         _model("model.registered.v1", ModelRegistered, Life.OPENS),
         _model("model.aliased.v1", ModelAliased, Life.CONTINUES),
         Kind("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
+        _scenario("eval.scenario_captured.v1", EvalScenarioCaptured, Life.OPENS),
+        _scenario("eval.scenario_revised.v1", EvalScenarioRevised, Life.CONTINUES),
+        _evaluation("eval.started.v1", EvalStarted, Life.OPENS),
+        _evaluation("eval.scored.v1", EvalScored, Life.CONTINUES),
+        _evaluation("eval.finished.v1", EvalFinished, Life.CLOSES),
         _evidence("evidence.stored.v1", EvidenceStored, Life.OPENS),
         _evidence("evidence.erased.v1", EvidenceErased, Life.CLOSES),
     ]

@@ -18,6 +18,15 @@ from events.decision import (
     TraceStep,
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.evaluation import (
+    Component,
+    EvalFinished,
+    EvalScenarioCaptured,
+    EvalScenarioRevised,
+    EvalScored,
+    EvalStarted,
+    Finding,
+)
 from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored
@@ -47,6 +56,7 @@ _DELIBERATION = Deliberation(
     total_duration_ms=1500,
     convergence_point=1,
 )
+_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _IDENTITY = ModelIdentity(model_name="Example-Large", provider="Example", version="2026", wrapper="an editor")
 
 SAMPLES: dict[str, Payload] = {
@@ -168,6 +178,99 @@ SAMPLES: dict[str, Payload] = {
         dimension_scores={"naming": 1.0, "decomposition": 0.6666666666666666},
         apart={"unreached": 1},
     ),
+    "eval.scenario_captured.v1": EvalScenarioCaptured(
+        scenario_id="job-image.llm",
+        name="Job image not found",
+        family="pod_not_healthy",
+        failure_type="image_pull",
+        mode="llm",
+        description="A tag that was never pushed",
+        fixture_digest=_DIGEST,
+        expectation_digest=_DIGEST,
+        investigation_digest=_DIGEST,
+        source="alertmanager",
+        fingerprint="0a1b2c3d4e5f6071",
+        captured_at="2026-02-18T10:05:00Z",
+        captured_by="edith",
+    ),
+    "eval.scenario_revised.v1": EvalScenarioRevised(
+        scenario_id="job-image.llm",
+        name="Job image not found",
+        family="pod_not_healthy",
+        failure_type="image_pull",
+        mode="llm",
+        description="A tag that was never pushed, or was deleted",
+        fixture_digest=_DIGEST,
+        expectation_digest=_DIGEST,
+        investigation_digest=_DIGEST,
+        source="alertmanager",
+        fingerprint="0a1b2c3d4e5f6071",
+        captured_at="2026-02-18T10:05:00Z",
+        captured_by="edith",
+    ),
+    "eval.started.v1": EvalStarted(
+        run_id="night-7",
+        suite="examples",
+        agent="triage",
+        agent_version="1.4.0",
+        baseline="most_frequent",
+        answers="command",
+        scenarios=8,
+        attempts=3,
+        suite_digest=_DIGEST,
+        scorer_id="rca",
+        scorer_version="1",
+        selection="image and not llm",
+        meta={"commit": "ecbda25"},
+    ),
+    "eval.scored.v1": EvalScored(
+        run_id="night-7",
+        scenario_id="job-image.llm",
+        attempt=2,
+        state="scored",
+        total_score=92.5,
+        pass_threshold=70.0,
+        passed=True,
+        components=(
+            Component(
+                name="root_cause",
+                applicable=True,
+                score=90.0,
+                weight=0.5,
+                mark=70.0,
+                passed=True,
+                findings=(
+                    Finding(
+                        expectation="root_cause.patterns[0]",
+                        pattern="image.*not found",
+                        match_type="regex",
+                        matched=True,
+                        where="decision.why[1]",
+                        start=4,
+                        end=23,
+                        text="image was not found",
+                        similarity=0.75,
+                        note="looked for as it is written",
+                    ),
+                ),
+            ),
+        ),
+        breakdown_digest=_DIGEST,
+        weight=2.0,
+        fixture_digest=_DIGEST,
+        expectation_digest=_DIGEST,
+        scorer_id="rca",
+        scorer_version="1",
+        agent="triage",
+        agent_version="1.4.0",
+        analysis='{"rca":{"root_cause":"the image was not found"}}',
+        analysis_digest=_DIGEST,
+        elapsed_ns=1_250_000_000,
+        failure="pattern",
+        detail="one pattern was cut off",
+        said="last words",
+    ),
+    "eval.finished.v1": EvalFinished(run_id="night-7", reason="asked to stop", elapsed_ns=90_000_000_000),
     "evidence.stored.v1": EvidenceStored(
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         size_bytes=4,
