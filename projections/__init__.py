@@ -22,8 +22,23 @@ from projections.decline import Alert, Decline, Limits, Span, compare_windows, e
 from projections.discrimination import Discrimination, discriminate
 from projections.drift import Change, Drift
 from projections.engine import Comparison, Engine, Progress
+from projections.evaluation import (
+    Board,
+    BoardRow,
+    Contrast,
+    Evaluation,
+    EvaluationHead,
+    McNemar,
+    Pooled,
+    ScenarioChange,
+    ScenarioResult,
+    ScoreRow,
+    SuiteBoard,
+    TrendPoint,
+)
 from projections.evidence import Erasure, Evidence, Exhibit
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
+from projections.grading import Verdict
 from projections.intervals import Interval
 from projections.inventory import Inventory
 from projections.merits import CountMerits, Merits, ReasonsView, TypeMerits
@@ -81,6 +96,8 @@ __all__ = [
     "Alert",
     "Attempt",
     "AttemptScore",
+    "Board",
+    "BoardRow",
     "Bucket",
     "Calibration",
     "CalibrationView",
@@ -88,6 +105,7 @@ __all__ = [
     "Change",
     "Compared",
     "Comparison",
+    "Contrast",
     "Corp",
     "CountMerits",
     "Counted",
@@ -102,6 +120,8 @@ __all__ = [
     "Engine",
     "Entry",
     "Erasure",
+    "Evaluation",
+    "EvaluationHead",
     "Evidence",
     "Exhibit",
     "Figures",
@@ -115,6 +135,7 @@ __all__ = [
     "Inventory",
     "InventoryView",
     "Limits",
+    "McNemar",
     "Meaning",
     "Merits",
     "Model",
@@ -122,6 +143,7 @@ __all__ = [
     "Pair",
     "Places",
     "Plan",
+    "Pooled",
     "Precedent",
     "ProbeResult",
     "ProbeScores",
@@ -140,7 +162,10 @@ __all__ = [
     "RunReport",
     "RunSelection",
     "Runs",
+    "ScenarioChange",
+    "ScenarioResult",
     "Scope",
+    "ScoreRow",
     "ScoresWanted",
     "Search",
     "Selection",
@@ -152,11 +177,14 @@ __all__ = [
     "Spread",
     "Standing",
     "Status",
+    "SuiteBoard",
     "Table",
     "Thought",
     "Thoughts",
     "Trend",
+    "TrendPoint",
     "TypeMerits",
+    "Verdict",
     "Window",
     "ZTest",
     "attempts_of",
