@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from api import cstp, discovery, evidence, health, ingest, openapi, outflow, views
+from api import cstp, discovery, evidence, health, ingest, openapi, outflow, scoreboard, views
 from api.operations import House
 from api.problems import NoRoute, WrongMethod, problem_response
 from api.telemetry import Metrics, Telemetry
@@ -45,6 +45,10 @@ def routes() -> Sequence[BaseRoute]:
         Route("/discovery/{run}/finish", discovery.post_finish, methods=["POST"]),
         Route("/inventory", views.get_inventory),
         Route("/probes", views.get_probes),
+        Route("/scoreboard", scoreboard.get_scoreboard),
+        Route("/evaluations", scoreboard.get_evaluations),
+        Route("/evaluations/compare", scoreboard.get_comparison),
+        Route("/evaluations/{run}", scoreboard.get_evaluation),
         Route("/projections", views.get_projections),
         Route("/projections/{name}", views.get_projection),
         Route("/readyz", health.get_readyz),

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from api.evidence import BYTES, LIST_PARAMETERS
 from api.ingest import EVENT, JSON
 from api.openapi_discovery import discovery
+from api.openapi_evaluations import evaluations
 from api.openapi_parts import (
     DIGEST,
     PARAMETERS,
@@ -67,6 +68,7 @@ def document() -> Json:
             **_views(),
             **_runs(),
             **_models(),
+            **evaluations(),
             **_evidence(),
             **discovery(),
             **_operations(),

@@ -10,6 +10,7 @@ from api.discovery import Finish, Reply
 from api.health import Aliveness, Readiness
 from api.ingest import BATCH, EVENT, JSON, LINES, Appended
 from api.inventory import InventoryAnswer, ProbesAnswer
+from api.judging import BoardAnswer, ContrastAnswer, EvaluationAnswer, EvaluationPage
 from api.outflow import FEED
 from api.parameters import POSITION_MAX, WINDOWS
 from api.problems import Problem
@@ -84,7 +85,7 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 ANSWERS = (
     Problem, Placed, Appended, CalibrationAnswer, Advice, DecisionPage, Standing, RunPage, RunDetail,
-    InventoryAnswer, ProbesAnswer,
+    InventoryAnswer, ProbesAnswer, BoardAnswer, EvaluationPage, EvaluationAnswer, ContrastAnswer,
     ProjectionList, ProjectionState, Aliveness, Readiness, Kept, Erased, EvidencePage, RpcRequest, RpcAnswer,
     Config, Step, Reply, Responded, SignalDraft, SignalEntry, Signals, Finish,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from projections.calibration import (
 )
 from projections.cells import History, Range, Table
 from projections.comparison import Compared, Pair
+from projections.contrast import contrast
 from projections.corp import Corp
 from projections.course import INCLUSIONS, Course, Inclusion, chart
 from projections.decisions import STAKES, Counted, Decisions, Places, Selection, Sort, Status
@@ -35,10 +36,11 @@ from projections.evaluation import (
     ScoreRow,
     SuiteBoard,
     TrendPoint,
+    Verdict,
 )
+from projections.evaluations import Evaluations, EvaluationSelection
 from projections.evidence import Erasure, Evidence, Exhibit
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
-from projections.grading import Verdict
 from projections.intervals import Interval
 from projections.inventory import Inventory
 from projections.merits import CountMerits, Merits, ReasonsView, TypeMerits
@@ -62,12 +64,14 @@ from projections.report import (
     signals_of,
 )
 from projections.runs import RunEntry, Runs, RunSelection
+from projections.scoreboard import BoardWanted, scoreboard
 from projections.scoring import ModelScores, ProbeScores, ScoresWanted, tabulate
 from projections.search import Hits, Search, Side
 from projections.sightings import InventoryView, Model, survey
 from projections.snapshots import Snapshots
 from projections.standing import Entry, Review, Standing, stand
 from projections.thoughts import THOUGHT_AGE_MAX, Scope, Thought, Thoughts
+from projections.transcript import evidence_of, transcribe
 from projections.trend import TREND_DAYS, TREND_DAYS_MAX, Trend, Window
 from projections.words import words_of
 
@@ -79,6 +83,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     Runs,
     Inventory,
     Probes,
+    Evaluations,
     Evidence,
 )
 """Every projection of the house."""
@@ -98,6 +103,7 @@ __all__ = [
     "AttemptScore",
     "Board",
     "BoardRow",
+    "BoardWanted",
     "Bucket",
     "Calibration",
     "CalibrationView",
@@ -122,6 +128,8 @@ __all__ = [
     "Erasure",
     "Evaluation",
     "EvaluationHead",
+    "EvaluationSelection",
+    "Evaluations",
     "Evidence",
     "Exhibit",
     "Figures",
@@ -193,13 +201,17 @@ __all__ = [
     "categories",
     "chart",
     "compare_windows",
+    "contrast",
     "discriminate",
+    "evidence_of",
     "examined",
     "precedent",
     "report_of",
+    "scoreboard",
     "signals_of",
     "stand",
     "survey",
     "tabulate",
+    "transcribe",
     "words_of",
 ]

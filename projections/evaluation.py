@@ -5,12 +5,15 @@ skipped counts nowhere. What is absent is not known, or there is nothing that it
 """
 
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
 from events.evaluation import Answers, Baseline, Component, Failure, Finding, ScoreState
-from projections.grading import Verdict
 from projections.intervals import Interval
+
+Verdict = Literal["stable", "flaky", "failing", "error", "skipped"]
+"""Of a scenario: all its attempts passed, some did, none did; nothing but errors; nothing but skipped."""
 
 
 class _View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,8 +23,9 @@ class _View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ScoreRow(_View, frozen=True, kw_only=True):
     """One answer and its score; `position` is where it stands in the log.
 
-    `weight` and the digests are as the score states them. Of a text that is kept as evidence the digest stands here;
-    `erased` says that one of them is gone for good. `analysis` is there where it was asked for.
+    `weight` and the digests are as the score states them, the scorer is the run's where it names none. Of a text that
+    is kept as evidence the digest stands here; `erased` says that one of them is gone for good. `analysis` is there
+    where it was asked for.
     """
 
     attempt: int

@@ -9,10 +9,12 @@ where the exact one falls short of that.
 """
 
 from collections.abc import Callable
-from math import ceil, floor, sqrt
+from math import ceil, floor, fsum, inf, sqrt
 from typing import Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 LEVEL = 0.95
 Z = 1.959963984540054
@@ -28,6 +30,7 @@ REVIEWS_MAX = 10**9
 
 _SAME = 1e-9
 
+Floats = npt.NDArray[np.float64]
 Side = Literal["over", "under", "well"]
 
 
@@ -65,6 +68,36 @@ def scores_interval(mean: float, spread: float, n: int) -> Interval | None:
         return None
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * spread / sqrt(n)
     return Interval(max(0.0, mean - half), min(1.0, mean + half))
+
+
+def weighted_interval(values: Floats, weights: Floats, low: float, high: float) -> tuple[float, Interval | None]:
+    """The mean of values by weight, and Student's interval of it, within `low` and `high`; weights > 0, one at least.
+
+    Values of unlike weight are worth fewer of like weight: as many as (sum of weights)^2 / sum of squared weights
+    (Kish), which takes the place of n, so that an interval is wide where one value decides. With like weights it is
+    that of `scores_interval`. None of one value, and where all are the same.
+    """
+    from scipy.special import stdtrit
+
+    weights = weights / weights.max()
+    total = fsum(weights)
+    mean = fsum(weights * values) / total
+    spread = fsum(weights * (values - mean) ** 2) / total
+    worth = total * total / fsum(weights * weights)
+    if float(np.ptp(values)) < _SAME:
+        return mean, None
+    half = float(stdtrit(worth - 1, (1 + LEVEL) / 2)) * sqrt(spread / (worth - 1)) if worth > 1 else inf
+    if not half < inf:
+        return mean, Interval(low, high)
+    return mean, Interval(max(low, mean - half), min(high, mean + half))
+
+
+def mcnemar(one: int, other: int) -> float | None:
+    """McNemar's exact test: the two-sided chance of a split of discordant pairs as uneven as this; None without any."""
+    from scipy.special import bdtr
+
+    n = one + other
+    return min(1.0, 2.0 * float(bdtr(min(one, other), n, 0.5))) if n else None
 
 
 def gap_interval(worth: float, n: float, mean_confidence: float) -> Interval:

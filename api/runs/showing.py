@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
-from api.access import OWNER
 from api.answers import AsOf
+from api.keeping import kept
 from api.operations import House
 from events.envelope import Fact
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger import Query
-from ledger.errors import Damaged, Gone, NotFound
+from ledger.errors import NotFound
 from projections import Run, RunDetail, RunEntry, Runs, RunSelection, attempts_of, report_of, signals_of
 
 GAP = 256
@@ -78,20 +78,9 @@ async def show_run(
 
 
 async def _texts(house: House, run: Run) -> dict[str, str | None]:
-    """The outputs of a run that are kept beside the log, by digest; None for every text of it that was erased.
-
-    Erased is erased, also in a view of the past: the bytes are to be had no more.
-    """
-    known = await house.evidence.known(sorted(run.digests()))
-    texts: dict[str, str | None] = {digest: None for digest, found in known.items() if found.erasure is not None}
-    for digest in run.evidence() & known.keys() - texts.keys():
-        try:
-            texts[digest] = (await house.evidence.get(digest, OWNER)).data.decode(errors="replace")
-        except Gone:
-            texts[digest] = None
-        except Damaged:
-            """Its digest is shown; asking for it says what is wrong."""
-    return texts
+    """The outputs of a run that are kept beside the log, by digest; None for every text of it that was erased."""
+    found = await kept(house, run.evidence(), run.digests())
+    return {digest: None if data is None else data.decode(errors="replace") for digest, data in found.items()}
 
 
 async def _scores(house: House, positions: Sequence[int]) -> list[Fact]:

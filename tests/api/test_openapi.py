@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api import discovery, evidence, outflow, views
+from api import discovery, evidence, outflow, scoreboard, views
 from api.app import routes
 from api.openapi import document
 from api.problems import TABLE
@@ -72,6 +72,10 @@ def test_operation_ids_are_unique() -> None:
         ("/projections/{name}", ("as_of",)),
         ("/inventory", views.INVENTORY_PARAMETERS),
         ("/probes", views.PROBES_PARAMETERS),
+        ("/scoreboard", scoreboard.SCOREBOARD_PARAMETERS),
+        ("/evaluations", scoreboard.EVALUATIONS_PARAMETERS),
+        ("/evaluations/{run}", scoreboard.EVALUATION_PARAMETERS),
+        ("/evaluations/compare", scoreboard.COMPARE_PARAMETERS),
         ("/projections", ()),
         ("/evidence", evidence.LIST_PARAMETERS),
         ("/discovery/{run}/prompt", ()),

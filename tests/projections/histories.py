@@ -35,6 +35,7 @@ from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Rea
 from ledger.decide import Group, Known, prepare
 from ledger.log import Head
 from ledger.schema import COLUMNS
+from tests.projections.evaluated import captured, concluded, evaluated, marked, revised
 
 AGENTS = ("ada", "bo", "cyd")
 CATEGORIES = (None, "process", "tooling")
@@ -65,6 +66,7 @@ MOMENTS = (
 Verb = Literal[
     "ask", "record", "amend", "think", "review", "ponder", "adopt",
     "start", "attempt", "signal", "finish", "register", "alias", "score",
+    "capture", "revise", "evaluate", "mark", "conclude",
 ]  # fmt: skip
 
 
@@ -225,6 +227,15 @@ _discovery_steps = st.one_of(
     st.builds(Step, st.just("register"), _pick, _agent, _time, _registered),
     st.builds(Step, st.just("alias"), _pick, _agent, _time, _aliased),
 )
+_evaluation_steps = st.one_of(
+    st.builds(Step, st.just("capture"), _pick, _agent, _time, captured),
+    st.builds(Step, st.just("revise"), _pick, _agent, _time, revised),
+    st.builds(Step, st.just("evaluate"), _pick, _agent, _time, evaluated),
+    st.builds(Step, st.just("mark"), _pick, _agent, _time, marked),
+    st.builds(Step, st.just("mark"), _pick, _agent, _time, marked),
+    st.builds(Step, st.just("mark"), _pick, _agent, _time, marked),
+    st.builds(Step, st.just("conclude"), _pick, _agent, _time, concluded),
+)
 
 _STREAMS: Mapping[Verb, tuple[str, str]] = {
     "record": ("d", "opens"), "amend": ("d", "continues"), "think": ("d", "continues"),
@@ -232,6 +243,8 @@ _STREAMS: Mapping[Verb, tuple[str, str]] = {
     "ponder": ("t", "opens"), "adopt": ("t", "closes"),
     "start": ("r", "opens"), "attempt": ("r", "continues"), "signal": ("r", "continues"), "finish": ("r", "closes"),
     "register": ("m", "opens"), "alias": ("m", "continues"), "score": ("s", "opens"),
+    "capture": ("c", "opens"), "revise": ("c", "continues"),
+    "evaluate": ("e", "opens"), "mark": ("e", "continues"), "conclude": ("e", "closes"),
 }  # fmt: skip
 """The stream of each verb, by the first letter of its names, and where its event stands in it."""
 
@@ -268,9 +281,15 @@ def discoveries(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
     return st.lists(_discovery_steps, max_size=max_size).map(drafts_of)
 
 
+def evaluations(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
+    """Histories of scenarios and of evaluations on them."""
+    return st.lists(_evaluation_steps, max_size=max_size).map(drafts_of)
+
+
 def everything(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
     """Histories of decisions, and of all there is."""
-    return histories(max_size) | st.lists(_steps | _discovery_steps, max_size=max_size).map(drafts_of)
+    mixed = st.lists(_steps | _discovery_steps | _evaluation_steps, max_size=max_size).map(drafts_of)
+    return histories(max_size) | mixed
 
 
 def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time: datetime | None = None) -> Draft:

@@ -1,0 +1,293 @@
+"""The evaluations view: which runs there are, and what every score was worth.
+
+The state is an index: a row a score (its run, scenario and attempt, what came of it, its points, what it was scored by
+and on: some 50 bytes), the starts and ends of runs, and what scenarios are called. Findings and answers stay in the
+log, where a run's stream is read and told whole (`transcript.py`) when it is shown; the board is made from copies
+(`scoreboard.py`).
+"""
+
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.envelope import Fact
+from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
+from events.payload import Payload
+from projections.cells import Range
+from projections.columns import microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from projections.evaluation import EvaluationHead
+from projections.grading import Known, pool, tally, weigh
+from projections.projection import Projection
+from projections.provenance import By, End, On, about_run, by_of, moment, outcome_of
+
+_NAN = float("nan")
+
+
+class Scores(NamedTuple):
+    """The scores that count, in the order of the log, in columns that no longer change; and what they refer to."""
+
+    run: npt.NDArray[np.uint32]
+    scenario: npt.NDArray[np.uint32]
+    outcome: npt.NDArray[np.uint8]
+    points: npt.NDArray[np.float64]
+    time_us: npt.NDArray[np.int64]
+    by: npt.NDArray[np.uint32]
+    on: npt.NDArray[np.uint32]
+    bys: Sequence[By]
+    ons: Sequence[On]
+    scenarios: Sequence[str]
+    known: Mapping[str, Known]
+    start_us: npt.NDArray[np.int64]
+    ended: npt.NDArray[np.bool_]
+
+
+class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which evaluations to find; `range` bounds when they began."""
+
+    suite: str | None = None
+    agent: str | None = None
+    range: Range = Range()
+
+
+class Evaluations(Projection):
+    """An index of evaluations in the order in which they began in the log, and of every score."""
+
+    name: ClassVar[str] = "evaluations"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (
+        EvalScored, EvalStarted, EvalFinished, EvalScenarioCaptured, EvalScenarioRevised,
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        """Run to place."""
+        self._started: list[EvalStarted] = []
+        self._start_us = array("q")
+        self._ends: dict[int, End] = {}
+        self._scenarios: dict[str, int] = {}
+        self._known: dict[str, Known] = {}
+        self._bys: dict[By, int] = {}
+        self._ons: dict[On, int] = {}
+        self._run = array("I")
+        self._scenario = array("I")
+        self._attempt = array("q")
+        self._outcome = array("B")
+        self._points = array("d")
+        self._by = array("I")
+        self._on = array("I")
+        self._time_us = array("q")
+
+    def fold(self, events: Sequence[Fact]) -> None:
+        starts: list[str] = []
+        times: list[str] = []
+        for event in events:
+            data: Any = event.data
+            kind = type(data)
+            if kind is EvalScored:
+                self._score(data)
+                times.append(event.time)
+            elif kind is EvalStarted:
+                self._index[data.run_id] = len(self._index)
+                self._started.append(data)
+                starts.append(event.time)
+            elif kind is EvalFinished:
+                self._ends[self._index[data.run_id]] = End(microseconds(event.moment), data.reason, data.elapsed_ns)
+            elif kind is EvalScenarioCaptured or kind is EvalScenarioRevised:
+                self._known[data.scenario_id] = Known(data.name, data.family, data.failure_type)
+        self._start_us.frombytes(microseconds_column(starts))
+        self._time_us.frombytes(microseconds_column(times))
+
+    def _score(self, data: EvalScored) -> None:
+        run = self._index[data.run_id]
+        by, on = by_of(self._started[run], data), On(data.fixture_digest, data.expectation_digest, data.weight)
+        self._run.append(run)
+        self._scenario.append(self._scenarios.setdefault(data.scenario_id, len(self._scenarios)))
+        self._attempt.append(data.attempt)
+        self._outcome.append(outcome_of(data))
+        self._points.append(_NAN if data.total_score is None else data.total_score)
+        self._by.append(self._bys.setdefault(by, len(self._bys)))
+        self._on.append(self._ons.setdefault(on, len(self._ons)))
+
+    def encode(self) -> bytes:
+        return pack(
+            {
+                "index": pack_names(self._index),
+                "started": self._started,
+                "ends": list(self._ends.items()),
+                "scenarios": pack_names(self._scenarios),
+                "known": list(self._known.items()),
+                "bys": list(self._bys),
+                "ons": list(self._ons),
+                **{name: getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        made = cls()
+        made._index, made._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
+        made._started, made._ends, made._known = parts.started, dict(parts.ends), dict(parts.known)
+        made._bys = {by: number for number, by in enumerate(parts.bys)}
+        made._ons = {on: number for number, on in enumerate(parts.ons)}
+        for name in _COLUMNS:
+            getattr(made, f"_{name}").frombytes(getattr(parts, name))
+        assert len(made._index) == len(made._started) == len(made._start_us), "runs of unlike number"
+        assert len({len(getattr(made, f"_{name}")) for name in _COLUMNS[1:]}) == 1, "columns of unlike length"
+        return made
+
+    def summary(self) -> Mapping[str, object]:
+        return {
+            "suites": sorted({started.suite for started in self._started}),
+            "runs": len(self._index),
+            "unfinished": len(self._index) - len(self._ends),
+            "scenarios": len(self._known.keys() | self._scenarios.keys()),
+            "scores": len(self._run),
+        }
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """What is known of scenarios, by id. Copy it to keep it."""
+        return self._known
+
+    def has(self, run_id: str) -> bool:
+        """Whether an evaluation of exactly this id is in the log."""
+        return run_id in self._index
+
+    def matching(self, prefix: str, most: int = 2) -> list[str]:
+        """Up to `most` evaluations whose ids begin with a prefix, the oldest first."""
+        found = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(found, range(most), strict=False)]
+
+    def started(self, run_id: str) -> EvalStarted:
+        """How an evaluation began."""
+        return self._started[self._index[run_id]]
+
+    def agent(self, run_id: str) -> str | None:
+        """Who is evaluated, as far as that is known of one agent."""
+        return self.heads([self._index[run_id]])[0].agent
+
+    def find(self, wanted: EvaluationSelection) -> list[int]:
+        """The places of the evaluations that fit, the one that began last first."""
+        by_run = self._bys_of_runs() if wanted.agent is not None else {}
+        since = None if wanted.range.since is None else microseconds(wanted.range.since)
+        until = None if wanted.range.until is None else microseconds(wanted.range.until)
+        found = [
+            place
+            for place, started in enumerate(self._started)
+            if wanted.suite in (None, started.suite)
+            and (since is None or self._start_us[place] >= since)
+            and (until is None or self._start_us[place] <= until)
+            and (wanted.agent in (None, started.agent) or any(by.agent == wanted.agent for by in by_run.get(place, ())))
+        ]
+        return sorted(found, key=self._age, reverse=True)
+
+    def latest(self, suite: str, *, before: str | None = None, agent: str | None = None) -> str | None:
+        """The newest evaluation of a suite that has ended and is of no baseline; of an agent, where one is named.
+
+        `before` names one that it must have begun before, with the same selection of scenarios.
+        """
+        names = list(self._index)
+        candidate = None if before is None else self._index[before]
+        for place in self.find(EvaluationSelection(suite=suite, agent=agent)):
+            started = self._started[place]
+            fits = candidate is None or (
+                self._age(place) < self._age(candidate) and started.selection == self._started[candidate].selection
+            )
+            if fits and place in self._ends and started.baseline is None:
+                return names[place]
+        return None
+
+    def _age(self, place: int) -> tuple[int, int]:
+        return self._start_us[place], place
+
+    def heads(self, places: Sequence[int]) -> list[EvaluationHead]:
+        """Some evaluations in short."""
+        names, bys, stated = list(self._index), list(self._bys), stated_weights(self._ons)
+        counted = self._counted()
+        by_run = counted[np.argsort(view(self._run, np.uint32)[counted], kind="stable")]
+        edges = np.searchsorted(view(self._run, np.uint32)[by_run], [[place, place + 1] for place in places])
+        made = []
+        for place, (begin, end) in zip(places, edges.reshape(-1, 2).tolist(), strict=True):
+            own = by_run[begin:end]
+            scenarios, scenario = np.unique(view(self._scenario, np.uint32)[own], return_inverse=True)
+            outcome, points = view(self._outcome, np.uint8)[own], view(self._points, np.float64)[own]
+            weights = weigh(scenario, stated[view(self._on, np.uint32)[own]], len(scenarios))
+            about = about_run(
+                names[place],
+                self._started[place],
+                moment(self._start_us[place]),
+                self._ends.get(place),
+                {bys[number] for number in np.unique(view(self._by, np.uint32)[own]).tolist()},
+            )
+            figures = pool(tally(scenario, outcome, points, len(scenarios)), weights)
+            made.append(EvaluationHead(**figures, **about))
+        return made
+
+    def scores(self) -> Scores:
+        """What the board needs, as it stands now."""
+        counted = self._counted()
+        ended = np.zeros(len(self._index), dtype=np.bool_)
+        ended[list(self._ends)] = True
+        return Scores(
+            run=view(self._run, np.uint32)[counted],
+            scenario=view(self._scenario, np.uint32)[counted],
+            outcome=view(self._outcome, np.uint8)[counted],
+            points=view(self._points, np.float64)[counted],
+            time_us=view(self._time_us, np.int64)[counted],
+            by=view(self._by, np.uint32)[counted],
+            on=view(self._on, np.uint32)[counted],
+            bys=list(self._bys),
+            ons=list(self._ons),
+            scenarios=list(self._scenarios),
+            known=dict(self._known),
+            start_us=view(self._start_us, np.int64).copy(),
+            ended=ended,
+        )
+
+    def _counted(self) -> npt.NDArray[np.intp]:
+        """The places of the scores that no later one of the same attempt replaces, in the order of the log."""
+        columns = (view(self._attempt, np.int64), view(self._scenario, np.uint32), view(self._run, np.uint32))
+        order = np.lexsort(columns)
+        last = np.ones(len(order), dtype=np.bool_)
+        if len(order):
+            last[:-1] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
+        return np.sort(order[last])
+
+    def _bys_of_runs(self) -> dict[int, list[By]]:
+        bys, found = list(self._bys), dict[int, list[By]]()
+        pairs = view(self._run, np.uint32).astype(np.int64) * len(bys) + view(self._by, np.uint32)
+        for pair in np.unique(pairs).tolist():
+            found.setdefault(pair // len(bys), []).append(bys[pair % len(bys)])
+        return found
+
+
+def stated_weights(ons: Collection[On]) -> npt.NDArray[np.float64]:
+    """The weight that each states, NaN where it states none."""
+    return np.array([_NAN if on.weight is None else on.weight for on in ons], dtype=np.float64)
+
+
+_COLUMNS = ("start_us", "run", "scenario", "attempt", "outcome", "points", "by", "on", "time_us")
+
+
+class _Parts(msgspec.Struct):
+    index: bytes
+    started: list[EvalStarted]
+    ends: list[tuple[int, End]]
+    scenarios: bytes
+    known: list[tuple[str, Known]]
+    bys: list[By]
+    ons: list[On]
+    start_us: bytes
+    run: bytes
+    scenario: bytes
+    attempt: bytes
+    outcome: bytes
+    points: bytes
+    by: bytes
+    on: bytes
+    time_us: bytes

@@ -1,0 +1,103 @@
+"""Whose a score is: who answered, what scored, and on what; as the score says, or its run where it does not."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from events.evaluation import Baseline, EvalScored, EvalStarted
+from projections.grading import ERROR, FAILED, PASSED, SKIPPED
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_outcome = {"error": ERROR, "skipped": SKIPPED}
+
+
+class By(NamedTuple):
+    """What many scores share: the suite, who answered, and what scored; as the score says, else its run."""
+
+    suite: str
+    agent: str | None
+    agent_version: str | None
+    baseline: Baseline | None
+    scorer_id: str | None
+    scorer_version: str | None
+
+
+class On(NamedTuple):
+    """What a score says of its scenario: what it holds, and what it counts."""
+
+    fixture_digest: str | None
+    expectation_digest: str | None
+    weight: float | None
+
+
+class End(NamedTuple):
+    """When and how a run ended."""
+
+    time_us: int
+    reason: str | None
+    elapsed_ns: int | None
+
+
+def by_of(started: EvalStarted, data: EvalScored) -> By:
+    """Who answered and what scored, as a score says, else its run. The version of another is nobody's."""
+    return By(
+        started.suite,
+        *_stated(data.agent, data.agent_version, started.agent, started.agent_version),
+        started.baseline,
+        *_stated(data.scorer_id, data.scorer_version, started.scorer_id, started.scorer_version),
+    )
+
+
+def _stated(
+    name: str | None, version: str | None, run_name: str | None, run_version: str | None
+) -> tuple[str | None, str | None]:
+    if name is not None and run_name is not None and name != run_name:
+        return name, version
+    return (run_name if name is None else name), (run_version if version is None else version)
+
+
+def outcome_of(data: EvalScored) -> int:
+    """What came of an attempt."""
+    return _outcome[data.state] if data.state != "scored" else PASSED if data.passed else FAILED
+
+
+def about_run(run_id: str, started: EvalStarted, started_at: datetime, end: End | None, bys: set[By]) -> dict[str, Any]:
+    """What the head of an evaluation says beside its figures."""
+    agent = _agreed({(by.agent, by.agent_version) for by in bys}, (started.agent, started.agent_version))
+    scorer = _agreed({(by.scorer_id, by.scorer_version) for by in bys}, (started.scorer_id, started.scorer_version))
+    planned = started.scenarios
+    return {
+        "run_id": run_id,
+        "suite": started.suite,
+        "agent": agent[0],
+        "agent_version": agent[1],
+        "baseline": started.baseline,
+        "answers": started.answers,
+        "scorer_id": scorer[0],
+        "scorer_version": scorer[1],
+        "suite_digest": started.suite_digest,
+        "selection": started.selection,
+        "meta": started.meta,
+        "started_at": started_at,
+        "ended": end is not None,
+        "finished_at": None if end is None else moment(end.time_us),
+        "reason": None if end is None else end.reason,
+        "planned": None if planned is None else planned * (1 if started.attempts is None else started.attempts),
+        "elapsed_ns": None if end is None else end.elapsed_ns,
+    }
+
+
+def _agreed(
+    told: set[tuple[str | None, str | None]], stated: tuple[str | None, str | None]
+) -> tuple[str | None, str | None]:
+    """A name and its version: those stated, completed by what the scores agree on."""
+    names = {name for name, _ in told if name is not None} if stated[0] is None else {stated[0]}
+    if len(names) != 1:
+        return stated
+    (name,) = names
+    versions = {version for other, version in told if other == name and version is not None}
+    return name, stated[1] if stated[1] is not None or len(versions) != 1 else versions.pop()
+
+
+def moment(us: int) -> datetime:
+    """Microseconds since 1970 UTC as a time."""
+    return _EPOCH + timedelta(microseconds=us)
