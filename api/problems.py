@@ -8,6 +8,7 @@ from starlette.responses import Response
 from api.access import Forbidden, Unauthenticated
 from api.refusals import AttemptTaken, RunEnded
 from events.errors import InvalidEvent, MalformedInput, TallystickError
+from instruments.evals import FixtureExists
 from ledger.errors import (
     Damaged,
     Gone,
@@ -80,6 +81,7 @@ TABLE: dict[type[TallystickError], Answer] = {
     BodyTooLarge: Answer("Body too large", 413, INVALID_PARAMS, 2),
     UnsupportedMedia: Answer("Unsupported media type", 415, INVALID_PARAMS, 2),
     NoRoute: Answer("No such path", 404, INVALID_PARAMS, 2),
+    FixtureExists: Answer("Fixture exists", 409, INVALID_PARAMS, 2),
     WrongMethod: Answer("Method not allowed", 405, INVALID_PARAMS, 2),
     InternalFault: Answer("Internal fault", 500, INTERNAL_ERROR, 1),
 }

@@ -20,6 +20,7 @@ TallystickError                 events/errors.py
 ├── Damaged                     the bytes are not what was stored: restore them
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
+├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose
 └── AccessRefused               api/access.py: who asks may not
     ├── Unauthenticated         send a token that is known
     └── Forbidden               use a token with the scope

@@ -84,7 +84,16 @@ SURFACE: dict[str, list[str]] = {
         "prompt",
         "told",
     ],
-    "instruments.evals": ["Analysis", "Description", "Expectations", "Scenario", "Scoring", "analysis_of"],
+    "instruments.evals": [
+        "Analysis",
+        "Description",
+        "Expectations",
+        "FixtureExists",
+        "Scenario",
+        "Scoring",
+        "analysis_of",
+        "write",
+    ],
     "instruments.probes": ["FORMERLY", "PROBES", "SCORERS", "Probe", "Score", "Scorer", "find_probe", "name_of"],
     "instruments.routers": ["FORMS", "BadRouter", "Router", "router_of"],
     "ledger": [
