@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("events", "ledger", "projections", "instruments", "api")
-UNSHIPPED = ("tests", "benchmarks")
+UNSHIPPED = ("tests", "benchmarks", "examples")
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 400
@@ -40,13 +40,15 @@ def module_of(path: PurePath) -> str:
 
 
 def entry_points() -> set[str]:
-    """Modules that a command, `python -m` or pytest starts."""
+    """Modules that a command, `python -m` or pytest starts; an example is started by its path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     scripts = {target.partition(":")[0] for target in project["scripts"].values()}
     started = {
         module_of(path)
         for path in sources(*SHIPPED, *UNSHIPPED)
-        if path.stem in {"__main__", "conftest"} or (path.parts[0] == "tests" and path.stem.startswith("test_"))
+        if path.stem in {"__main__", "conftest"}
+        or (path.parts[0] == "tests" and path.stem.startswith("test_"))
+        or path.parts[0] == "examples"
     }
     return scripts | started
 
@@ -131,6 +133,6 @@ def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str,
 
 def test_the_checks_see_the_code() -> None:
     """A check over an empty list would pass for ever."""
-    assert {path.parts[0] for path in EVERY} >= {"events", "ledger", "tests"}
+    assert {path.parts[0] for path in EVERY} >= {"events", "ledger", "tests", "examples"}
     assert "tests.test_tidy" in entry_points()
     assert "events.envelope" in imported_by(sources("ledger"))
