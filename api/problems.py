@@ -8,7 +8,7 @@ from starlette.responses import Response
 from api.access import Forbidden, Unauthenticated
 from api.refusals import AttemptTaken, RunEnded
 from events.errors import InvalidEvent, MalformedInput, TallystickError
-from instruments.evals import FixtureExists
+from instruments.evals import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
     Damaged,
     Gone,
@@ -73,6 +73,9 @@ TABLE: dict[type[TallystickError], Answer] = {
     LedgerLocked: Answer("Ledger in use", 503, INTERNAL_ERROR, 2),
     LedgerUnusable: Answer("No usable ledger", 503, INTERNAL_ERROR, 2),
     InvalidQuery: Answer("Invalid parameter", 400, INVALID_PARAMS, 2),
+    BadExpression: Answer("Invalid selection", 400, INVALID_PARAMS, 2),
+    BadFixtures: Answer("Scenarios that cannot be scored", 422, INVALID_PARAMS, 2),
+    NoScenarios: Answer("No scenarios", 422, INVALID_PARAMS, 2),
     NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
     Gone: Answer("Erased", 410, INVALID_PARAMS, 1),
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),

@@ -21,6 +21,9 @@ TallystickError                 events/errors.py
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
 ├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose
+├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)
+│   └── NoScenarios             name a folder that holds some
+├── BadExpression               instruments/evals: correct the selection
 └── AccessRefused               api/access.py: who asks may not
     ├── Unauthenticated         send a token that is known
     └── Forbidden               use a token with the scope

@@ -1,16 +1,29 @@
 """Evaluations: scenarios, what is expected of an answer, and what an answer is worth."""
 
 from instruments.evals.analysis import Analysis, analysis_of
+from instruments.evals.faults import BadFixtures, Fault, NoScenarios
+from instruments.evals.loading import Suite, load, load_one, scenario_id, suite_digest
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
+from instruments.evals.selecting import BadExpression, select
 from instruments.evals.writing import FixtureExists, write
 
 __all__ = [
     "Analysis",
+    "BadExpression",
+    "BadFixtures",
     "Description",
     "Expectations",
+    "Fault",
     "FixtureExists",
+    "NoScenarios",
     "Scenario",
     "Scoring",
+    "Suite",
     "analysis_of",
+    "load",
+    "load_one",
+    "scenario_id",
+    "select",
+    "suite_digest",
     "write",
 ]
