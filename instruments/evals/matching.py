@@ -1,0 +1,225 @@
+"""Whether a pattern stands in a text, and where.
+
+`exact` compares whole items without the blanks around them; `substring` looks in each item and in the items of a list
+together; `word` looks for a whole word; `semantic` asks what each item means. None of them minds the case.
+
+A `regex` looks as `substring` does, within bounds of time. One pattern has PATTERN_S for all texts of a scenario, and
+all of them together have SCENARIO_S; a pattern that needs longer is cut off, which is neither found nor not found, and
+is not tried again in that scenario. So however many hostile patterns there are, a scenario takes little more than
+SCENARIO_S for them. As the engine looks at the clock only now and then, a text is searched in its first
+REGEX_CHARS_MAX characters; whether a pattern stands in the rest of a longer one is not known.
+"""
+
+import re
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from events.evaluation import Finding
+from instruments.evals import words
+from instruments.evals.patterns import compiled
+from instruments.evals.semantic import Meaning, Near
+from instruments.evals.texts import Item, Location
+from instruments.evals.wishes import Group, Pattern
+
+PATTERN_S = 0.25
+"""Seconds of processor time for one regex in all texts of one scenario."""
+
+SCENARIO_S = 0.75
+"""Seconds of processor time for all regexes of one scenario together."""
+
+REGEX_CHARS_MAX = 262_144
+"""Characters of a text that a regex is looked for in."""
+
+TEXT_CHARS_MAX = 200
+"""Characters of what matched that a finding quotes."""
+
+Truth = bool | None
+"""Whether a pattern was found; None where its search was cut off."""
+
+
+class Hit(NamedTuple):
+    """Where a pattern stands: characters `start` to `end` of the text of that place."""
+
+    item: Item
+    start: int
+    end: int
+    similarity: float | None = None
+
+
+class Search:
+    """The search for the patterns of one scenario in one analysis. Not for several threads at once."""
+
+    def __init__(self, meaning: Meaning | None = None) -> None:
+        self.cut: dict[str, str] = {}
+        """Why and where a pattern was cut off, by its path."""
+        self._meaning = meaning
+        self._hits: dict[str, dict[str, Hit]] = {}
+        self._notes: dict[str, str] = {}
+        self._similar: dict[str, float] = {}
+        self._folded: dict[str, _Folded] = {}
+        self._spent_s: dict[str, float] = {}
+        self._left_s = SCENARIO_S
+
+    def any(self, group: Group, location: Location) -> Truth:
+        """Whether one of these patterns stands in a location; each is looked for."""
+        return any_of([self.holds(pattern, location) for pattern in group])
+
+    def holds(self, pattern: Pattern, location: Location) -> Truth:
+        """Whether a pattern stands in a location."""
+        return self._noted(pattern, location, self._find(pattern, location))
+
+    def spelt(self, group: Group, location: Location) -> bool:
+        """Whether an item of a location is one of these names, however its words are joined."""
+        hits = [(pattern, _spelt(pattern.text, location)) for pattern in group]
+        return any([self._noted(pattern, location, hit) for pattern, hit in hits])  # noqa: C419 - each is noted
+
+    def _noted(self, pattern: Pattern, location: Location, found: "Hit | Truth") -> Truth:
+        if isinstance(found, Hit):
+            self._hits.setdefault(pattern.path, {}).setdefault(location.name, found)
+            return True
+        return found
+
+    def finding(self, pattern: Pattern, location: str | None, note: str | None = None) -> Finding:
+        """What became of a pattern: where it stands in that location, or in the first where it was found."""
+        hits = self._hits.get(pattern.path, {})
+        hit = hits.get(location or "") or next(iter(hits.values()), None)
+        notes = [note, self._notes.get(pattern.path), None if hit else self.cut.get(pattern.path)]
+        said = "; ".join(text for text in notes if text) or None
+        shown = {"expectation": pattern.path, "pattern": pattern.text, "match_type": pattern.match_type}
+        if hit is None:
+            return Finding(**shown, matched=False, similarity=self._similar.get(pattern.path), note=said)  # type: ignore[arg-type]
+        return Finding(
+            **shown,  # type: ignore[arg-type]
+            matched=True,
+            where=hit.item.where,
+            start=hit.start,
+            end=hit.end,
+            text=hit.item.text[hit.start : min(hit.end, hit.start + TEXT_CHARS_MAX)],
+            similarity=hit.similarity,
+            note=said,
+        )
+
+    def _find(self, pattern: Pattern, location: Location) -> Hit | Truth:
+        if pattern.match_type == "regex":
+            return self._regex(pattern, location)
+        if pattern.match_type == "semantic":
+            return self._semantic(pattern, location)
+        if pattern.match_type == "word":
+            word = words.mode(pattern.text) if pattern.mode else words.command(pattern.text)
+            return _word(word, location) or False
+        exact = pattern.match_type == "exact"
+        found = _exact(pattern.text, location) if exact else self._substring(pattern.text, location)
+        if found is None and pattern.mode:
+            found = _spelt(pattern.text, location) if exact else _word(words.mode(pattern.text), location)
+        return found or False
+
+    def _substring(self, text: str, location: Location) -> Hit | None:
+        wanted = text.casefold()
+        for item in (*location.items, *location.joined) if "\n" in text else location.items:
+            folded = self._folded.get(item.text)
+            if folded is None:
+                folded = self._folded[item.text] = _Folded(item.text)
+            at = folded.text.find(wanted)
+            if at >= 0:
+                return Hit(item, *folded.span(at, at + len(wanted)))
+        return None
+
+    def _regex(self, pattern: Pattern, location: Location) -> Hit | Truth:
+        for item in (*location.items, *location.joined):
+            spent_s = self._spent_s.get(pattern.text, 0.0)
+            left_s = min(PATTERN_S - spent_s, self._left_s)
+            if left_s <= 0.0:
+                return self._unknown(pattern, item, "not looked for: the time of all patterns was used up")
+            began_s = time.thread_time()
+            try:
+                found = compiled(pattern.text).search(item.text[:REGEX_CHARS_MAX], timeout=left_s)
+            except TimeoutError:
+                self._spent_s[pattern.text] = PATTERN_S
+                return self._unknown(pattern, item, f"cut off after {left_s:.2f} s")
+            except MemoryError:
+                self._spent_s[pattern.text] = PATTERN_S
+                return self._unknown(pattern, item, "cut off: it took all memory")
+            finally:
+                elapsed_s = time.thread_time() - began_s
+                self._left_s -= elapsed_s
+                self._spent_s[pattern.text] = self._spent_s.get(pattern.text, 0.0) + elapsed_s
+            if found is not None:
+                return Hit(item, *found.span())
+            if len(item.text) > REGEX_CHARS_MAX:
+                return self._unknown(pattern, item, f"looked for in the first {REGEX_CHARS_MAX:,} characters alone")
+        return False
+
+    def _unknown(self, pattern: Pattern, item: Item, why: str) -> Truth:
+        self.cut.setdefault(pattern.path, f"{why} in {item.where}")
+        return None
+
+    def _semantic(self, pattern: Pattern, location: Location) -> Hit | Truth:
+        literal = self._substring(pattern.text, location)
+        if self._meaning is None:
+            self._notes[pattern.path] = "looked for as a substring: no embeddings endpoint is configured"
+            return literal or False
+        if literal is not None:
+            return literal
+        near = self._meaning.nearest(pattern.text, [item.text for item in location.items])
+        if not isinstance(near, Near):
+            self._notes[pattern.path] = f"looked for as a substring: {near}"
+            return False
+        self._similar[pattern.path] = max(near.similarity, self._similar.get(pattern.path, -1.0))
+        if not near.similar:
+            return False
+        return Hit(location.items[near.which], near.start, near.end, near.similarity)
+
+
+def any_of(truths: Sequence[Truth]) -> Truth:
+    """Whether one is true; unknown where none is and one is not known."""
+    return True if True in truths else None if None in truths else False
+
+
+def all_of(truths: Sequence[Truth]) -> Truth:
+    """Whether all are true; unknown where none is false and one is not known."""
+    return False if False in truths else None if None in truths else True
+
+
+def denied(truth: Truth) -> Truth:
+    """Whether it is not so."""
+    return None if truth is None else not truth
+
+
+class _Folded:
+    """A text without its case, and which of its characters stands where in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.casefold()
+        self._from: list[int] | None = None
+        if len(self.text) != len(text):
+            self._from = [at for at, letter in enumerate(text) for _ in letter.casefold()]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """From characters of the folded text to those of the text as it is."""
+        return (start, end) if self._from is None else (self._from[start], self._from[end - 1] + 1)
+
+
+def _exact(text: str, location: Location) -> Hit | None:
+    wanted = text.strip().casefold()
+    for item in location.items:
+        bare = item.text.strip()
+        if bare.casefold() == wanted:
+            start = item.text.index(bare)
+            return Hit(item, start, start + len(bare))
+    return None
+
+
+def _spelt(name: str, location: Location) -> Hit | None:
+    for item in location.items:
+        if words.squeezed(item.text) == words.squeezed(name):
+            return Hit(item, 0, len(item.text))
+    return None
+
+
+def _word(word: re.Pattern[str], location: Location) -> Hit | None:
+    for item in location.items:
+        found = word.search(item.text)
+        if found is not None:
+            return Hit(item, *found.span())
+    return None
