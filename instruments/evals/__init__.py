@@ -4,10 +4,13 @@ from instruments.evals.analysis import Analysis, analysis_of
 from instruments.evals.faults import BadFixtures, Fault, NoScenarios
 from instruments.evals.loading import Suite, load, load_one, scenario_id, suite_digest
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
+from instruments.evals.scorer import SCORER_ID, SCORER_VERSION, Score, score
 from instruments.evals.selecting import BadExpression, select
 from instruments.evals.writing import FixtureExists, write
 
 __all__ = [
+    "SCORER_ID",
+    "SCORER_VERSION",
     "Analysis",
     "BadExpression",
     "BadFixtures",
@@ -17,12 +20,14 @@ __all__ = [
     "FixtureExists",
     "NoScenarios",
     "Scenario",
+    "Score",
     "Scoring",
     "Suite",
     "analysis_of",
     "load",
     "load_one",
     "scenario_id",
+    "score",
     "select",
     "suite_digest",
     "write",

@@ -130,7 +130,8 @@ class Search:
             spent_s = self._spent_s.get(pattern.text, 0.0)
             left_s = min(PATTERN_S - spent_s, self._left_s)
             if left_s <= 0.0:
-                return self._unknown(pattern, item, "not looked for: the time of all patterns was used up")
+                why = "it was cut off before" if spent_s >= PATTERN_S else "the time of all patterns was used up"
+                return self._unknown(pattern, item, f"not looked for, as {why},")
             began_s = time.thread_time()
             try:
                 found = compiled(pattern.text).search(item.text[:REGEX_CHARS_MAX], timeout=left_s)
