@@ -10,6 +10,17 @@ PACKAGES = ("events", "ledger", "projections", "instruments", "api")
 
 SURFACE: dict[str, list[str]] = {
     "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
+    "api.judgement": [
+        "Files",
+        "Judgement",
+        "Limits",
+        "Report",
+        "judge",
+        "junit",
+        "markdown",
+        "page",
+        "sentence",
+    ],
     "api.runs": [
         "TOLERANCE",
         "Fault",

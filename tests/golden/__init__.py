@@ -27,3 +27,8 @@ def bytes_of_probe(probe: Probe) -> bytes:
     """What a model is given of a probe."""
     given = {"id": probe.id, "version": probe.version, "stimulus": probe.stimulus, "prompt": probe.prompt}
     return msgspec.json.format(msgspec.json.encode(given), indent=2) + b"\n"
+
+
+def path_of_report(name: str) -> Path:
+    """The file of a report on the evaluations in tests/judgement/fixed.py."""
+    return FOLDER / "reports" / name
