@@ -1,15 +1,12 @@
 """A program as a router: the prompt on standard input, the answer on standard output."""
 
-import asyncio
 import os
-import signal
-import threading
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import Answer
-from instruments.routers.process import Spoken, speak
+from instruments.routers.process import Spoken, ended, spoken
 from instruments.routers.router import DETAIL_CHARS_MAX, answered, failed, short, timed_out
 from instruments.routers.secrets import Secrets, of_arguments, of_environment
 
@@ -29,17 +26,11 @@ class Command:
         self._secrets = Secrets(of_environment(os.environ) + of_arguments(words))
 
     async def ask(self, prompt: str, timeout_s: float) -> Answer:
-        stop = threading.Event()
-        given = prompt.encode("utf-8", "replace")
-        spoken = asyncio.create_task(asyncio.to_thread(speak, self.words, given, timeout_s, stop))
         try:
-            return self._answer(await asyncio.shield(spoken), timeout_s)
-        except asyncio.CancelledError:
-            stop.set()
-            await asyncio.wait([spoken])
-            raise
+            said = await spoken(self.words, prompt.encode("utf-8", "replace"), timeout_s)
         except OSError as error:
             return failed(f"{self.program} cannot be run: {error.strerror or type(error).__name__}")
+        return self._answer(said, timeout_s)
 
     def _answer(self, spoken: Spoken, timeout_s: float) -> Answer:
         errors = self._last_said(spoken.errors)
@@ -50,7 +41,7 @@ class Command:
             return failed(detail, spoken.elapsed_ns)
         if spoken.code != 0:
             said = errors or short(self._hidden(spoken.out))
-            detail = f"{self.program} {_ended(spoken.code)}{f': {said}' if said else ''}"
+            detail = f"{self.program} {ended(spoken.code)}{f': {said}' if said else ''}"
             return failed(detail, spoken.elapsed_ns)
         return answered(self._hidden(spoken.out), spoken.elapsed_ns)
 
@@ -59,10 +50,3 @@ class Command:
 
     def _last_said(self, data: bytes) -> str:
         return short(self._hidden(data)[-DETAIL_CHARS_MAX:])
-
-
-def _ended(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"ended with exit code {code}"
-    names = {number.value: number.name for number in signal.Signals}
-    return f"was ended by {names.get(-code, f'signal {-code}')}"

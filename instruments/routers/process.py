@@ -5,13 +5,16 @@ it. What it wrote by its end is what it said: a process that it leaves behind is
 stayed in the group.
 """
 
+import asyncio
 import os
 import selectors
+import shlex
+import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Literal, NamedTuple
 
@@ -29,6 +32,15 @@ ERRORS_BYTES_MAX = 65_536
 """So much of the end of standard error is kept: programs say last what was wrong."""
 
 
+class BadCommand(ValueError):
+    """A command line that is none; nothing of its arguments stands in it, which may hold secrets."""
+
+    def __init__(self, detail: str, advice: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.advice = advice
+
+
 class Spoken(NamedTuple):
     """How it ended, with which code (negative: by which signal), and what it wrote to each output."""
 
@@ -39,9 +51,47 @@ class Spoken(NamedTuple):
     elapsed_ns: int
 
 
-def speak(words: Sequence[str], given: bytes, timeout_s: float, stop: threading.Event) -> Spoken:
-    """Run a program to its end, to its time, to its limit of output or until `stop` is set. Errors: OSError."""
-    talk = _Talk(words, given)
+def words_of(line: str) -> list[str]:
+    """The words of a command line whose program can be run here. Errors: BadCommand."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise BadCommand(f"cannot be split into words: {str(error).lower()}.") from None
+    if not words or not words[0]:
+        raise BadCommand("names no program.")
+    if "\0" in line:
+        raise BadCommand("has a NUL character, which no program can be given.")
+    if shutil.which(words[0]) is None:
+        raise BadCommand(f"{words[0]!r} is no program that can be run here.", "Check its name and its path.")
+    return words
+
+
+async def spoken(
+    words: Sequence[str], given: bytes, timeout_s: float, environment: Mapping[str, str] | None = None
+) -> Spoken:
+    """What `speak` gives, on a thread. Cancelling ends the program. Errors: OSError."""
+    stop = threading.Event()
+    speaking = asyncio.create_task(asyncio.to_thread(speak, words, given, timeout_s, stop, environment))
+    try:
+        return await asyncio.shield(speaking)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([speaking])
+        raise
+
+
+def speak(
+    words: Sequence[str],
+    given: bytes,
+    timeout_s: float,
+    stop: threading.Event,
+    environment: Mapping[str, str] | None = None,
+) -> Spoken:
+    """Run a program to its end, to its time, to its limit of output or until `stop` is set. Errors: OSError.
+
+    Its environment is ours where none is given.
+    """
+    talk = _Talk(words, given, environment)
     try:
         ending = talk.until(time.monotonic() + timeout_s, stop)
         return Spoken(ending, talk.process.poll(), bytes(talk.out), bytes(talk.errors), talk.elapsed_ns())
@@ -49,15 +99,23 @@ def speak(words: Sequence[str], given: bytes, timeout_s: float, stop: threading.
         talk.end()
 
 
+def ended(code: int | None) -> str:
+    """How a program ended, in words that follow its name; a negative code is a signal's."""
+    if code is None or code >= 0:
+        return f"ended with exit code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"was ended by {names.get(-code, f'signal {-code}')}"
+
+
 class _Talk:
     """One program, its three pipes, and what it has said so far."""
 
-    def __init__(self, words: Sequence[str], given: bytes) -> None:
+    def __init__(self, words: Sequence[str], given: bytes, environment: Mapping[str, str] | None) -> None:
         self._began = time.monotonic_ns()
         self._answered: int | None = None
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(  # noqa: S603 - running what its user names is what it is for; no shell
-            words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
         )
         self.out = bytearray()
         self.errors = bytearray()

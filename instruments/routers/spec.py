@@ -1,7 +1,5 @@
 """From what a person types to a router: `command:CMD` or `openai:BASE_URL`."""
 
-import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 
 import httpx
@@ -9,6 +7,7 @@ import httpx
 from events.limits import LABEL_CHARS_MAX
 from instruments.routers.command import Command
 from instruments.routers.openai import OpenAI
+from instruments.routers.process import BadCommand, words_of
 from instruments.routers.router import Router
 
 FORMS = (
@@ -62,15 +61,9 @@ def router_of(
 
 def _command(line: str, model: str | None, name: str | None) -> Router:
     try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise BadRouter("router", f"cannot be split into words: {str(error).lower()}.") from None
-    if not words or not words[0]:
-        raise BadRouter("router", "names no program.")
-    if "\0" in line:
-        raise BadRouter("router", "has a NUL character, which no program can be given.")
-    if shutil.which(words[0]) is None:
-        raise BadRouter("router", f"{words[0]!r} is no program that can be run here.", "Check its name and its path.")
+        words = words_of(line)
+    except BadCommand as error:
+        raise BadRouter("router", error.detail, error.advice or FORMS) from None
     return _named(Command(words, model=model, name=name))
 
 
