@@ -22,6 +22,7 @@ from projections import (
     EvaluationSelection,
     contrast,
     evidence_of,
+    heads,
     transcribe,
 )
 from projections import scoreboard as arrange
@@ -70,7 +71,7 @@ async def list_evaluations(house: House, query: EvaluationQuery, as_of: int | No
     """A page of evaluations. Errors: InvalidQuery."""
     projection, position = await house.engine.at(Evaluations, as_of)
     places = projection.find(query.selection)
-    chosen = projection.heads(places[query.offset : query.offset + query.limit])
+    chosen = await to_thread(heads, projection.scores(), places[query.offset : query.offset + query.limit])
     after = query.offset + len(chosen)
     total, dated = len(places), await house.dated(position)
     return EvaluationPage(evaluations=chosen, total=total, next=after if after < total else None, as_of=dated)

@@ -43,6 +43,7 @@ from projections.evidence import Erasure, Evidence, Exhibit
 from projections.figures import Bucket, Coverage, Figures, Spread, ZTest
 from projections.intervals import Interval
 from projections.inventory import Inventory
+from projections.listing import heads
 from projections.merits import CountMerits, Merits, ReasonsView, TypeMerits
 from projections.precedents import Plan, Precedent, precedent
 from projections.probes import Probes
@@ -205,6 +206,7 @@ __all__ = [
     "discriminate",
     "evidence_of",
     "examined",
+    "heads",
     "precedent",
     "report_of",
     "scoreboard",

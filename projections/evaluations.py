@@ -19,16 +19,18 @@ from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRe
 from events.payload import Payload
 from projections.cells import Range
 from projections.columns import microseconds, microseconds_column, pack, pack_names, unpack_names, view
-from projections.evaluation import EvaluationHead
-from projections.grading import Known, pool, tally, weigh
+from projections.grading import Known
 from projections.projection import Projection
-from projections.provenance import By, End, On, about_run, by_of, moment, outcome_of
+from projections.provenance import By, Course, End, On, agent_of_run, by_of, outcome_of
 
 _NAN = float("nan")
 
 
 class Scores(NamedTuple):
-    """The scores that count, in the order of the log, in columns that no longer change; and what they refer to."""
+    """The scores that count, in the order of the log, in columns that no longer change; and what they refer to.
+
+    `run` is the place of an evaluation in `runs`, which are in the order in which they began in the log.
+    """
 
     run: npt.NDArray[np.uint32]
     scenario: npt.NDArray[np.uint32]
@@ -41,8 +43,7 @@ class Scores(NamedTuple):
     ons: Sequence[On]
     scenarios: Sequence[str]
     known: Mapping[str, Known]
-    start_us: npt.NDArray[np.int64]
-    ended: npt.NDArray[np.bool_]
+    runs: Sequence[Course]
 
 
 class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,8 +169,10 @@ class Evaluations(Projection):
         return self._started[self._index[run_id]]
 
     def agent(self, run_id: str) -> str | None:
-        """Who is evaluated, as far as that is known of one agent."""
-        return self.heads([self._index[run_id]])[0].agent
+        """Who is evaluated: who the start names, else whom all scores do."""
+        place = self._index[run_id]
+        bys = set(self._bys_of_runs().get(place, ()))
+        return agent_of_run(self._started[place], bys)[0]
 
     def find(self, wanted: EvaluationSelection) -> list[int]:
         """The places of the evaluations that fit, the one that began last first."""
@@ -205,34 +208,10 @@ class Evaluations(Projection):
     def _age(self, place: int) -> tuple[int, int]:
         return self._start_us[place], place
 
-    def heads(self, places: Sequence[int]) -> list[EvaluationHead]:
-        """Some evaluations in short."""
-        names, bys, stated = list(self._index), list(self._bys), stated_weights(self._ons)
-        counted = self._counted()
-        by_run = counted[np.argsort(view(self._run, np.uint32)[counted], kind="stable")]
-        edges = np.searchsorted(view(self._run, np.uint32)[by_run], [[place, place + 1] for place in places])
-        made = []
-        for place, (begin, end) in zip(places, edges.reshape(-1, 2).tolist(), strict=True):
-            own = by_run[begin:end]
-            scenarios, scenario = np.unique(view(self._scenario, np.uint32)[own], return_inverse=True)
-            outcome, points = view(self._outcome, np.uint8)[own], view(self._points, np.float64)[own]
-            weights = weigh(scenario, stated[view(self._on, np.uint32)[own]], len(scenarios))
-            about = about_run(
-                names[place],
-                self._started[place],
-                moment(self._start_us[place]),
-                self._ends.get(place),
-                {bys[number] for number in np.unique(view(self._by, np.uint32)[own]).tolist()},
-            )
-            figures = pool(tally(scenario, outcome, points, len(scenarios)), weights)
-            made.append(EvaluationHead(**figures, **about))
-        return made
-
     def scores(self) -> Scores:
         """What the board needs, as it stands now."""
         counted = self._counted()
-        ended = np.zeros(len(self._index), dtype=np.bool_)
-        ended[list(self._ends)] = True
+        runs = enumerate(zip(self._index, self._started, self._start_us, strict=True))
         return Scores(
             run=view(self._run, np.uint32)[counted],
             scenario=view(self._scenario, np.uint32)[counted],
@@ -245,8 +224,7 @@ class Evaluations(Projection):
             ons=list(self._ons),
             scenarios=list(self._scenarios),
             known=dict(self._known),
-            start_us=view(self._start_us, np.int64).copy(),
-            ended=ended,
+            runs=[Course(run_id, begun, start_us, self._ends.get(n)) for n, (run_id, begun, start_us) in runs],
         )
 
     def _counted(self) -> npt.NDArray[np.intp]:

@@ -1,5 +1,6 @@
 """Whose a score is: who answered, what scored, and on what; as the score says, or its run where it does not."""
 
+from collections.abc import Set
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -37,6 +38,15 @@ class End(NamedTuple):
     elapsed_ns: int | None
 
 
+class Course(NamedTuple):
+    """A run from its start to its end; one without an end goes on, or was left."""
+
+    run_id: str
+    started: EvalStarted
+    start_us: int
+    end: End | None
+
+
 def by_of(started: EvalStarted, data: EvalScored) -> By:
     """Who answered and what scored, as a score says, else its run. The version of another is nobody's."""
     return By(
@@ -60,24 +70,26 @@ def outcome_of(data: EvalScored) -> int:
     return _outcome[data.state] if data.state != "scored" else PASSED if data.passed else FAILED
 
 
-def about_run(run_id: str, started: EvalStarted, started_at: datetime, end: End | None, bys: set[By]) -> dict[str, Any]:
-    """What the head of an evaluation says beside its figures."""
-    agent = _agreed({(by.agent, by.agent_version) for by in bys}, (started.agent, started.agent_version))
-    scorer = _agreed({(by.scorer_id, by.scorer_version) for by in bys}, (started.scorer_id, started.scorer_version))
+def about_run(run: Course, bys: Set[By]) -> dict[str, Any]:
+    """What the head of an evaluation says beside its figures; `bys` are those of its scores."""
+    started, end = run.started, run.end
+    agent, agent_version = agent_of_run(started, bys)
+    scorers = {(by.scorer_id, by.scorer_version) for by in bys}
+    scorer_id, scorer_version = _agreed(scorers, (started.scorer_id, started.scorer_version))
     planned = started.scenarios
     return {
-        "run_id": run_id,
+        "run_id": run.run_id,
         "suite": started.suite,
-        "agent": agent[0],
-        "agent_version": agent[1],
+        "agent": agent,
+        "agent_version": agent_version,
         "baseline": started.baseline,
         "answers": started.answers,
-        "scorer_id": scorer[0],
-        "scorer_version": scorer[1],
+        "scorer_id": scorer_id,
+        "scorer_version": scorer_version,
         "suite_digest": started.suite_digest,
         "selection": started.selection,
         "meta": started.meta,
-        "started_at": started_at,
+        "started_at": moment(run.start_us),
         "ended": end is not None,
         "finished_at": None if end is None else moment(end.time_us),
         "reason": None if end is None else end.reason,
@@ -86,8 +98,13 @@ def about_run(run_id: str, started: EvalStarted, started_at: datetime, end: End 
     }
 
 
+def agent_of_run(started: EvalStarted, bys: Set[By]) -> tuple[str | None, str | None]:
+    """Who is evaluated, and its version: as the start says, completed by what the scores agree on."""
+    return _agreed({(by.agent, by.agent_version) for by in bys}, (started.agent, started.agent_version))
+
+
 def _agreed(
-    told: set[tuple[str | None, str | None]], stated: tuple[str | None, str | None]
+    told: Set[tuple[str | None, str | None]], stated: tuple[str | None, str | None]
 ) -> tuple[str | None, str | None]:
     """A name and its version: those stated, completed by what the scores agree on."""
     names = {name for name, _ in told if name is not None} if stated[0] is None else {stated[0]}

@@ -141,14 +141,14 @@ def _row(
     kept = places[keep]
     found = tally(scenario[keep], scores.outcome[kept], scores.points[kept], len(names))
     runs = np.unique(scores.run[places])
-    began = [(int(scores.start_us[run]), int(run)) for run in runs.tolist()]
+    began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = BoardRow(
         **pool(found, weights),
         agent=version.agent,
         agent_version=version.agent_version,
         baseline=version.baseline,
         runs=len(runs),
-        unfinished=int((~scores.ended[runs]).sum()),
+        unfinished=sum(scores.runs[run].end is None for run in runs.tolist()),
         superseded=len(places) - len(kept),
         first_at=moment(min(began)[0]),
         last_at=moment(max(began)[0]),

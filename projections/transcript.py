@@ -11,7 +11,7 @@ from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
 from projections.columns import microseconds
 from projections.evaluation import Evaluation, ScoreRow
 from projections.grading import Known, pool, results, tally, weigh
-from projections.provenance import End, about_run, by_of, outcome_of
+from projections.provenance import Course, End, about_run, by_of, outcome_of
 
 Texts = Mapping[str, bytes | None]
 """What is kept as evidence, by digest; None where it was erased."""
@@ -51,9 +51,10 @@ def transcribe(
         if isinstance(finished, EvalFinished)
         else None
     )
+    run = Course(started.run_id or "", started, microseconds(events[0].moment), end)
     return Evaluation(
         **pool(found, weights),
-        **about_run(started.run_id or "", started, events[0].moment, end, {by_of(started, data) for data in scored}),
+        **about_run(run, {by_of(started, data) for data in scored}),
         results=tuple(
             structs.replace(one, rows=tuple(sorted(rows[one.scenario_id], key=lambda row: row.attempt)))
             for one in results(found, weights, list(numbers), known)

@@ -256,6 +256,7 @@ SURFACE: dict[str, list[str]] = {
         "discriminate",
         "evidence_of",
         "examined",
+        "heads",
         "precedent",
         "report_of",
         "scoreboard",

@@ -1,0 +1,26 @@
+"""Evaluations in short, for a list of them: pure, from copies of the columns."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from projections.evaluation import EvaluationHead
+from projections.evaluations import Scores, stated_weights
+from projections.grading import pool, tally, weigh
+from projections.provenance import about_run
+
+
+def heads(scores: Scores, places: Sequence[int]) -> list[EvaluationHead]:
+    """Some evaluations in short, by their places among the runs."""
+    stated = stated_weights(scores.ons)[scores.on]
+    order = np.argsort(scores.run, kind="stable")
+    begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))
+    made = []
+    for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
+        own = order[begin:end]
+        chosen, scenario = np.unique(scores.scenario[own], return_inverse=True)
+        found = tally(scenario, scores.outcome[own], scores.points[own], len(chosen))
+        figures = pool(found, weigh(scenario, stated[own], len(chosen)))
+        bys = {scores.bys[number] for number in np.unique(scores.by[own]).tolist()}
+        made.append(EvaluationHead(**figures, **about_run(scores.runs[place], bys)))
+    return made
