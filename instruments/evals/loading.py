@@ -26,7 +26,7 @@ from instruments.evals.reading import (
     read,
     yaml_value,
 )
-from instruments.evals.scenario import Description, Scenario
+from instruments.evals.scenario import Description, Scenario, Scoring
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
@@ -166,7 +166,7 @@ def _scenario(
 ) -> Scenario:
     below = folder.relative_to(root).parts
     title = "/".join(below) or folder.resolve().name
-    expected = {"expected_outcomes": about.expected_outcomes, "scoring": about.scoring}
+    expected = {"expected_outcomes": about.expected_outcomes, "scoring": _stated(about.scoring)}
     given = {"investigation": investigation, "weight": about.weight, "test_config": about.test_config}
     return Scenario(
         id=scenario_id(title),
@@ -180,6 +180,13 @@ def _scenario(
         expectation_digest=_digest(_canonical(expected)),
         investigation_digest=_digest(body),
     )
+
+
+def _stated(scoring: Scoring) -> dict[str, float]:
+    """What differs from the defaults: writing them out changes nothing."""
+    default = Scoring()
+    values = {name: getattr(scoring, name) for name in Scoring.__struct_fields__}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
 def _describe(path: Path, faults: list[Fault]) -> Description | None:
