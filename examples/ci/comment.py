@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 MARK = "<!-- tallystick evaluations -->"
 AUTHOR = "github-actions[bot]"
-CHARACTERS_MAX = 60_000
+CHARACTERS_MAX = 65_536
 
 
 def call(method: str, path: str, body: dict[str, str] | None = None) -> Any:  # noqa: ANN401
@@ -53,10 +53,9 @@ def text_of(report: Path) -> str:
     """What the comment says."""
     if not report.is_file():
         return f"{MARK}\nThe evaluation broke off before it had a report: {os.environ['RUN_URL']}"
-    text = report.read_text(encoding="utf-8", errors="replace")
-    if len(text) > CHARACTERS_MAX:
-        text = f"{text[:CHARACTERS_MAX]}\n\n... and more: {os.environ['RUN_URL']}"
-    return f"{MARK}\n" + text.replace("@", "@\N{ZERO WIDTH SPACE}")
+    written = report.read_text(encoding="utf-8", errors="replace").replace("@", "@\N{ZERO WIDTH SPACE}")
+    text, more = f"{MARK}\n{written}", f"\n\n... and more: {os.environ['RUN_URL']}"
+    return text if len(text) <= CHARACTERS_MAX else text[: CHARACTERS_MAX - len(more)] + more
 
 
 def main() -> None:
