@@ -3,33 +3,20 @@
 `exact` compares whole items without the blanks around them; `substring` looks in each item and in the items of a list
 together; `word` looks for a whole word; `semantic` asks what each item means. None of them minds the case.
 
-A `regex` looks as `substring` does, within bounds of time. One pattern has PATTERN_S for all texts of a scenario, and
-all of them together have SCENARIO_S; a pattern that needs longer is cut off, which is neither found nor not found, and
-is not tried again in that scenario. So however many hostile patterns there are, a scenario takes little more than
-SCENARIO_S for them. As the engine looks at the clock only now and then, a text is searched in its first
-REGEX_CHARS_MAX characters; whether a pattern stands in the rest of a longer one is not known.
+A `regex` looks as `substring` does, within bounds of time (`bounded.py`). One that is cut off is neither found nor not
+found. The items of a list that are together longer than a regex is looked for in are searched one by one alone.
 """
 
 import re
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from events.evaluation import Finding
 from instruments.evals import words
-from instruments.evals.patterns import compiled
+from instruments.evals.bounded import REGEX_CHARS_MAX, Allowance
 from instruments.evals.semantic import Meaning, Near
 from instruments.evals.texts import Item, Location
 from instruments.evals.wishes import Group, Pattern
-
-PATTERN_S = 0.25
-"""Seconds of processor time for one regex in all texts of one scenario."""
-
-SCENARIO_S = 0.75
-"""Seconds of processor time for all regexes of one scenario together."""
-
-REGEX_CHARS_MAX = 262_144
-"""Characters of a text that a regex is looked for in."""
 
 TEXT_CHARS_MAX = 200
 """Characters of what matched that a finding quotes."""
@@ -58,8 +45,7 @@ class Search:
         self._notes: dict[str, str] = {}
         self._similar: dict[str, float] = {}
         self._folded: dict[str, _Folded] = {}
-        self._spent_s: dict[str, float] = {}
-        self._left_s = SCENARIO_S
+        self._allowance = Allowance()
 
     def any(self, group: Group, location: Location) -> Truth:
         """Whether one of these patterns stands in a location; each is looked for."""
@@ -126,34 +112,16 @@ class Search:
         return None
 
     def _regex(self, pattern: Pattern, location: Location) -> Hit | Truth:
-        for item in (*location.items, *location.joined):
-            spent_s = self._spent_s.get(pattern.text, 0.0)
-            left_s = min(PATTERN_S - spent_s, self._left_s)
-            if left_s <= 0.0:
-                why = "it was cut off before" if spent_s >= PATTERN_S else "the time of all patterns was used up"
-                return self._unknown(pattern, item, f"not looked for, as {why},")
-            began_s = time.thread_time()
-            try:
-                found = compiled(pattern.text).search(item.text[:REGEX_CHARS_MAX], timeout=left_s)
-            except TimeoutError:
-                self._spent_s[pattern.text] = PATTERN_S
-                return self._unknown(pattern, item, f"cut off after {left_s:.2f} s")
-            except MemoryError:
-                self._spent_s[pattern.text] = PATTERN_S
-                return self._unknown(pattern, item, "cut off: it took all memory")
-            finally:
-                elapsed_s = time.thread_time() - began_s
-                self._left_s -= elapsed_s
-                self._spent_s[pattern.text] = self._spent_s.get(pattern.text, 0.0) + elapsed_s
+        unknown = False
+        together = (item for item in location.joined if len(item.text) <= REGEX_CHARS_MAX)
+        for item in (*location.items, *together):
+            found = self._allowance.search(pattern.text, item.text)
+            if isinstance(found, tuple):
+                return Hit(item, *found)
             if found is not None:
-                return Hit(item, *found.span())
-            if len(item.text) > REGEX_CHARS_MAX:
-                return self._unknown(pattern, item, f"looked for in the first {REGEX_CHARS_MAX:,} characters alone")
-        return False
-
-    def _unknown(self, pattern: Pattern, item: Item, why: str) -> Truth:
-        self.cut.setdefault(pattern.path, f"{why} in {item.where}")
-        return None
+                self.cut.setdefault(pattern.path, f"{found} in {item.where}")
+                unknown = True
+        return None if unknown else False
 
     def _semantic(self, pattern: Pattern, location: Location) -> Hit | Truth:
         literal = self._substring(pattern.text, location)
