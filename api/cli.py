@@ -13,6 +13,8 @@ import typer
 from api.commands import (
     appending,
     discover,
+    evals,
+    evaluations,
     evidence,
     importing,
     inventory,
@@ -72,6 +74,8 @@ app.add_typer(runs.app, name="run")
 app.command("inventory")(inventory.inventory)
 app.add_typer(models.app, name="model")
 app.add_typer(probes.app, name="probe")
+app.add_typer(evals.app, name="eval")
+app.command("scoreboard")(evaluations.scoreboard)
 app.command("projections")(views.projections)
 app.command("schema")(schema.schema)
 app.add_typer(evidence.app, name="evidence")

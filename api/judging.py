@@ -111,9 +111,9 @@ async def compare(
 
 
 async def latest(
-    house: House, suite: str, *, before: str | None = None, agent: str | None = None, as_of: int | None = None
+    house: House, suite: str | None, *, before: str | None = None, agent: str | None = None, as_of: int | None = None
 ) -> str:
-    """The newest evaluation of a suite, by an agent where one is named, that has ended and is of no baseline.
+    """The newest evaluation that has ended and is of no baseline: of a suite and by an agent, where they are named.
 
     `before` names one that it must have begun before, with the same selection of scenarios. Errors: NotFound.
     """
@@ -145,13 +145,14 @@ def _named(projection: Evaluations, run_id: str, prefix: bool) -> str:
     return found[0]
 
 
-def _latest(projection: Evaluations, suite: str, before: str | None, agent: str | None) -> str:
+def _latest(projection: Evaluations, suite: str | None, before: str | None, agent: str | None) -> str:
     found = projection.latest(suite, before=before, agent=agent)
     if found is None:
         like = "" if before is None else f" that began before {before}, on the same selection,"
         whose = "" if agent is None else f" by {agent}"
+        what = "" if suite is None else f" of {suite}"
         raise NotFound(
-            f"No evaluation of {suite}{whose}{like} has ended.", "Name a run, or evaluate what is to be compared with."
+            f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate what is to be compared with."
         )
     return found
 

@@ -189,8 +189,8 @@ class Evaluations(Projection):
         ]
         return sorted(found, key=self._age, reverse=True)
 
-    def latest(self, suite: str, *, before: str | None = None, agent: str | None = None) -> str | None:
-        """The newest evaluation of a suite that has ended and is of no baseline; of an agent, where one is named.
+    def latest(self, suite: str | None, *, before: str | None = None, agent: str | None = None) -> str | None:
+        """The newest evaluation that has ended and is of no baseline; of a suite and an agent, where they are named.
 
         `before` names one that it must have begun before, with the same selection of scenarios.
         """

@@ -7,11 +7,10 @@ failure and error, times in seconds.
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from api.judgement.excerpt import Excerpt, excerpts
 from api.judgement.figures import points
-from api.judgement.report import COMPONENTS, Report, failures, scorer, unwanted, who
+from api.judgement.report import Report, failures, scorer, unwanted, who
 from api.judgement.texts import line, visible
-from events.evaluation import Component, Finding
+from api.judgement.wording import breakdown
 from projections import Evaluation, ScenarioResult, ScoreRow
 
 MESSAGE_MAX = 500
@@ -91,32 +90,3 @@ def _case(suite: Element, run: Evaluation, result: ScenarioResult, row: ScoreRow
 def _message(total: str, row: ScoreRow) -> str:
     missing = (f"{'said ' if unwanted(one) else 'not found: '}{one.pattern}" for one in failures(row))
     return "; ".join([total, *missing])
-
-
-def breakdown(row: ScoreRow) -> Iterator[str]:
-    """A score part by part, each pattern with what matched where, a line each."""
-    found = excerpts(row)
-    for component in row.components:
-        yield _component(component)
-        for finding in component.findings:
-            yield f"  {_finding(finding, found(finding))}"
-
-
-def _component(component: Component) -> str:
-    name = COMPONENTS[component.name]
-    if not component.applicable:
-        return f"{name}: nothing is expected of it"
-    verdict = "" if component.passed is None else ", passed" if component.passed else ", not passed"
-    weight = "" if component.weight is None else f", weight {component.weight:.2f}"
-    mark = "" if component.mark is None else f", mark {points(component.mark)}"
-    return f"{name}: {points(component.score)}{mark}{weight}{verdict}"
-
-
-def _finding(finding: Finding, found: Excerpt | None) -> str:
-    bad = finding.matched == unwanted(finding)
-    said = ("said, and must not be" if bad else "found") if finding.matched else ("not found" if bad else "not said")
-    pattern = f"{said}: {line(finding.pattern)} ({finding.match_type}, {line(finding.expectation)})"
-    where = f" in {line(finding.where)}" if finding.where else ""
-    text = f": {line(''.join(found))}" if found is not None else ""
-    note = f" [{line(finding.note)}]" if finding.note else ""
-    return f"{'-' if bad else '+'} {pattern}{where}{text}{note}"

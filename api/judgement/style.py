@@ -65,6 +65,7 @@ svg text { fill: var(--soft); font-size: 11px; }
 .filters label { cursor: pointer; }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .4rem 0; background: var(--paper); }
 details[open] > summary { border-bottom: 1px solid var(--line); }
+summary::-webkit-details-marker { display: none; }
 summary::before { content: "\\25b8"; color: var(--soft); } details[open] > summary::before { content: "\\25be"; }
 summary { display: grid; grid-template-columns: .7rem 4.6rem minmax(0, 1fr) 9rem 3.5rem 4.5rem 4rem; gap: .75rem;
   align-items: center;

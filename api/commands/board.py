@@ -1,0 +1,77 @@
+"""The scoreboard as people read it."""
+
+from rich.console import Console
+
+from api.commands.scores import dated
+from api.judgement.figures import DASH, between, bracketed, counted, points, rate
+from api.judgement.report import BASELINES
+from api.judgement.texts import line
+from api.judging import BoardAnswer
+from api.printing import count, cut, out, table
+from projections import BoardRow, SuiteBoard
+
+NAMED_MAX = 10
+"""Scenarios that a version lost that are named; of the others only their number is."""
+
+
+def print_board(board: BoardAnswer) -> None:
+    """Each suite: versions of agents, the best first, and what each lost against the one before it."""
+    console = out()
+    if not board.suites:
+        console.print("Nothing was evaluated yet: tallystick eval run FIXTURES")
+    for suite in board.suites:
+        _print_suite(console, suite)
+    console.print(dated(board.as_of), style="dim")
+
+
+def _print_suite(console: Console, suite: SuiteBoard) -> None:
+    scorer = " ".join(filter(None, (suite.scorer_id, suite.scorer_version)))
+    by = f", scored by {line(scorer)}" if scorer else ""
+    console.print(f"{line(suite.suite)}: {counted(suite.scenarios, 'scenario')}{by}", style="bold", soft_wrap=True)
+    numbers = (
+        "mean",
+        "its interval",
+        "pass rate",
+        "errors",
+        "stable",
+        "flaky",
+        "failing",
+        "runs",
+        "since the one before",
+    )
+    shown = table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
+    for row in suite.rows:
+        shown.add_row(
+            cut(_agent(row)),
+            cut(line(row.agent_version or DASH)),
+            points(row.mean),
+            between(row.mean_interval) or DASH,
+            rate(row.pass_rate),
+            count(row.errors),
+            count(row.stable),
+            count(row.flaky),
+            count(row.failing + row.broken),
+            count(row.runs),
+            f"{points(row.difference, '+')}{bracketed(between(row.difference_interval, '+'))}",
+        )
+    console.print(shown)
+    for row in suite.rows:
+        _print_lost(console, row)
+    console.print()
+
+
+def _agent(row: BoardRow) -> str:
+    return BASELINES[row.baseline] if row.baseline is not None else line(row.agent or "not said")
+
+
+def _print_lost(console: Console, row: BoardRow) -> None:
+    if row.regressed:
+        named = ", ".join(row.regressed[:NAMED_MAX])
+        more = f" and {len(row.regressed) - NAMED_MAX:,} more" if len(row.regressed) > NAMED_MAX else ""
+        who = f"{_agent(row)} {line(row.agent_version or DASH)}"
+        since = f"since {line(row.previous_version)}" if row.previous_version is not None else "since"
+        console.print(f"! {who} lost {since}: {named}{more}", style="yellow", soft_wrap=True)
+    if row.superseded:
+        who = f"{_agent(row)} {line(row.agent_version or DASH)}"
+        left = f"{counted(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
+        console.print(f"{who}: {left}.", style="dim", soft_wrap=True)

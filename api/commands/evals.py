@@ -1,0 +1,11 @@
+"""eval: what agents make of scenarios, run, shown, compared and judged."""
+
+import typer
+
+from api.commands import evaluations, gate
+
+app = typer.Typer(help="Evaluate agents on scenarios: show, compare and judge.", no_args_is_help=True)
+app.command("show")(evaluations.show)
+app.command("compare")(evaluations.compare)
+app.command("list")(evaluations.list_)
+app.command("gate")(gate.gate)

@@ -1,0 +1,179 @@
+"""eval show, eval compare, eval list, scoreboard: what evaluations came to."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.commands.options import AsJson, AsOf, given, ledger_of
+
+if TYPE_CHECKING:
+    from api.judgement import Report
+    from api.judging import BoardAnswer, EvaluationPage
+
+Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML, for a CI server.", metavar="FILE")]
+Html = Annotated[Path | None, typer.Option(help="Write one self-contained page.", metavar="FILE")]
+Markdown = Annotated[Path | None, typer.Option(help="Write Markdown, for a pull request.", metavar="FILE")]
+Suite = Annotated[str | None, typer.Option(help="Only this suite's.", metavar="NAME")]
+Agent = Annotated[str | None, typer.Option(help="Only this agent's.", metavar="NAME")]
+
+RUN = "Its id, or an unambiguous beginning of it."
+
+
+def show(
+    context: typer.Context,
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
+    *,
+    scenario: Annotated[
+        str | None, typer.Option(help="Only this scenario, with all that was looked for.", metavar="ID")
+    ] = None,
+    analyses: Annotated[bool, typer.Option("--analyses", help="Every answer, too.")] = False,
+    junit: Junit = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one evaluation: each scenario with its score in parts, what did not match, and errors with their last lines.
+
+    Example: tallystick eval show 3f2a9c1e --scenario image-pull
+
+    Example: tallystick eval show 3f2a9c1e --html report.html
+    """
+    import asyncio
+
+    from api.commands.judged import print_scenario, print_whole
+    from api.judgement import Files
+    from api.printing import print_json
+    from api.reporting import scenario_of, without_analyses
+
+    files = Files.checked(junit=junit, html=html, markdown=markdown)
+    report = asyncio.run(_show(ledger_of(context), run_id, as_of))
+    one = scenario_of(report.evaluation, scenario) if scenario is not None else None
+    files.write(report)
+    if as_json:
+        shown = report.evaluation if one is None else one
+        print_json(shown if analyses else without_analyses(shown))
+    elif one is None:
+        print_whole(report.evaluation)
+    else:
+        print_scenario(one, analyses=analyses)
+
+
+async def _show(ledger: Path, run_id: str, as_of: str | None) -> "Report":
+    from api.reading import reading
+    from api.reporting import report_of
+
+    async with reading(ledger) as house:
+        return await report_of(house, run_id, await house.resolve(as_of))
+
+
+def compare(
+    context: typer.Context,
+    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help=f"{RUN} latest is the newest before the other.")],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
+    *,
+    html: Html = None,
+    markdown: Markdown = None,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two evaluations by scenario and attempt: what regressed first, with what used to match.
+
+    Example: tallystick eval compare 3f2a9c1e 77aa01be
+    """
+    import asyncio
+
+    from api.commands.judged import print_comparison
+    from api.judgement import Files
+    from api.printing import print_json
+
+    files = Files.checked(html=html, markdown=markdown)
+    report = asyncio.run(_compare(ledger_of(context), baseline, candidate, as_of))
+    files.write(report)
+    if as_json:
+        print_json(report.contrast)
+    else:
+        print_comparison(report)
+
+
+async def _compare(ledger: Path, baseline: str, candidate: str, as_of: str | None) -> "Report":
+    from api.reading import reading
+    from api.reporting import comparison
+
+    async with reading(ledger) as house:
+        return await comparison(house, baseline, candidate, await house.resolve(as_of))
+
+
+def list_(
+    context: typer.Context,
+    *,
+    suite: Suite = None,
+    agent: Agent = None,
+    since: Annotated[str | None, typer.Option(help="Begun then or later.", metavar="TIME")] = None,
+    until: Annotated[str | None, typer.Option(help="Begun then or earlier.", metavar="TIME")] = None,
+    window: Annotated[str | None, typer.Option(help="30d, 60d, 90d or all, back from now; beats --since.")] = None,
+    limit: Annotated[str | None, typer.Option(help="At most so many.  \\[default: 100]")] = None,
+    offset: Annotated[str | None, typer.Option(help="Leave out so many first.")] = None,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """List evaluations, the one that began last first.
+
+    Example: tallystick eval list --suite examples --since 2026-02-01
+    """
+    import asyncio
+
+    from api.commands.judged import print_list
+    from api.printing import print_json
+
+    parameters = given(suite=suite, agent=agent, since=since, until=until, window=window, limit=limit, offset=offset)
+    page = asyncio.run(_list(ledger_of(context), parameters, as_of))
+    if as_json:
+        print_json(page)
+    else:
+        print_list(page)
+
+
+async def _list(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "EvaluationPage":
+    from api.judging import list_evaluations
+    from api.reading import reading
+    from api.scoreboard import evaluation_query
+    from ledger import system_clock
+
+    asked = evaluation_query(parameters, system_clock())
+    async with reading(ledger) as house:
+        return await list_evaluations(house, asked, await house.resolve(as_of))
+
+
+def scoreboard(
+    context: typer.Context,
+    *,
+    suite: Suite = None,
+    agent: Agent = None,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Did the last change make it worse? Each version of each agent, by suite, over all its runs.
+
+    Example: tallystick scoreboard --suite examples --as-of 2026-02-01
+    """
+    import asyncio
+
+    from api.commands.board import print_board
+    from api.printing import print_json
+
+    found = asyncio.run(_scoreboard(ledger_of(context), suite, agent, as_of))
+    if as_json:
+        print_json(found)
+    else:
+        print_board(found)
+
+
+async def _scoreboard(ledger: Path, suite: str | None, agent: str | None, as_of: str | None) -> "BoardAnswer":
+    from api.judging import scoreboard
+    from api.reading import reading
+    from projections import BoardWanted
+
+    async with reading(ledger) as house:
+        return await scoreboard(house, BoardWanted(suite=suite, agent=agent), await house.resolve(as_of))
