@@ -9,14 +9,21 @@ from api.scoreboard import (
     EVALUATION_PARAMETERS,
     EVALUATIONS_PARAMETERS,
     SCOREBOARD_PARAMETERS,
+    VERSIONS_MAX,
 )
 from events.limits import ITEMS_MAX
+from projections import VERSIONS
 
 _OWN: dict[str, Json] = {
     made["name"]: made
     for made in (
         parameter("suite", TEXT, "One suite, by its name."),
         parameter("agent", TEXT, "One agent, by the name under which it is evaluated."),
+        parameter(
+            "versions",
+            {"type": "integer", "minimum": 1, "maximum": VERSIONS_MAX, "default": VERSIONS},
+            "How many versions of each agent have a row: those that ran first the latest. The trend has all.",
+        ),
         parameter(
             "include",
             {"type": "array", "items": {"enum": list(EVALUATION_INCLUSIONS)}, "minItems": 1, "maxItems": ITEMS_MAX},

@@ -13,9 +13,10 @@ from api.parameters import choice, integer, known, several, single, time_range
 from api.problems import to_json
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery
-from projections import BoardWanted, EvaluationSelection
+from projections import VERSIONS, BoardWanted, EvaluationSelection
 
-SCOREBOARD_PARAMETERS = ("suite", "agent", "as_of")
+SCOREBOARD_PARAMETERS = ("suite", "agent", "versions", "as_of")
+VERSIONS_MAX = 1_000
 EVALUATIONS_PARAMETERS = ("suite", "agent", "since", "until", "window", "limit", "offset", "as_of")
 EVALUATION_PARAMETERS = ("include", "as_of")
 COMPARE_PARAMETERS = ("baseline", "candidate", "as_of")
@@ -25,8 +26,9 @@ EVALUATION_INCLUSIONS = ("analyses",)
 async def get_scoreboard(request: Request) -> Response:
     """What each version of each agent is worth, by suite."""
     house, parameters = _asked(request, SCOREBOARD_PARAMETERS)
-    wanted = BoardWanted(suite=parameters.get("suite"), agent=parameters.get("agent"))
-    return _json(await judging.scoreboard(house, wanted, await house.resolve(parameters.get("as_of"))))
+    return _json(
+        await judging.scoreboard(house, board_wanted(parameters), await house.resolve(parameters.get("as_of")))
+    )
 
 
 async def get_evaluations(request: Request) -> Response:
@@ -56,6 +58,15 @@ async def get_comparison(request: Request) -> Response:
             raise InvalidQuery(name, "is missing.", "Name the runs: ?baseline=RUN&candidate=RUN.")
     as_of = await house.resolve(parameters.get("as_of"))
     return _json(await judging.compare(house, parameters["baseline"], parameters["candidate"], as_of))
+
+
+def board_wanted(parameters: Mapping[str, str]) -> BoardWanted:
+    """The board that parameters ask for. Errors: InvalidQuery."""
+    return BoardWanted(
+        suite=parameters.get("suite"),
+        agent=parameters.get("agent"),
+        versions=integer("versions", parameters.get("versions"), VERSIONS, 1, VERSIONS_MAX),
+    )
 
 
 def evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:

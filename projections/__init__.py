@@ -65,7 +65,7 @@ from projections.report import (
     signals_of,
 )
 from projections.runs import RunEntry, Runs, RunSelection
-from projections.scoreboard import BoardWanted, scoreboard
+from projections.scoreboard import VERSIONS, BoardWanted, scoreboard
 from projections.scoring import ModelScores, ProbeScores, ScoresWanted, tabulate
 from projections.search import Hits, Search, Side
 from projections.sightings import InventoryView, Model, survey
@@ -99,6 +99,7 @@ __all__ = [
     "THOUGHT_AGE_MAX",
     "TREND_DAYS",
     "TREND_DAYS_MAX",
+    "VERSIONS",
     "Alert",
     "Attempt",
     "AttemptScore",

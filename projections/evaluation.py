@@ -239,7 +239,8 @@ class TrendPoint(_View, frozen=True, kw_only=True):
 class SuiteBoard(_View, frozen=True, kw_only=True):
     """One suite: agents, the best first; after them the baselines. `trend` is by agent, the first version first.
 
-    `scenarios` counts those that were ever scored; the scorer is the newest that scored it.
+    `scenarios` counts those that were ever scored; the scorer is the newest that scored it. `left_out` counts older
+    versions that have no row, because there are more than were asked for.
     """
 
     suite: str
@@ -247,6 +248,7 @@ class SuiteBoard(_View, frozen=True, kw_only=True):
     scorer_id: str | None = None
     scorer_version: str | None = None
     rows: tuple[BoardRow, ...] = ()
+    left_out: int = 0
     trend: tuple[TrendPoint, ...] = ()
 
 

@@ -11,6 +11,7 @@ or nothing but errors), or where it passes less often and the two Wilson interva
 """
 
 from collections.abc import Sequence
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,22 +21,29 @@ from msgspec import structs
 
 from events.evaluation import Baseline
 from projections.conflicts import Places
-from projections.evaluation import Board, BoardRow, ScenarioResult, SuiteBoard, TrendPoint, Verdict
+from projections.evaluation import Board, BoardRow, SuiteBoard, TrendPoint
 from projections.evaluations import Scores, stated_weights
 from projections.grading import Tally, difference, pool, results, tally, weigh
+from projections.intervals import Interval, wilson
 from projections.provenance import By, moment
 
 NOTHING = -1
-"""Stands for a digest that is not stated."""
+"""Stands for what is not stated, or is not there."""
 
-_RANK: dict[Verdict, int] = {"stable": 0, "flaky": 1, "failing": 2, "error": 2, "skipped": 2}
+
+VERSIONS = 100
+"""How many versions of an agent are shown in full unless it is said."""
 
 
 class BoardWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which suite to show, and of which agent; baselines stand there whichever is asked for."""
+    """Which suite to show, and of which agent; baselines stand there whichever is asked for.
+
+    `versions` is how many of each agent have a row, those that ran first the latest; the trend has all of them.
+    """
 
     suite: str | None = None
     agent: str | None = None
+    versions: int = VERSIONS
 
 
 class Version(NamedTuple):
@@ -59,14 +67,14 @@ def scoreboard(scores: Scores, wanted: BoardWanted) -> Board:
     suite_of = np.array([by.suite for by in scores.bys], dtype=object)
     suites = sorted(set(suite_of.tolist()))
     made = [
-        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), wanted.agent)
+        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), wanted)
         for suite in suites
         if wanted.suite in (None, suite)
     ]
     return Board(suites=tuple(made))
 
 
-def _suite(scores: Scores, suite: str, places: Places, agent: str | None) -> SuiteBoard:
+def _suite(scores: Scores, suite: str, places: Places, wanted: BoardWanted) -> SuiteBoard:
     places = places[np.argsort(scores.time_us[places], kind="stable")]
     chosen, scenario = np.unique(scores.scenario[places], return_inverse=True)
     names = [scores.scenarios[number] for number in chosen.tolist()]
@@ -76,26 +84,32 @@ def _suite(scores: Scores, suite: str, places: Places, agent: str | None) -> Sui
     for field in ("fixture_digest", "expectation_digest"):
         keep &= _current(scores, field, places, scenario, len(chosen))
     weights = weigh(scenario[keep], stated_weights(scores.ons)[scores.on[places[keep]]], len(chosen))
-    made = []
+    agents: list[Row] = []
+    aside: list[Row] = []
     for version, own in _versions(scores, places).items():
-        if agent in (None, version.agent) or version.baseline is not None:
-            made.append(_row(scores, version, places[own], scenario[own], keep[own], weights, names))
-    told = _compared([row for row in made if row.shown.baseline is None], weights, names)
-    aside = sorted((row.shown for row in made if row.shown.baseline is not None), key=_best_first)
+        if version.baseline is not None or wanted.agent in (None, version.agent):
+            row = _row(scores, version, places[own], scenario[own], keep[own], weights)
+            (agents if version.baseline is None else aside).append(row)
+    told = _compared(agents, weights, names)
+    rows = (*sorted(_newest(told, wanted.versions), key=_best_first), *sorted(aside, key=_best_first))
     return SuiteBoard(
         suite=suite,
         scenarios=len(chosen),
         scorer_id=scorer[0],
         scorer_version=scorer[1],
-        rows=(*sorted(told, key=_best_first), *aside),
-        trend=tuple(_point(row) for row in told),
+        rows=tuple(
+            structs.replace(row.shown, results=results(row.found, weights, names, scores.known)) for row in rows
+        ),
+        left_out=len(agents) + len(aside) - len(rows),
+        trend=tuple(_point(row.shown) for row in told),
     )
 
 
 def _scorer(scores: Scores, places: Places) -> tuple[str | None, str | None]:
     """The scorer that the newest score names, in the newest version that any score of it states."""
-    newest: dict[int, int] = dict(zip(scores.by[places].tolist(), range(len(places)), strict=True))
-    bys = [scores.bys[number] for number in sorted(newest, key=newest.__getitem__, reverse=True)]
+    newest = np.full(len(scores.bys), NOTHING)
+    newest[scores.by[places]] = np.arange(len(places))
+    bys = [scores.bys[number] for number in np.argsort(-newest).tolist() if newest[number] != NOTHING]
     named: By | None = next((by for by in bys if by.scorer_id is not None), None)
     if named is None:
         return None, None
@@ -136,10 +150,9 @@ def _row(
     scenario: npt.NDArray[Any],
     keep: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.float64],
-    names: Sequence[str],
 ) -> Row:
     kept = places[keep]
-    found = tally(scenario[keep], scores.outcome[kept], scores.points[kept], len(names))
+    found = tally(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
     runs = np.unique(scores.run[places])
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = BoardRow(
@@ -152,17 +165,16 @@ def _row(
         superseded=len(places) - len(kept),
         first_at=moment(min(began)[0]),
         last_at=moment(max(began)[0]),
-        results=results(found, weights, names, scores.known),
     )
     return Row(found, min(began), shown)
 
 
-def _compared(rows: Sequence[Row], weights: npt.NDArray[np.float64], names: Sequence[str]) -> list[BoardRow]:
+def _compared(rows: Sequence[Row], weights: npt.NDArray[np.float64], names: Sequence[str]) -> list[Row]:
     """The rows by agent, the version that ran first before the others, each compared with the one before."""
     order = sorted(rows, key=lambda row: (row.shown.agent is None, row.shown.agent or "", row.first))
-    made: list[BoardRow] = []
-    before: Row | None = None
-    for row in order:
+    made: list[Row] = []
+    for before, row in pairwise([None, *order]):
+        assert row is not None
         shown = row.shown
         if before is not None and before.shown.agent == shown.agent:
             gap, interval = difference(before.found.mean, row.found.mean, weights)
@@ -171,32 +183,41 @@ def _compared(rows: Sequence[Row], weights: npt.NDArray[np.float64], names: Sequ
                 previous_version=before.shown.agent_version,
                 difference=gap,
                 difference_interval=interval,
-                regressed=_regressed(before.shown.results, shown.results),
+                regressed=_regressed(before.found, row.found, names),
             )
-        made.append(shown)
-        before = row
+        made.append(row._replace(shown=shown))
     return made
 
 
-def _regressed(before: Sequence[ScenarioResult], after: Sequence[ScenarioResult]) -> tuple[str, ...]:
+def _regressed(before: Tally, after: Tally, names: Sequence[str]) -> tuple[str, ...]:
     """The scenarios that have become worse, the most points lost first."""
-    was = {one.scenario_id: one for one in before}
+    there = (before.attempts > 0) & (after.attempts > 0)
+    fell = after.passed * before.attempts < before.passed * after.attempts
     lost = [
-        ((one.mean or 0.0) - (was[one.scenario_id].mean or 0.0), one.scenario_id)
-        for one in after
-        if one.scenario_id in was and _worse(was[one.scenario_id], one)
+        (float(after.mean[place] - before.mean[place]), names[place])
+        for place in np.flatnonzero(there & fell).tolist()
+        if _rank(after, place) > _rank(before, place) or _passes(after, place).high < _passes(before, place).low
     ]
     return tuple(scenario_id for _, scenario_id in sorted(lost))
 
 
-def _worse(before: ScenarioResult, after: ScenarioResult) -> bool:
-    if before.pass_interval is None or after.pass_interval is None:
-        return False
-    return _RANK[after.verdict] > _RANK[before.verdict] or after.pass_interval.high < before.pass_interval.low
+def _rank(found: Tally, place: int) -> int:
+    """How bad a verdict is."""
+    return 0 if found.passed[place] == found.attempts[place] else 1 if found.passed[place] else 2
 
 
-def _best_first(row: BoardRow) -> tuple[bool, float, str, str]:
-    return row.mean is None, -(row.mean or 0.0), row.agent or "", row.agent_version or ""
+def _passes(found: Tally, place: int) -> Interval:
+    return wilson(int(found.passed[place]), int(found.attempts[place]))
+
+
+def _newest(rows: Sequence[Row], versions: int) -> list[Row]:
+    """The last so many of each agent, of rows by agent and the first before the others."""
+    return [row for _, own in groupby(rows, key=lambda row: row.shown.agent) for row in list(own)[-versions:]]
+
+
+def _best_first(row: Row) -> tuple[bool, float, str, str]:
+    shown = row.shown
+    return shown.mean is None, -(shown.mean or 0.0), shown.agent or "", shown.agent_version or ""
 
 
 def _point(row: BoardRow) -> TrendPoint:

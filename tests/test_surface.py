@@ -149,6 +149,7 @@ SURFACE: dict[str, list[str]] = {
         "THOUGHT_AGE_MAX",
         "TREND_DAYS",
         "TREND_DAYS_MAX",
+        "VERSIONS",
         "Alert",
         "Attempt",
         "AttemptScore",

@@ -180,6 +180,21 @@ def test_the_trend_is_by_the_first_run_of_each_version() -> None:
     assert (rows["rca", "9"].previous_version, rows["rival", None].difference) == (None, None)
 
 
+def test_the_newest_versions_of_each_agent_have_a_row_and_all_are_in_the_trend() -> None:
+    drafts = [begin("b", agent="baseline", baseline="empty"), score("b", "a", 0)]
+    for number in range(5):
+        for agent in ("rca", "rival"):
+            run = f"{agent}{number}"
+            drafts += [begin(run, agent=agent, agent_version=f"{number}"), score(run, "a", 50 - number)]
+    projection = Evaluations()
+    projection.fold(events_of(drafts))
+    (found,) = scoreboard(projection.scores(), BoardWanted(versions=2)).suites
+    assert versions(found) == [("rca", "3"), ("rival", "3"), ("rca", "4"), ("rival", "4"), ("baseline", None)]
+    assert found.left_out == 6
+    assert [point.agent_version for point in found.trend] == [*"01234"] * 2
+    assert next(row.previous_version for row in found.rows) == "2"
+
+
 def compare(before: list[bool | None], after: list[bool | None]) -> tuple[str, ...]:
     """What regressed in one scenario between two versions whose attempts passed, did not, or were errors."""
     drafts = [begin("r1", agent_version="1"), begin("r2", agent_version="2")]
