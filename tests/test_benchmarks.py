@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import msgspec
+import pytest
 
 from benchmarks.__main__ import sections
 from benchmarks.measure import Report
@@ -34,6 +36,22 @@ def test_scores_are_timed(tmp_path: Path) -> None:
     measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
     assert len(measures) == 2
     assert all(measure.ours > 0 and measure.target == "<= 1" for measure in measures)
+
+
+def test_a_board_is_timed(tmp_path: Path) -> None:
+    if which("wrk") is None:
+        pytest.skip("wrk is not here")
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "judging", "--scale", "0.01", "--json", str(report)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
+    assert [measure.name.split()[0] for measure in measures] == [
+        "/scoreboard",
+        "/evaluations/RUN",
+        "/evaluations/compare",
+    ]
+    assert all(measure.ours > 0 for measure in measures)
 
 
 def test_a_benchmark_that_is_not_there_is_refused() -> None:

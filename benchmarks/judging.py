@@ -1,0 +1,88 @@
+"""Judging: the time of a scoreboard over many runs of a large suite, of one run whole, and of two compared."""
+
+import asyncio
+import random
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from benchmarks import load
+from benchmarks.measure import Measure, at_most
+from events.envelope import Draft
+from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted, Finding
+from events.registry import VOCABULARY
+from ledger import SqliteLog
+
+SCENARIOS = 328
+RUNS_A_VERSION = 10
+SECONDS = 3
+MS_MAX = 500.0
+
+_started = VOCABULARY.kinds["eval.started.v1"].draft
+_scored = VOCABULARY.kinds["eval.scored.v1"].draft
+_finished = VOCABULARY.kinds["eval.finished.v1"].draft
+
+
+def judging(folder: Path, runs: int) -> Iterator[Measure]:
+    """Median times from one warm connection."""
+    path = folder / "judging.db"
+    asyncio.run(_make(path, runs))
+    others = f"baseline=run-0&candidate=run-{runs - 1}"
+    questions = {
+        f"/scoreboard over {runs * SCENARIOS:,} scores": "/scoreboard",
+        f"/evaluations/RUN of {SCENARIOS} scenarios": "/evaluations/run-0",
+        f"/evaluations/compare of {SCENARIOS} scenarios": f"/evaluations/compare?{others}",
+    }
+    with load.tallystick(path) as server:
+        for name, question in questions.items():
+            load.wrk(f"{server.url}{question}", connections=1, seconds=1)
+            took = load.wrk(f"{server.url}{question}", connections=1, seconds=SECONDS).median_s
+            yield at_most(name, took * 1e3, MS_MAX, "ms", "the limit", 1.0)
+
+
+async def _make(path: Path, runs: int, *, seed: int = 7) -> None:
+    """A ledger of runs of one suite, ten of each version of the agent; each answer some 500 bytes with its score."""
+    rng = random.Random(seed)
+    log = await SqliteLog.open(path)
+    try:
+        for number in range(runs):
+            await log.append(list(_run(f"run-{number}", f"v{number // RUNS_A_VERSION}", rng)))
+    finally:
+        await log.close()
+
+
+def _run(run_id: str, version: str, rng: random.Random) -> Iterator[Draft]:
+    source = "/agents/ci"
+    about = {"agent": "rca", "agent_version": version, "scorer_id": "rca", "scorer_version": "1"}
+    yield _started(data=EvalStarted(run_id=run_id, suite="incidents", scenarios=SCENARIOS, **about), source=source)  # type: ignore[arg-type]
+    for number in range(SCENARIOS):
+        points = rng.choice((0.0, 30.0, 70.0, 100.0))
+        digest = sha256(str(number).encode()).hexdigest()
+        data = EvalScored(
+            run_id=run_id,
+            scenario_id=f"scenario-{number}",
+            attempt=1,
+            state="scored",
+            total_score=points,
+            passed=points >= 70,
+            components=(_component(points),),
+            fixture_digest=digest,
+            expectation_digest=digest,
+            analysis='{"rca":{"root_cause":"' + "The limit of the container is too low. " * 12 + '"}}',
+        )
+        yield _scored(data=data, source=source)
+    yield _finished(data=EvalFinished(run_id=run_id), source=source)
+
+
+def _component(points: float) -> Component:
+    findings = tuple(
+        Finding(
+            expectation=f"root_cause.patterns[{number}]",
+            pattern="limit of the container",
+            match_type="substring",
+            matched=points >= 70,
+            where="rca.root_cause",
+        )
+        for number in range(3)
+    )
+    return Component(name="root_cause", applicable=True, score=points, weight=1.0, mark=70.0, findings=findings)
