@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from api.custody import Blob, digest_of
+from api.custody import Blob
 from api.refusals import AttemptTaken, RunEnded
+from api.room import PAYLOAD_BYTES_MAX, unerased
 from api.steps import ATTEMPTS_MAX, Begun, Book, Config, Responded, SignalDraft, SignalEntry, Signals, Step
 from events.discovery import (
     DiscoveryAttempted,
@@ -27,7 +28,7 @@ from events.discovery import (
 )
 from events.envelope import Draft, Event
 from events.errors import InvalidEvent
-from events.limits import ANSWER_BYTES_MAX, LINE_BYTES_MAX
+from events.limits import ANSWER_BYTES_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import STREAM_ID_PATTERN, Payload
 from events.probe import ProbeScored
@@ -37,9 +38,6 @@ from instruments.discovery import PROMPT_VERSION, Session, analyze, told
 from instruments.probes import PROBES, Probe, find_probe
 from ledger.errors import Gone, LifecycleViolation, LineTooLong, NotFound, StreamConflict
 from projections.names import Names
-
-AROUND_BYTES = 1_024
-"""What an envelope adds to a payload as a line, at most."""
 
 _PROBE_IDS = ", ".join(probe.id for probe in PROBES)
 _RUNNING = ("discovery.started.v1", "discovery.finished.v1")
@@ -293,10 +291,7 @@ async def _append(book: Book, drafts: list[Draft], blobs: list[Blob]) -> None:
                         raise
                     drafts.remove(refused)
         except Gone:
-            digests = {digest_of(blob.data): blob for blob in blobs}
-            erased = await book.streams([f"evidence/{digest}" for digest in digests], ("evidence.erased.v1",))
-            for event in VOCABULARY.events(erased):
-                blobs.remove(digests[event.subject.partition("/")[2]])
+            blobs = await unerased(book, blobs)
 
 
 def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
@@ -310,7 +305,7 @@ def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft
     for name in ("response", "output", "exclusion_prompt"):
         text = getattr(attempt, name)
         answered = name != "exclusion_prompt"
-        if text is None or not ((sensitive and answered) or len(_json(attempt)) > LINE_BYTES_MAX - AROUND_BYTES):
+        if text is None or not ((sensitive and answered) or len(_json(attempt)) > PAYLOAD_BYTES_MAX):
             continue
         attempt = structs.replace(attempt, **{name: None})
         if answered:

@@ -139,26 +139,10 @@ async def _inquire(
     inquiry: "Inquiry", ledger: Path, url: str | None, token: str | None, tell: "Say"
 ) -> "tuple[Came, list[int]]":
     """What came of it, and the signals that stopped it. A second signal ends the command at once."""
-    import asyncio
-    import signal
-
+    from api.commands.stopping import stoppable
     from api.printing import say
     from api.sink import sink
 
-    stop = asyncio.Event()
-    caught: list[int] = []
-    loop = asyncio.get_running_loop()
-    stopping = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it goes on
-        stopping.append(signal.SIGHUP)
-
-    def stopped(number: int) -> None:
-        caught.append(number)
-        stop.set()
-        for one in stopping:
-            loop.remove_signal_handler(one)
-
-    for number in stopping:
-        loop.add_signal_handler(number, stopped, number)
-    async with sink(ledger, url, token) as target:
-        return await inquiry.run(target, stop, tell, say), caught
+    with stoppable() as stop:
+        async with sink(ledger, url, token) as target:
+            return await inquiry.run(target, stop.event, tell, say), stop.caught

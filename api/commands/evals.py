@@ -2,9 +2,10 @@
 
 import typer
 
-from api.commands import evaluations, gate
+from api.commands import evaluate, evaluations, gate
 
-app = typer.Typer(help="Evaluate agents on scenarios: show, compare and judge.", no_args_is_help=True)
+app = typer.Typer(help="Evaluate agents on scenarios: run, show, compare and judge.", no_args_is_help=True)
+app.command("run")(evaluate.run)
 app.command("show")(evaluations.show)
 app.command("compare")(evaluations.compare)
 app.command("list")(evaluations.list_)

@@ -1,0 +1,187 @@
+"""eval run: the scenarios of a folder, put to an agent or scored as they were captured."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.commands.options import AsJson, BearerToken, Url, ledger_of
+
+if TYPE_CHECKING:
+    from api.evaluations import Graded
+    from api.examination import Asked, Examination, Say, Tell
+    from api.judgement import Report
+    from api.printing import Report as Progress
+    from projections import Evaluation
+
+Fixtures = Annotated[Path, typer.Argument(help="The folder of the suite, or of one scenario.", metavar="FIXTURES")]
+AgentCommand = Annotated[
+    str | None,
+    typer.Option(
+        "--agent", help="Who answers: gets an investigation on stdin, gives its analysis on stdout.", metavar="CMD"
+    ),
+]
+Chosen = Annotated[
+    str | None, typer.Option("-k", help="Only scenarios that fit, as in pytest: image and not llm.", metavar="EXPR")
+]
+Attempts = Annotated[
+    int | None, typer.Option(min=1, max=1000, help="How often each scenario is asked; 1 without it.", metavar="N")
+]
+Jobs = Annotated[int, typer.Option(min=1, max=256, help="How many agents run at once.", metavar="N")]
+Name = Annotated[str | None, typer.Option(help="The suite's name; its folder's without it.", metavar="SUITE")]
+AgentName = Annotated[str | None, typer.Option(help="Who is evaluated; command:PROGRAM without it.", metavar="NAME")]
+AgentVersion = Annotated[str | None, typer.Option(help="Its version.", metavar="V")]
+Timeout = Annotated[float, typer.Option(help="Seconds for one answer.", metavar="S")]
+EnableLlm = Annotated[
+    bool | None,
+    typer.Option(
+        "--enable-llm/--no-enable-llm", help="Tell the agent so, whatever test_config says.", show_default=False
+    ),
+]
+RunId = Annotated[str | None, typer.Option(help="The run's id; one is made without it.", metavar="ID")]
+Resume = Annotated[str | None, typer.Option(help="Go on with a run that was interrupted.", metavar="RUN")]
+Meta = Annotated[
+    list[str] | None, typer.Option(help="Anything else to record, such as commit=3f2a9c1.", metavar="KEY=VALUE")
+]
+JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML there.", metavar="FILE")]
+Html = Annotated[Path | None, typer.Option(help="Write one HTML page there.", metavar="FILE")]
+Markdown = Annotated[Path | None, typer.Option(help="Write a comment for a pull request there.", metavar="FILE")]
+
+
+def run(
+    context: typer.Context,
+    fixtures: Fixtures,
+    *,
+    agent: AgentCommand = None,
+    chosen: Chosen = None,
+    attempts: Attempts = None,
+    jobs: Jobs = 1,
+    name: Name = None,
+    agent_name: AgentName = None,
+    agent_version: AgentVersion = None,
+    timeout: Timeout = 600.0,
+    enable_llm: EnableLlm = None,
+    run: RunId = None,
+    resume: Resume = None,
+    meta: Meta = None,
+    url: Url = None,
+    token: BearerToken = None,
+    junit: JUnit = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put scenarios to an agent and score what it answers; without --agent, score what was captured with them.
+
+    Every score is in the ledger as it happens. Ctrl-C keeps what was scored, and --resume goes on from there. Exit code
+    0 says that every scenario passed, 1 that one did not, 2 that nothing can be judged: no scenario, broken ones,
+    or errors of the agent.
+
+    Example: tallystick eval run fixtures
+
+    Example: tallystick eval run fixtures --agent 'python agent.py' --agent-version 1.4 --attempts 3 -k image
+
+    Example: tallystick eval run fixtures --agent 'python agent.py' --resume 3f2a9c1e
+    """
+    from api.examination import Asked
+    from api.judgement import Files
+    from api.resumption import Terms
+
+    terms = Terms(
+        suite=name,
+        selection=chosen,
+        attempts=attempts,
+        agent_name=agent_name,
+        agent_version=agent_version,
+        enable_llm=enable_llm,
+        meta=_meta(meta or []),
+    )
+    asked = Asked(
+        fixtures=fixtures,
+        agent=agent,
+        terms=terms,
+        jobs=jobs,
+        timeout_s=timeout,
+        run_id=run,
+        resume=resume,
+        files=Files.checked(junit=junit, html=html, markdown=markdown),
+    )
+    _run(asked, ledger_of(context), url, token, as_json)
+
+
+def _run(asked: "Asked", ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
+    """Run it, tell what came of it, and end with the exit code that says so."""
+    import asyncio
+
+    from api.commands.evaluated import print_evaluation
+    from api.examination import Examination
+    from api.printing import print_json, say
+
+    report, signals = asyncio.run(_examine(Examination(asked, None), ledger, url, token, say))
+    found = report.evaluation
+    if found.ended:
+        asked.files.write(report)
+    if as_json:
+        print_json(found)
+    else:
+        print_evaluation(found)
+    if not found.ended:
+        say(f"Stopped. What was scored is kept; to go on: --resume {found.run_id}, with the same agent.")
+    if signals:
+        raise typer.Exit(128 + signals[0])
+    if code := exit_code(found):
+        raise typer.Exit(code)
+
+
+def exit_code(found: "Evaluation") -> int:
+    """0 where every scenario passed, 1 where one failed, 2 where nothing can be judged by it."""
+    if found.failed:
+        return 1
+    return 0 if found.passed and not found.errors else 2
+
+
+def _meta(pairs: list[str]) -> dict[str, str]:
+    """Errors: InvalidQuery."""
+    from ledger.errors import InvalidQuery
+
+    told: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals or key in told:
+            raise InvalidQuery("meta", f"{pair!r} is no KEY=VALUE, or is there twice.", "Write --meta commit=3f2a9c1.")
+        told[key] = value
+    return told
+
+
+async def _examine(
+    examination: "Examination", ledger: Path, url: str | None, token: str | None, say: "Say"
+) -> "tuple[Report, list[int]]":
+    """What came of it, and the signals that stopped it."""
+    from api.commands.stopping import stoppable
+    from api.printing import progress
+    from api.sink import sink
+
+    with stoppable() as stop, progress("scoring", "answers") as report:
+        async with sink(ledger, url, token) as target:
+            return await examination.run(target, stop.event, say, say, _telling(report, say)), stop.caught
+
+
+def _telling(report: "Progress", say: "Say") -> "Tell":
+    """What is told of each score: a bar on a terminal, else a line for each that was waited for."""
+    import sys
+
+    terminal = sys.stderr.isatty()
+
+    def tell(graded: "Graded", done: int, total: int) -> None:
+        from api.judgement.figures import points, seconds
+
+        report(done, total)
+        score = graded.score
+        if terminal or score.elapsed_ns is None:
+            return
+        came = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
+        if score.state != "scored":
+            came = f"{score.failure}: {score.detail}"
+        say(f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {came} ({seconds(score.elapsed_ns)})")
+
+    return tell
