@@ -6,6 +6,7 @@ from instruments.evals.loading import Suite, load, load_one, scenario_id, suite_
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
 from instruments.evals.scorer import SCORER_ID, SCORER_VERSION, Score, score
 from instruments.evals.selecting import BadExpression, select
+from instruments.evals.semantic import Meaning, meaning_of
 from instruments.evals.writing import FixtureExists, write
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Expectations",
     "Fault",
     "FixtureExists",
+    "Meaning",
     "NoScenarios",
     "Scenario",
     "Score",
@@ -26,6 +28,7 @@ __all__ = [
     "analysis_of",
     "load",
     "load_one",
+    "meaning_of",
     "scenario_id",
     "score",
     "select",
