@@ -69,7 +69,8 @@ def contrast(baseline: Evaluation, candidate: Evaluation) -> Contrast:
     for scenario_id, now in after.items():
         if now.attempts and scenario_id not in before:
             added.append(_alone(None, now, None))
-    errors = [_erroneous(one, compared) for one in after.values() if one.errors]
+    changes = {one.change.scenario_id: one.change for one in compared}
+    errors = [_erroneous(one, changes.get(one.scenario_id)) for one in after.values() if one.errors]
     return _contrast(baseline, candidate, compared, missing, unlike, added, errors)
 
 
@@ -186,11 +187,10 @@ def _alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str |
     )
 
 
-def _erroneous(now: ScenarioResult, compared: Sequence[_Compared]) -> ScenarioChange:
-    """A scenario with errors: as it was compared, or alone."""
-    found = next((one.change for one in compared if one.change.scenario_id == now.scenario_id), None)
-    if found is not None and found.errors_after:
-        return found
+def _erroneous(now: ScenarioResult, change: ScenarioChange | None) -> ScenarioChange:
+    """A scenario with errors: as it was compared, where they are among what is, else alone."""
+    if change is not None and change.errors_after:
+        return change
     return _alone(None, now, _why(next(row for row in now.rows if row.state == "error")))
 
 

@@ -23,6 +23,10 @@ READS = (
     "/projections",
     "/projections/calibration",
     "/evidence",
+    "/scoreboard",
+    "/evaluations",
+    "/evaluations/x",
+    "/evaluations/compare",
 )
 OPEN = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/health", "/.well-known/agent.json")
 

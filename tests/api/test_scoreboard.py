@@ -117,6 +117,29 @@ def test_the_board_pools_runs_and_shows_baselines_beside_them(client: httpx.Clie
     assert get(client, f"/evaluations/{second}")["mean"] == 55
 
 
+def test_what_a_runner_leaves_out_changes_no_figure(client: httpx.Client) -> None:
+    """One that says all there is on every score, and one that says what it must, each on a suite of its own."""
+    said: Json = {
+        "agent": "rca", "agent_version": "1", "scorer_id": "rca", "scorer_version": "1", "fixture_digest": FIXTURE,
+        "expectation_digest": FIXTURE, "weight": 1, "pass_threshold": 70, "elapsed_ns": 5, "analysis": "{}",
+    }  # fmt: skip
+    boards, heads = [], []
+    for about, begun in ((said, {}), ({}, {"agent": "rca", "agent_version": "1"})):
+        suite, run = fresh("suite"), fresh()
+        events = [scored(run, "pull", 80, **about), scored(run, "pull", 40, 2, **about), failed(run, "oom", **about)]
+        post(client, [started(run, suite, **begun), *events, finished(run)])
+        (board,) = get(client, "/scoreboard", suite=suite)["suites"]
+        boards.append({**board, "suite": None, "scorer_id": None, "scorer_version": None})
+        (head_,) = get(client, "/evaluations", suite=suite)["evaluations"]
+        heads.append({**head_, "suite": None, "run_id": None, "scorer_id": None, "scorer_version": None})
+    for told in (*(row for board in boards for row in (*board["rows"], *board["trend"])), *heads):
+        for moment in ("first_at", "last_at", "started_at", "finished_at"):
+            told.pop(moment, None)
+    assert boards[0] == boards[1]
+    assert heads[0] == heads[1]
+    assert heads[0]["mean"] == 30
+
+
 def test_erased_evidence_changes_no_figure(client: httpx.Client) -> None:
     suite, run = fresh("suite"), fresh()
     parts = [component(("root_cause.patterns[0]", "limit", True))]
