@@ -116,13 +116,14 @@ def _run(asked: "Asked", ledger: Path, url: str | None, token: str | None, as_js
     from api.commands.evaluated import print_evaluation
     from api.examination import Examination
     from api.printing import print_json, say
+    from api.reporting import without_analyses
 
     report, signals = asyncio.run(_examine(Examination(asked, None), ledger, url, token, say))
     found = report.evaluation
     if found.ended:
         asked.files.write(report)
     if as_json:
-        print_json(found)
+        print_json(without_analyses(found))
     else:
         print_evaluation(found)
     if not found.ended:

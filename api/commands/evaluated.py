@@ -119,10 +119,14 @@ def _total(row: ScoreRow) -> float:
 def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
     """Every answer that could not be scored, with the last lines of who gave it."""
     for result in results:
+        alike: dict[tuple[str | None, ...], list[str]] = {}
         for row in result.rows:
             if row.state == "error":
-                yield f"\n{result.scenario_id}, attempt {row.attempt}: {row.failure}, {line(row.detail or '')}"
-                yield from (f"  | {one}" for one in visible(row.said or "").splitlines())
+                alike.setdefault((row.failure, row.detail, row.said), []).append(str(row.attempt))
+        for (failure, detail, said), attempts in alike.items():
+            which = f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(attempts)}"
+            yield f"\n{result.scenario_id}, {which}: {failure}, {line(detail or '')}"
+            yield from (f"  | {one}" for one in visible(said or "").splitlines())
     skipped = [result for result in results if result.verdict == "skipped"]
     reasons = sorted({row.detail or "" for result in skipped for row in result.rows})
     if skipped:

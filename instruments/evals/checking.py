@@ -70,8 +70,8 @@ def describe(value: object, tell: Tell) -> Description | None:
 
 
 def check_analysis(value: object, tell: Tell) -> dict[str, Any] | None:
-    """The captured analysis, of which every scored part has its type; None where there is none."""
-    if value is None:
+    """The captured analysis, of which every scored part has its type; None where there is none, or nothing in it."""
+    if value is None or value == {}:
         return None
     if not isinstance(value, dict):
         tell("analysis", f"is {shown(value)}, and an object belongs there", "Correct it, or leave it out.")

@@ -198,7 +198,7 @@ def test_the_agent_learns_nothing_of_what_is_expected(ledger: Path, tmp_path: Pa
 def test_what_was_captured_is_scored_without_an_agent(ledger: Path, tmp_path: Path) -> None:
     fixtures = tmp_path / "suite"
     scenario(fixtures, "right", captured={"rca": {"root_cause": "the cause of right"}})
-    scenario(fixtures, "none")
+    scenario(fixtures, "none", captured={})
     ended = evaluate(ledger, fixtures, "--run", "captured")
     assert ended.code == 0, ended.err
     (started,) = of_type(events(ledger), "started")
