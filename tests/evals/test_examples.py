@@ -26,6 +26,14 @@ SHORT_OF_100 = {
     "node-disk-pressure": 95.0,  # it does not say which node to describe
 }
 
+CULPRITS = {
+    "CATALOGUE_FEED_URL": "ORDER_TOPIC_NAME", "indexer-settings": "merged", "8081": "9191", "2.14.1": "3.0.9",
+    "default-deny-egress": "lockdown", "parcel-tracker": "beacon", "statements-export": "yearly-sums",
+    "regcred-2025": "pull-old", "regcred-2026": "pull-new", "api-token": "bearer", "payments-gateway": "bank",
+    "delivery_slot": "leaves_at", "ops-backups-2025": "vault-a", "ops-backups-2026": "vault-b",
+}  # fmt: skip
+"""What is to blame, and what it might have been called."""
+
 
 @cache
 def suite() -> Suite:
@@ -115,12 +123,14 @@ def test_exit_codes_alone_cost_one_scenario() -> None:
 def _renamed(text: str, names: list[str]) -> str:
     for number, name in enumerate(sorted(names, key=len, reverse=True)):
         text = re.sub(rf"\b{re.escape(name)}\b", f"zz{number}", text)
+    for name, other in CULPRITS.items():
+        text = text.replace(name, other)
     return text
 
 
 @pytest.mark.parametrize("title", TITLES)
 def test_the_agent_goes_by_the_evidence(title: str, tmp_path: Path) -> None:
-    """Without alert and target, and with workload, pod and container under other names, it says the same."""
+    """Without alert and target, and with all that matters under other names, it is worth the same."""
     scenario = scenario_of(title)
     target = scenario.investigation["target"]
     names = [name for name in (target["pod"], target["workload_name"], target["container"]) if name]
@@ -144,6 +154,16 @@ def test_the_agent_says_so_where_it_finds_nothing(investigation: dict[str, Any])
 def test_the_agent_tells_its_version() -> None:
     done = subprocess.run([sys.executable, str(AGENT), "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip().isdigit()
+
+
+def test_the_expectations_of_the_readme_are_some(tmp_path: Path) -> None:
+    """They load, and an analysis that says what they ask for passes."""
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    (stated,) = re.findall(r"^```yaml\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    shutil.copytree(EXAMPLES / "evaluations" / "secret-key-missing", tmp_path / "one")
+    (tmp_path / "one" / "scenario.yaml").write_text(stated, encoding="utf-8")
+    scenario = load(tmp_path).scenarios[0]
+    assert judged(scenario, scenario.captured).total == 100.0
 
 
 def _fingerprint(labels: dict[str, str]) -> str:
