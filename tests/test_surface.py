@@ -121,6 +121,7 @@ SURFACE: dict[str, list[str]] = {
         "suite_digest",
         "write",
     ],
+    "instruments.evals.cases": ["Case", "Format", "Wrong", "cases", "folder_name"],
     "instruments.probes": ["FORMERLY", "PROBES", "SCORERS", "Probe", "Score", "Scorer", "find_probe", "name_of"],
     "instruments.routers": ["FORMS", "BadRouter", "Router", "router_of"],
     "ledger": [

@@ -2,7 +2,7 @@
 
 import typer
 
-from api.commands import evaluate, evaluations, gate
+from api.commands import cases, evaluate, evaluations, gate
 
 app = typer.Typer(help="Evaluate agents on scenarios: run, show, compare and judge.", no_args_is_help=True)
 app.command("run")(evaluate.run)
@@ -10,3 +10,4 @@ app.command("show")(evaluations.show)
 app.command("compare")(evaluations.compare)
 app.command("list")(evaluations.list_)
 app.command("gate")(gate.gate)
+app.command("import")(cases.import_)
