@@ -107,7 +107,7 @@ async def _trend(house: House, run: Evaluation, as_of: int | None) -> tuple[Tren
     """The versions of whoever was evaluated."""
     if run.baseline is not None:
         return ()
-    board = await scoreboard(house, BoardWanted(suite=run.suite, agent=run.agent), as_of)
+    board = await scoreboard(house, BoardWanted(suite=run.suite, agent=run.agent, versions=1), as_of)
     return tuple(point for suite in board.suites for point in suite.trend)
 
 

@@ -55,6 +55,8 @@ def _print_suite(console: Console, suite: SuiteBoard) -> None:
             f"{points(row.difference, '+')}{bracketed(between(row.difference_interval, '+'))}",
         )
     console.print(shown)
+    if suite.left_out:
+        console.print(f"and {counted(suite.left_out, 'older version')}: --versions", style="dim")
     for row in suite.rows:
         _print_lost(console, row)
     console.print()

@@ -151,6 +151,9 @@ def scoreboard(
     *,
     suite: Suite = None,
     agent: Agent = None,
+    versions: Annotated[
+        str | None, typer.Option(help="The newest so many of each agent.  \\[default: 100]", metavar="N")
+    ] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
@@ -163,17 +166,19 @@ def scoreboard(
     from api.commands.board import print_board
     from api.printing import print_json
 
-    found = asyncio.run(_scoreboard(ledger_of(context), suite, agent, as_of))
+    parameters = given(suite=suite, agent=agent, versions=versions)
+    found = asyncio.run(_scoreboard(ledger_of(context), parameters, as_of))
     if as_json:
         print_json(found)
     else:
         print_board(found)
 
 
-async def _scoreboard(ledger: Path, suite: str | None, agent: str | None, as_of: str | None) -> "BoardAnswer":
+async def _scoreboard(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "BoardAnswer":
     from api.judging import scoreboard
     from api.reading import reading
-    from projections import BoardWanted
+    from api.scoreboard import board_wanted
 
+    wanted = board_wanted(parameters)
     async with reading(ledger) as house:
-        return await scoreboard(house, BoardWanted(suite=suite, agent=agent), await house.resolve(as_of))
+        return await scoreboard(house, wanted, await house.resolve(as_of))

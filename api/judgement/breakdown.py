@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator
 
 from api.judgement.drawing import bar
-from api.judgement.excerpt import Excerpt, excerpts
+from api.judgement.excerpt import Excerpt, answer_of, excerpts
 from api.judgement.figures import DASH, points, seconds
 from api.judgement.report import COMPONENTS, costs, unwanted
-from api.judgement.texts import line, markup
+from api.judgement.texts import cut, line, markup
 from events.evaluation import Component, Finding
 from projections import ScenarioChange, ScenarioResult, ScoreRow
+
+SAID_MAX = 1_000
+"""Characters of one text of an answer that did not pass."""
 
 Show = Callable[[Finding], Excerpt | None]
 
@@ -57,6 +60,8 @@ def _inner(result: ScenarioResult, change: ScenarioChange | None) -> Iterator[st
 
 def findings(told: list[Finding], *, lost: bool = False, show: Show | None = None) -> str:
     """Patterns, a line each; of those that are lost, what they matched before."""
+    if not told:
+        return ""
     return f'<ul class="findings">{"".join(_finding(one, show, lost=lost) for one in told)}</ul>'
 
 
@@ -84,7 +89,19 @@ def _attempt(row: ScoreRow, *, several: bool) -> str:
         if component.findings:
             name = COMPONENTS[component.name]
             parts.append(f"<h3>{name[0].upper()}{name[1:]}</h3>{findings(list(component.findings), show=show)}")
+    if row.passed is False:
+        parts.append(_answer(row))
     return "".join(parts)
+
+
+def _answer(row: ScoreRow) -> str:
+    """What was said where it did not pass: the texts that are scored, each up to a length."""
+    said = "".join(
+        f"<dt>{where}</dt><dd><bdi>{markup(cut(told, SAID_MAX))}</bdi></dd>" for where, told in answer_of(row)
+    )
+    return (
+        f'<details class="plain"><summary>What it said</summary><dl class="said">{said}</dl></details>' if said else ""
+    )
 
 
 def _components(components: tuple[Component, ...]) -> str:

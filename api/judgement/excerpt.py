@@ -1,7 +1,7 @@
 """What a pattern matched, within the text where it did, as far as the answer is at hand."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +12,9 @@ from projections import ScoreRow
 
 AROUND = 80
 """Characters of the text that are shown on either side of a match."""
+
+SCORED = ("rca.root_cause", "decision.label", "decision.why", "rca.remediation", "decision.next", "verdict.next_steps")
+"""Where the texts of an answer stand that are scored, beside its hypotheses."""
 
 _step = re.compile(r"([a-z_0-9]+)((?:\[\d+\])*)")
 
@@ -26,13 +29,30 @@ class Excerpt(NamedTuple):
 
 def excerpts(row: ScoreRow) -> Callable[[Finding], Excerpt | None]:
     """What shows the matches in one answer; a pattern that was not found has none."""
+    answer = _decoded(row)
+    return lambda finding: _excerpt(finding, answer)
+
+
+def answer_of(row: ScoreRow) -> Iterator[tuple[str, str]]:
+    """The texts of an answer that are scored, and where each stands; items together."""
+    answer = _decoded(row)
+    for where in SCORED:
+        if told := _text_at(answer, where):
+            yield where, told
+    hypotheses = answer.get("hypotheses") if isinstance(answer, dict) else None
+    for number in range(len(hypotheses) if isinstance(hypotheses, list) else 0):
+        if told := _text_at(answer, f"hypotheses[{number}].title"):
+            yield f"hypotheses[{number}]", told
+
+
+def _decoded(row: ScoreRow) -> object:
     try:
-        answer = msgspec.json.decode(row.analysis) if row.analysis else None
+        answer: object = msgspec.json.decode(row.analysis) if row.analysis else None
     except msgspec.DecodeError:
-        answer = None
+        return None
     if isinstance(answer, dict) and isinstance(answer.get("analysis"), dict):
         answer = answer["analysis"]
-    return lambda finding: _excerpt(finding, answer)
+    return answer
 
 
 def _excerpt(finding: Finding, answer: object) -> Excerpt | None:

@@ -90,7 +90,7 @@ def _facts(run: EvaluationHead) -> Iterator[str]:
         "run": coded(run.run_id),
         "begun": moment(run.started_at),
         "took": None if run.elapsed_ns is None else seconds(run.elapsed_ns),
-        "attempts": f"{run.passed:,} passed, {run.failed:,} failed, {run.errors:,} errors, {run.skipped:,} skipped",
+        "attempts": f"{run.passed:,} passed, {run.failed:,} failed, {run.errors:,} in error, {run.skipped:,} skipped",
         "without errors": f"mean {points(run.mean_scored)}" if run.errors else None,
         "scorer": None if (named := scorer(run)) is None else text(named),
         "suite": None if run.suite_digest is None else coded(run.suite_digest[:12]),

@@ -40,6 +40,8 @@ mark { background: var(--found); color: var(--found-ink); border-radius: 3px; pa
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: .15rem 1.5rem; margin: 1rem 0; }
 dl div { display: flex; gap: .6rem; min-width: 0; } dt { flex: 0 0 5.5rem; } dd { margin: 0; min-width: 0;
   overflow-wrap: anywhere; }
+dl.said { display: block; margin: .5rem .9rem; }
+dl.said dd { white-space: pre-wrap; margin-bottom: .5rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { font-weight: 500; text-align: left; font-size: .87rem; }
@@ -47,6 +49,7 @@ th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); v
 td { overflow-wrap: anywhere; min-width: 4rem; }
 .n { text-align: right; white-space: nowrap; }
 svg { display: block; width: 100%; }
+td svg { margin-top: .4rem; }
 svg text { fill: var(--soft); font-size: 11px; }
 .track { fill: var(--track); } .tick { stroke: var(--ink); } .grid { stroke: var(--line); }
 .series { fill: none; stroke: var(--accent); stroke-width: 2; } .dot { fill: var(--accent); }

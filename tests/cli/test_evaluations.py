@@ -228,7 +228,7 @@ def test_show_and_list_and_scoreboard_for_programs_are_what_the_server_says(tmp_
             ("/evaluations/night-7?include=analyses", ("eval", "show", "night-7", "--analyses")),
             ("/evaluations?suite=examples&limit=2", ("eval", "list", "--suite", "examples", "--limit", "2")),
             ("/evaluations/compare?baseline=night-6&candidate=night-7", ("eval", "compare", "night-6", "night-7")),
-            ("/scoreboard?agent=triage", ("scoreboard", "--agent", "triage")),
+            ("/scoreboard?agent=triage&versions=1", ("scoreboard", "--agent", "triage", "--versions", "1")),
         ):
             said = httpx.get(url + route).json()
             assert msgspec.json.decode(done(path, *words, "--json").out) == said
@@ -251,6 +251,7 @@ def test_list_and_scoreboard_for_people(ledger: Path) -> None:
     assert "an answer that says nothing" in board
     assert "! triage 1.4 lost since 1.3: image-pull" in board
     assert "Nothing was evaluated yet" in done(ledger, "scoreboard", "--as-of", 0).text
+    assert "and 1 older version: --versions" in done(ledger, "scoreboard", "--versions", 1).text
     narrow = done(ledger, "scoreboard", COLUMNS="60").text
     assert "image-pull" in narrow
 

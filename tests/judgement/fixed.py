@@ -10,7 +10,8 @@ from events.evaluation import Component, Finding
 from projections import Evaluation, Interval, ScenarioResult, ScoreRow, TrendPoint, contrast
 
 WHY = "the kubelet could not pull the image: image was not found in the registry"
-ANSWER = msgspec.json.encode({"decision": {"label": "pull", "why": ["the job never started", WHY]}}).decode()
+SAID = {"decision": {"label": "pull", "why": ["the job never started", WHY]}, "hypotheses": [{"title": "it was cut"}]}
+ANSWER = msgspec.json.encode({"analysis": SAID}).decode()
 
 
 def finding(pattern: str, *, matched: bool, expectation: str = "root_cause.patterns[0]", text: str = "") -> Finding:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 
 from api.judgement import Report, page
 from projections import contrast
-from tests.judgement.fixed import AFTER, ALONE, DENIED, FOUND, GATED, REPORTS, evaluation, result, scored
+from tests.judgement.fixed import AFTER, ALONE, DENIED, FOUND, GATED, REPORTS, WHY, evaluation, result, scored
 from tests.judgement.hostile import TEXTS, saying, texts
 
 VOID = {"meta", "input", "br"}
@@ -130,6 +130,13 @@ def test_what_got_worse_comes_first() -> None:
     assert "Job image not found" in text
     assert "Evaluationexamplestriage 1.4.0" in text
     assert 'KeyError: "alert"' in text
+
+
+def test_what_was_said_is_told_where_it_did_not_pass() -> None:
+    said = page(ALONE)
+    assert said.count("What it said") == 1
+    assert f"<dt>decision.why</dt><dd><bdi>the job never started\n{WHY}</bdi></dd>" in said
+    assert "<dt>hypotheses[0]</dt><dd><bdi>it was cut</bdi></dd>" in said
 
 
 def test_the_course_of_versions_is_drawn_where_there_is_one() -> None:
