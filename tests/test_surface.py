@@ -112,6 +112,7 @@ SURFACE: dict[str, list[str]] = {
         "Scoring",
         "Suite",
         "analysis_of",
+        "baseline_answer",
         "load",
         "load_one",
         "meaning_of",

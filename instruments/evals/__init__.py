@@ -1,6 +1,7 @@
 """Evaluations: scenarios, what is expected of an answer, and what an answer is worth."""
 
 from instruments.evals.analysis import Analysis, analysis_of
+from instruments.evals.baselines import answer as baseline_answer
 from instruments.evals.faults import BadFixtures, Fault, NoScenarios
 from instruments.evals.loading import Suite, load, load_one, scenario_id, suite_digest
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
@@ -26,6 +27,7 @@ __all__ = [
     "Scoring",
     "Suite",
     "analysis_of",
+    "baseline_answer",
     "load",
     "load_one",
     "meaning_of",
