@@ -66,7 +66,7 @@ class Examination:
         self._asked = asked
         self._terms = asked.terms
         self._meaning = meaning
-        self._agent = _checked(asked)
+        self._agent = checked(asked)
         self.suite: Suite = load(asked.fixtures)
         self._chosen = choose(self.suite, asked.terms.selection)
 
@@ -90,21 +90,7 @@ class Examination:
             grading.shutdown(wait=False, cancel_futures=True)
 
     async def _begin(self, sink: Sink) -> Run:
-        terms, agent = self._terms, self._agent
-        started = EvalStarted(
-            run_id=self._asked.run_id,
-            suite=terms.suite or self.suite.name,
-            agent=terms.agent_name or (CAPTURED if agent is None else agent.name),
-            agent_version=terms.agent_version,
-            answers="captured" if agent is None else "command",
-            scenarios=len(self._chosen),
-            attempts=terms.attempts or 1,
-            suite_digest=self.suite.digest,
-            scorer_id=SCORER_ID,
-            scorer_version=SCORER_VERSION,
-            selection=terms.selection,
-            meta=terms.told_meta(),
-        )
+        started = opening(self._asked, self.suite, self._agent, len(self._chosen))
         await free(sink, self._asked.run_id)
         await record(sink, self.suite.scenarios, keep=False)
         return await begin(sink, started)
@@ -162,7 +148,26 @@ def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
     return chosen
 
 
-def _checked(asked: Asked) -> Agent | None:
+def opening(asked: Asked, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
+    """How a run of so many of a suite's scenarios begins."""
+    terms = asked.terms
+    return EvalStarted(
+        run_id=asked.run_id,
+        suite=terms.suite or suite.name,
+        agent=terms.agent_name or (CAPTURED if agent is None else agent.name),
+        agent_version=terms.agent_version,
+        answers="captured" if agent is None else "command",
+        scenarios=scenarios,
+        attempts=terms.attempts or 1,
+        suite_digest=suite.digest,
+        scorer_id=SCORER_ID,
+        scorer_version=SCORER_VERSION,
+        selection=terms.selection,
+        meta=terms.told_meta(),
+    )
+
+
+def checked(asked: Asked) -> Agent | None:
     """The agent that is asked, where everything that was typed makes sense. Errors: InvalidQuery."""
     terms = asked.terms
     if not (math.isfinite(asked.timeout_s) and 0 < asked.timeout_s <= TIME_S_MAX):

@@ -1,0 +1,52 @@
+"""A run written as its scores come, by a caller that cannot wait for anything but each of them."""
+
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from api.aside import Aside
+from api.evaluations import Graded, Place, Run, add, begin, finish
+from api.scenarios import record
+from api.sink import Sink, sink
+from events.evaluation import EvalStarted
+from instruments.evals import Scenario
+
+
+class Clerk:
+    """Writes one run to a ledger file, which it holds until it is closed, or through a server.
+
+    Errors of every method: those of appending; of opening LedgerLocked, LedgerUnusable, InvalidQuery.
+    """
+
+    def __init__(self, aside: Aside, ledger: Path, url: str | None, token: str | None) -> None:
+        self._aside = aside
+        self._stack = AsyncExitStack()
+        self._sink: Sink = aside.run(self._stack.enter_async_context(sink(ledger, url, token)))
+        self._run: Run | None = None
+        self._places: frozenset[Place] = frozenset()
+        self._began_ns = 0
+
+    def begin(self, started: EvalStarted, scenarios: Sequence[Scenario], places: frozenset[Place]) -> None:
+        """Record the scenarios, and begin a run of the attempts at some of them."""
+        self._aside.run(record(self._sink, scenarios, keep=False))
+        self._run = self._aside.run(begin(self._sink, started))
+        self._places, self._began_ns = places, time.monotonic_ns()
+
+    @property
+    def run(self) -> Run | None:
+        """The run, once it has begun."""
+        return self._run
+
+    def add(self, graded: Graded) -> None:
+        """Add a score, durably; one that is there already is left out."""
+        assert self._run is not None, "scores come after the beginning"
+        self._aside.run(add(self._sink, self._run, [graded]))
+
+    def close(self) -> None:
+        """End the run where every attempt is scored, and let go of the ledger."""
+        try:
+            if self._run is not None and self._run.scored.keys() >= self._places:
+                self._aside.run(finish(self._sink, self._run, time.monotonic_ns() - self._began_ns))
+        finally:
+            self._aside.run(self._stack.aclose())
