@@ -28,13 +28,14 @@ Report = Callable[[int, int], None]
 """Told what is done, and what there is to do."""
 
 
-def out() -> Console:
+def out(*, stderr: bool = False) -> Console:
     """Where answers go. Colours only on a terminal, and none under NO_COLOR; words are printed as they are."""
     return Console(
+        stderr=stderr,
         highlight=False,
         markup=False,
         emoji=False,
-        width=None if sys.stdout.isatty() else WIDTH_PIPED,
+        width=None if (sys.stderr if stderr else sys.stdout).isatty() else WIDTH_PIPED,
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )
 

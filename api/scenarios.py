@@ -19,7 +19,7 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
 from events.registry import VOCABULARY
 from instruments.evals import Scenario
-from instruments.evals.writing import INVESTIGATION
+from instruments.evals.loading import INVESTIGATION_FILE
 from ledger.errors import AppendRefused, InvalidQuery
 
 ASKED = 100
@@ -68,7 +68,7 @@ async def record(
     accounts = [_account(scenario, source) for scenario in scenarios]
     if keep:
         for scenario in scenarios:
-            _check_size(scenario.title, (scenario.folder / INVESTIGATION).stat().st_size)
+            _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
     done = Recorded()
     for part in _parts(scenarios, accounts, keep=keep):
         more = await tell(sink, part)
@@ -146,8 +146,8 @@ def _check_size(title: str, size_bytes: int) -> None:
     """Errors: BodyTooLarge."""
     if size_bytes > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
-            f"Scenario {title}: {INVESTIGATION} has {size_bytes:,} bytes, and what is kept as evidence has at most "
-            f"{EVIDENCE_BYTES_MAX:,}; nothing was written.",
+            f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
+            f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
             "Leave out of its evidence what no agent needs.",
         )
 
@@ -168,9 +168,9 @@ def _parts(scenarios: Sequence[Scenario], accounts: Sequence[Account], *, keep: 
 
 
 def _investigation(scenario: Scenario) -> bytes:
-    data = (scenario.folder / INVESTIGATION).read_bytes()
+    data = (scenario.folder / INVESTIGATION_FILE).read_bytes()
     if digest_of(data) != scenario.investigation_digest:
-        detail = f"{scenario.title}: {INVESTIGATION} was changed after it was read."
+        detail = f"{scenario.title}: {INVESTIGATION_FILE} was changed after it was read."
         raise InvalidQuery("scenario", detail, "Run it again.")
     return data
 

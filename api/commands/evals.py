@@ -1,10 +1,11 @@
-"""eval: what agents make of scenarios, run, shown, compared and judged."""
+"""eval: what agents make of scenarios, captured, run, shown, compared and judged."""
 
 import typer
 
-from api.commands import cases, evaluate, evaluations, gate
+from api.commands import capture, cases, evaluate, evaluations, gate
 
-app = typer.Typer(help="Evaluate agents on scenarios: run, show, compare and judge.", no_args_is_help=True)
+app = typer.Typer(help="Evaluate agents on scenarios: capture, run, show, compare and judge.", no_args_is_help=True)
+app.command("capture")(capture.capture)
 app.command("run")(evaluate.run)
 app.command("show")(evaluations.show)
 app.command("compare")(evaluations.compare)

@@ -79,6 +79,17 @@ def suite_digest(scenarios: Sequence[Scenario]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def fixture_digest(about: Description, investigation: dict[str, Any]) -> str:
+    """SHA-256 of what is given, the investigation without its analysis, and of what is expected of the answer."""
+    given = {"investigation": investigation, "weight": about.weight, "test_config": about.test_config}
+    return _digest(_canonical(given | _expected(about)))
+
+
+def expectation_digest(about: Description) -> str:
+    """SHA-256 of what is expected, and of how it is scored."""
+    return _digest(_canonical(_expected(about)))
+
+
 def scenario_id(title: str) -> str:
     """The id of a scenario: its title as a stream may be named."""
     name = _unfit.sub("-", title.replace("/", "."))
@@ -166,8 +177,6 @@ def _scenario(
 ) -> Scenario:
     below = folder.relative_to(root).parts
     title = "/".join(below) or folder.resolve().name
-    expected = {"expected_outcomes": about.expected_outcomes, "scoring": _stated(about.scoring)}
-    given = {"investigation": investigation, "weight": about.weight, "test_config": about.test_config}
     return Scenario(
         id=scenario_id(title),
         title=title,
@@ -176,8 +185,8 @@ def _scenario(
         about=about,
         investigation=investigation,
         captured=captured,
-        fixture_digest=_digest(_canonical(given | expected)),
-        expectation_digest=_digest(_canonical(expected)),
+        fixture_digest=fixture_digest(about, investigation),
+        expectation_digest=expectation_digest(about),
         investigation_digest=_digest(body),
     )
 
@@ -187,6 +196,10 @@ def _stated(scoring: Scoring) -> dict[str, float]:
     default = Scoring()
     values = {name: getattr(scoring, name) for name in Scoring.__struct_fields__}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _expected(about: Description) -> dict[str, object]:
+    return {"expected_outcomes": about.expected_outcomes, "scoring": _stated(about.scoring)}
 
 
 def _describe(path: Path, faults: list[Fault]) -> Description | None:

@@ -14,12 +14,11 @@ from typing import Any
 import yaml
 
 from events.errors import TallystickError
+from instruments.evals.loading import INVESTIGATION_FILE, SCENARIO_FILES
 
-INVESTIGATION = "investigation.json"
-DESCRIPTION = "scenario.yaml"
 README = "README.md"
-
-FILES = (README, INVESTIGATION, DESCRIPTION)
+DESCRIPTION, *_OTHERS = SCENARIO_FILES
+FILES = (README, INVESTIGATION_FILE, DESCRIPTION)
 """In the order in which they are put in place: a folder is a scenario's once it has the last of them."""
 
 _ambiguous = re.compile(r"[yYnN]|0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -39,12 +38,13 @@ def write(
     """Write the three files of a scenario, all of them or none. The same values give the same bytes.
 
     Shapes: `description` is scenario.yaml, `investigation` investigation.json, both in the order of their keys. Folders
-    that are not there are made; a new fixture is there at once. `force` replaces one, and leaves other files alone.
+    that are not there are made; a new fixture is there at once. `force` replaces one, whichever of its forms the
+            description has, and leaves other files alone.
     Errors: FixtureExists; ValueError, for what no JSON holds; OSError. None leaves anything behind.
     """
     contents = {
         README: readme,
-        INVESTIGATION: json_text(investigation),
+        INVESTIGATION_FILE: json_text(investigation),
         DESCRIPTION: yaml_text(description),
     }
     folder = folder.resolve()
@@ -66,6 +66,17 @@ def write(
                 one.rmdir()
 
 
+def check_free(folder: Path, *, force: bool) -> list[str]:
+    """Those of a scenario's files that are in a folder, none unless `force`. Errors: FixtureExists."""
+    there = [name for name in (*FILES, *_OTHERS) if os.path.lexists(folder / name)]
+    if there and not force:
+        raise FixtureExists(
+            f"{folder} holds a fixture already ({', '.join(sorted(there))}); nothing was written.",
+            "Name another folder, or replace it with --force.",
+        )
+    return there
+
+
 def json_text(value: object) -> str:
     """A value as JSON for people, its keys as they come. Errors: ValueError, for what no JSON holds."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -79,12 +90,7 @@ def yaml_text(value: object) -> str:
 
 def _check(folder: Path, *, force: bool) -> None:
     """Errors: FixtureExists, OSError."""
-    there = [name for name in FILES if os.path.lexists(folder / name)]
-    if there and not force:
-        raise FixtureExists(
-            f"{folder} holds a fixture already ({', '.join(sorted(there))}); nothing was written.",
-            "Name another folder, or replace it with --force.",
-        )
+    there = check_free(folder, force=force)
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     for name in there:
@@ -96,11 +102,12 @@ def _replace(staged: Path, folder: Path) -> None:
     """Put the files into a folder that is there; where one cannot be, those that were there come back."""
     done: list[str] = []
     try:
-        for name in FILES:
+        for name in (*FILES, *_OTHERS):
             with suppress(FileNotFoundError):
                 (folder / name).rename(staged / f"{name}.before")
             done.append(name)
-            (staged / name).rename(folder / name)
+            if name in FILES:
+                (staged / name).rename(folder / name)
     except BaseException:
         for name in done:
             (folder / name).unlink(missing_ok=True)

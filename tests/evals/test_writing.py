@@ -97,7 +97,7 @@ def test_whatever_stands_in_them_reads_back(value: dict[str, Any]) -> None:
     assert json.loads(json_text(value)) == value
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "scenario.yml", "scenario.json"])
 def test_a_fixture_that_is_there_is_not_overwritten(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(FixtureExists) as caught:
@@ -111,6 +111,7 @@ def test_a_fixture_that_is_there_is_not_overwritten(tmp_path: Path, name: str) -
 def test_with_force_it_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
     write(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
     (tmp_path / "a" / "manifest.yaml").write_text("mine")
+    (tmp_path / "a" / "scenario.yaml").rename(tmp_path / "a" / "scenario.yml")
     write(tmp_path / "a", DESCRIPTION | {"name": "New"}, {}, "new", force=True)
     assert names(tmp_path / "a") == sorted([*NAMES, "manifest.yaml"])
     assert (tmp_path / "a" / "README.md").read_text() == "new"

@@ -1,0 +1,200 @@
+"""A verb of its own: capturing an incident as a scenario, from what was investigated to its files and its event.
+
+Everything that can be wrong is looked for before anything is written: the place, the ledger, the investigation, and
+what the scenario will say once it is edited. What is recorded is the template as it stands, which expects nothing yet
+and so has no digest of expectations; once edited, it is a revision.
+"""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from api.custody import digest_of
+from api.scenarios import Account, account_of, fingerprint_of, tell
+from api.sink import Sink
+from events.evaluation import EvalScenarioCaptured
+from events.limits import EVIDENCE_BYTES_MAX
+from instruments.evals import Description, scenario_id, write
+from instruments.evals.checking import check_analysis, describe
+from instruments.evals.loading import DEPTH_MAX, fixture_digest
+from instruments.evals.reading import Unreadable, json_value
+from instruments.evals.template import UNEDITED, About, description, readme
+from instruments.evals.writing import FILES, check_free, json_text
+from ledger.errors import InvalidQuery, TallystickError
+
+MODES = frozenset({"llm", "no-llm"})
+"""Folders that are modes of the scenario above them, where nothing else is said."""
+
+Opened = Callable[[], AbstractAsyncContextManager[Sink]]
+"""Opens the ledger, or the way to it."""
+
+_parts = ("alert", "evidence", "analysis")
+_options = {
+    "name": "scenario_name",
+    "failure_type": "failure_type",
+    "expected_outcomes.failure_mode.exact": "failure_type",
+    "family": "family",
+    "description": "description",
+    "captured_by": "captured_by",
+}
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a scenario is written, and what it is called there: `job-image/llm`."""
+
+    folder: Path
+    title: str
+
+    @property
+    def id(self) -> str:
+        return scenario_id(self.title)
+
+    @property
+    def mode(self) -> str | None:
+        return self.title.partition("/")[2] or None
+
+
+class Captured(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A scenario as it was captured: where it stands, and what of it is in the ledger."""
+
+    scenario_id: str
+    folder: str
+    files: tuple[str, ...]
+    recorded: Literal["captured", "revised", "unchanged"]
+    source: str
+    fixture_digest: str
+    investigation_digest: str
+    fingerprint: str | None = None
+
+
+def place_of(output: Path, fixtures: Path | None, *, force: bool) -> Place:
+    """Where a scenario goes, and what it is called below the suite's folder. Errors: InvalidQuery, FixtureExists."""
+    folder = output.resolve()
+    above = folder.parent.parent if folder.name in MODES else folder.parent
+    root = above if fixtures is None else fixtures.resolve()
+    parts = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
+    if not 1 <= len(parts) <= DEPTH_MAX:
+        advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
+        raise InvalidQuery("output", f"{output} is no folder of a scenario in {root}.", advice)
+    check_free(folder, force=force)
+    return Place(folder, "/".join(parts))
+
+
+def investigation_of(file: str) -> dict[str, Any]:
+    """The investigation in a file, or on standard input as `-`. Errors: InvalidQuery."""
+    name = "standard input" if file == "-" else file
+    try:
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as opened:
+            body = opened.read(EVIDENCE_BYTES_MAX + 1)
+        if len(body) > EVIDENCE_BYTES_MAX:
+            raise Unreadable(f"is larger than {EVIDENCE_BYTES_MAX:,} bytes", "Leave out what no agent needs.")
+        value = json_value(body)
+    except Unreadable as unreadable:
+        raise InvalidQuery("investigation", f"{name} {unreadable}.", unreadable.advice) from None
+    except OSError as error:
+        raise InvalidQuery("investigation", f"{name} cannot be read: {error.strerror}.", "Name another file.") from None
+    return checked("investigation", name, value)
+
+
+def checked(field: str, name: str, value: object) -> dict[str, Any]:
+    """An investigation that can be scored. Errors: InvalidQuery, naming the option that is to blame."""
+    if not isinstance(value, dict):
+        raise InvalidQuery(
+            field, f"{name} is no JSON object.", "Give an investigation, with alert, evidence and analysis."
+        )
+    if not any(isinstance(value.get(part), dict | list) for part in _parts):
+        advice = "An investigation is an object with at least one of alert, evidence and analysis."
+        raise InvalidQuery(field, f"{name} is no investigation: it has none of {', '.join(_parts)}.", advice)
+    faults: list[str] = []
+    check_analysis(value.get("analysis"), lambda key, what, advice: faults.append(f"{key} {what}"))
+    if faults:
+        raise InvalidQuery(field, f"{name}: {faults[0]}.", "Correct it: a part that is scored has another type.")
+    return value
+
+
+async def reach(opened: Opened, place: Place) -> None:
+    """Make sure that the ledger can be asked before anyone investigates. Errors: those of `sink` and `Sink.streams`.
+
+    It is not held meanwhile: whoever investigates may write in it.
+    """
+    async with opened() as sink:
+        await sink.streams([f"scenario/{place.id}"])
+
+
+async def capture(
+    opened: Opened, place: Place, about: About, investigation: dict[str, Any], *, force: bool
+) -> Captured:
+    """Write the files, and record them.
+
+    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists, OSError: nothing was written; those of `sink` and
+            `Sink.append`, after which the files stand and the ledger does not know of them.
+    """
+    said = description(about, investigation)
+    _check_edited(said)
+    account = _account(place, about, said, json_text(investigation).encode())
+    write(place.folder, said, investigation, readme(about, investigation), force=force)
+    try:
+        async with opened() as sink:
+            recorded = await tell(sink, [account])
+    except TallystickError as error:
+        error.advice += f" The files stand in {place.folder}; `tallystick eval run` records them once they are edited."
+        raise
+    event = account.said
+    assert event.investigation_digest is not None
+    return Captured(
+        scenario_id=place.id,
+        folder=str(place.folder),
+        files=tuple(sorted(FILES)),
+        recorded="captured" if recorded.captured else "revised" if recorded.revised else "unchanged",
+        source=about.source,
+        fixture_digest=event.fixture_digest,
+        investigation_digest=event.investigation_digest,
+        fingerprint=event.fingerprint,
+    )
+
+
+def _account(place: Place, about: About, said: dict[str, Any], body: bytes) -> Account:
+    """What is to be said of the template. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
+    try:
+        given = json_value(body)
+    except Unreadable as unreadable:
+        raise InvalidQuery("investigation", f"it {unreadable}.", unreadable.advice) from None
+    assert isinstance(given, dict)
+    given.pop("analysis", None)
+    event = EvalScenarioCaptured(
+        scenario_id=place.id,
+        name=about.name,
+        family=about.family,
+        failure_type=about.failure_type,
+        mode=place.mode,
+        description=about.description,
+        fixture_digest=fixture_digest(msgspec.convert(said, Description), given),
+        investigation_digest=digest_of(body),
+        source=about.source,
+        fingerprint=fingerprint_of(given),
+        captured_at=said["captured_at"],
+        captured_by=about.captured_by,
+    )
+    return account_of(place.title, event, body)
+
+
+def _check_edited(said: dict[str, Any]) -> None:
+    """Whether the scenario can be loaded once it is edited. Errors: InvalidQuery, naming the option."""
+
+    def refuse(key: str, what: str, advice: str) -> None:
+        raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
+
+    describe(_edited(said), refuse)
+
+
+def _edited(value: Any) -> Any:  # noqa: ANN401 - YAML
+    """A template with something in place of what is to be replaced."""
+    if isinstance(value, dict):
+        return {name: _edited(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_edited(each) for each in value]
+    return "edited" if isinstance(value, str) and value.startswith(UNEDITED) else value
