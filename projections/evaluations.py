@@ -24,16 +24,19 @@ from projections.projection import Projection
 from projections.provenance import By, Course, End, On, agent_of_run, by_of, outcome_of
 
 _NAN = float("nan")
+_COLUMNS = ("run", "scenario", "attempt", "outcome", "points", "by", "on", "time_us")
+"""What there is of each score."""
 
 
 class Scores(NamedTuple):
-    """The scores that count, in the order of the log, in columns that no longer change; and what they refer to.
+    """Scores in the order of the log, in columns that no longer change; and what they refer to.
 
     `run` is the place of an evaluation in `runs`, which are in the order in which they began in the log.
     """
 
     run: npt.NDArray[np.uint32]
     scenario: npt.NDArray[np.uint32]
+    attempt: npt.NDArray[np.int64]
     outcome: npt.NDArray[np.uint8]
     points: npt.NDArray[np.float64]
     time_us: npt.NDArray[np.int64]
@@ -44,6 +47,19 @@ class Scores(NamedTuple):
     scenarios: Sequence[str]
     known: Mapping[str, Known]
     runs: Sequence[Course]
+
+    def taken(self, places: npt.NDArray[Any]) -> "Scores":
+        """Those at some places alone, or those that a mask leaves."""
+        return self._replace(**{name: getattr(self, name)[places] for name in _COLUMNS})
+
+    def counted(self) -> "Scores":
+        """Those that no later one of the same attempt replaces."""
+        columns = (self.attempt, self.scenario, self.run)
+        order = np.lexsort(columns)
+        last = np.ones(len(order), dtype=np.bool_)
+        if len(order):
+            last[:-1] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
+        return self.taken(np.sort(order[last]))
 
 
 class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +89,8 @@ class Evaluations(Projection):
         self._known: dict[str, Known] = {}
         self._bys: dict[By, int] = {}
         self._ons: dict[On, int] = {}
+        self._bys_of: dict[int, set[int]] = {}
+        """By the place of a run, who answered and what scored."""
         self._run = array("I")
         self._scenario = array("I")
         self._attempt = array("q")
@@ -105,12 +123,14 @@ class Evaluations(Projection):
     def _score(self, data: EvalScored) -> None:
         run = self._index[data.run_id]
         by, on = by_of(self._started[run], data), On(data.fixture_digest, data.expectation_digest, data.weight)
+        number = self._bys.setdefault(by, len(self._bys))
+        self._bys_of.setdefault(run, set()).add(number)
+        self._by.append(number)
         self._run.append(run)
         self._scenario.append(self._scenarios.setdefault(data.scenario_id, len(self._scenarios)))
         self._attempt.append(data.attempt)
         self._outcome.append(outcome_of(data))
         self._points.append(_NAN if data.total_score is None else data.total_score)
-        self._by.append(self._bys.setdefault(by, len(self._bys)))
         self._on.append(self._ons.setdefault(on, len(self._ons)))
 
     def encode(self) -> bytes:
@@ -123,6 +143,7 @@ class Evaluations(Projection):
                 "known": list(self._known.items()),
                 "bys": list(self._bys),
                 "ons": list(self._ons),
+                "start_us": self._start_us.tobytes(),
                 **{name: getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
             }
         )
@@ -135,10 +156,13 @@ class Evaluations(Projection):
         made._started, made._ends, made._known = parts.started, dict(parts.ends), dict(parts.known)
         made._bys = {by: number for number, by in enumerate(parts.bys)}
         made._ons = {on: number for number, on in enumerate(parts.ons)}
-        for name in _COLUMNS:
+        for name in ("start_us", *_COLUMNS):
             getattr(made, f"_{name}").frombytes(getattr(parts, name))
+        pairs = view(made._run, np.uint32).astype(np.int64) * len(made._bys) + view(made._by, np.uint32)
+        for pair in np.unique(pairs).tolist():
+            made._bys_of.setdefault(pair // len(made._bys), set()).add(pair % len(made._bys))
         assert len(made._index) == len(made._started) == len(made._start_us), "runs of unlike number"
-        assert len({len(getattr(made, f"_{name}")) for name in _COLUMNS[1:]}) == 1, "columns of unlike length"
+        assert len({len(getattr(made, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
         return made
 
     def summary(self) -> Mapping[str, object]:
@@ -171,12 +195,12 @@ class Evaluations(Projection):
     def agent(self, run_id: str) -> str | None:
         """Who is evaluated: who the start names, else whom all scores do."""
         place = self._index[run_id]
-        bys = set(self._bys_of_runs().get(place, ()))
-        return agent_of_run(self._started[place], bys)[0]
+        own = self._bys_of.get(place, set())
+        return agent_of_run(self._started[place], {by for by, number in self._bys.items() if number in own})[0]
 
     def find(self, wanted: EvaluationSelection) -> list[int]:
         """The places of the evaluations that fit, the one that began last first."""
-        by_run = self._bys_of_runs() if wanted.agent is not None else {}
+        own = {number for by, number in self._bys.items() if by.agent == wanted.agent}
         since = None if wanted.range.since is None else microseconds(wanted.range.since)
         until = None if wanted.range.until is None else microseconds(wanted.range.until)
         found = [
@@ -185,7 +209,7 @@ class Evaluations(Projection):
             if wanted.suite in (None, started.suite)
             and (since is None or self._start_us[place] >= since)
             and (until is None or self._start_us[place] <= until)
-            and (wanted.agent in (None, started.agent) or any(by.agent == wanted.agent for by in by_run.get(place, ())))
+            and (wanted.agent in (None, started.agent) or not own.isdisjoint(self._bys_of.get(place, ())))
         ]
         return sorted(found, key=self._age, reverse=True)
 
@@ -209,17 +233,17 @@ class Evaluations(Projection):
         return self._start_us[place], place
 
     def scores(self) -> Scores:
-        """What the board needs, as it stands now."""
-        counted = self._counted()
+        """What lists and the board need, as it stands now."""
         runs = enumerate(zip(self._index, self._started, self._start_us, strict=True))
         return Scores(
-            run=view(self._run, np.uint32)[counted],
-            scenario=view(self._scenario, np.uint32)[counted],
-            outcome=view(self._outcome, np.uint8)[counted],
-            points=view(self._points, np.float64)[counted],
-            time_us=view(self._time_us, np.int64)[counted],
-            by=view(self._by, np.uint32)[counted],
-            on=view(self._on, np.uint32)[counted],
+            run=view(self._run, np.uint32).copy(),
+            scenario=view(self._scenario, np.uint32).copy(),
+            attempt=view(self._attempt, np.int64).copy(),
+            outcome=view(self._outcome, np.uint8).copy(),
+            points=view(self._points, np.float64).copy(),
+            time_us=view(self._time_us, np.int64).copy(),
+            by=view(self._by, np.uint32).copy(),
+            on=view(self._on, np.uint32).copy(),
             bys=list(self._bys),
             ons=list(self._ons),
             scenarios=list(self._scenarios),
@@ -227,29 +251,10 @@ class Evaluations(Projection):
             runs=[Course(run_id, begun, start_us, self._ends.get(n)) for n, (run_id, begun, start_us) in runs],
         )
 
-    def _counted(self) -> npt.NDArray[np.intp]:
-        """The places of the scores that no later one of the same attempt replaces, in the order of the log."""
-        columns = (view(self._attempt, np.int64), view(self._scenario, np.uint32), view(self._run, np.uint32))
-        order = np.lexsort(columns)
-        last = np.ones(len(order), dtype=np.bool_)
-        if len(order):
-            last[:-1] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
-        return np.sort(order[last])
-
-    def _bys_of_runs(self) -> dict[int, list[By]]:
-        bys, found = list(self._bys), dict[int, list[By]]()
-        pairs = view(self._run, np.uint32).astype(np.int64) * len(bys) + view(self._by, np.uint32)
-        for pair in np.unique(pairs).tolist():
-            found.setdefault(pair // len(bys), []).append(bys[pair % len(bys)])
-        return found
-
 
 def stated_weights(ons: Collection[On]) -> npt.NDArray[np.float64]:
     """The weight that each states, NaN where it states none."""
     return np.array([_NAN if on.weight is None else on.weight for on in ons], dtype=np.float64)
-
-
-_COLUMNS = ("start_us", "run", "scenario", "attempt", "outcome", "points", "by", "on", "time_us")
 
 
 class _Parts(msgspec.Struct):

@@ -12,6 +12,7 @@ from projections.provenance import about_run
 
 def heads(scores: Scores, places: Sequence[int]) -> list[EvaluationHead]:
     """Some evaluations in short, by their places among the runs."""
+    scores = scores.taken(np.isin(scores.run, places)).counted()
     stated = stated_weights(scores.ons)[scores.on]
     order = np.argsort(scores.run, kind="stable")
     begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))

@@ -64,6 +64,7 @@ class Row(NamedTuple):
 
 def scoreboard(scores: Scores, wanted: BoardWanted) -> Board:
     """The boards that are asked for."""
+    scores = scores.counted()
     suite_of = np.array([by.suite for by in scores.bys], dtype=object)
     suites = sorted(set(suite_of.tolist()))
     made = [

@@ -89,6 +89,9 @@ def test_what_became_worse_is_named_first_with_what_used_to_match(client: httpx.
     assert (found["baseline"]["run_id"], found["candidate"]["run_id"]) == (before, after)
     newest = get(client, "/evaluations/compare", baseline="latest", candidate=after)
     assert newest == found
+    then = get(client, "/evaluations/compare", baseline=before, candidate=after, as_of=head(client) - 2)
+    assert ([one["scenario_id"] for one in then["missing"]], then["regressions"]) == (["probe"], 2)
+    assert not then["candidate"]["ended"]
 
 
 def test_the_board_pools_runs_and_shows_baselines_beside_them(client: httpx.Client) -> None:
