@@ -8,7 +8,9 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
+from api.baselines import record_baselines
 from api.evaluations import Graded, Place, Run, begin, check_id, finish, free, unfinished
 from api.judgement import Files, Report
 from api.marking import NOT_CAPTURED, Marker, at_hand, on
@@ -55,6 +57,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 600.0
     run_id: str | None = None
     resume: str | None = None
+    baselines: bool = True
     files: Files = Files()
     """Where reports are to go; with any, the answers and the course of versions are told, too."""
 
@@ -79,6 +82,9 @@ class Examination:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._asked.jobs + THREADS))
         grading = ThreadPoolExecutor(1)
         try:
+            if self._asked.baselines:
+                suite = structs.replace(run.started, suite_digest=self.suite.digest)
+                await record_baselines(sink, suite, self.suite.scenarios, self._meaning, grading, stop)
             say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring what was captured'}")
             await self._sit(sink, run, stop, tell, grading)
             found = await told(sink, run.run_id, self.suite.scenarios, analyses=bool(self._asked.files))

@@ -43,6 +43,9 @@ Resume = Annotated[str | None, typer.Option(help="Go on with a run that was inte
 Meta = Annotated[
     list[str] | None, typer.Option(help="Anything else to record, such as commit=3f2a9c1.", metavar="KEY=VALUE")
 ]
+Baselines = Annotated[
+    bool, typer.Option("--baselines/--no-baselines", help="Score an empty answer and the most frequent cause, too.")
+]
 JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML there.", metavar="FILE")]
 Html = Annotated[Path | None, typer.Option(help="Write one HTML page there.", metavar="FILE")]
 Markdown = Annotated[Path | None, typer.Option(help="Write a comment for a pull request there.", metavar="FILE")]
@@ -66,6 +69,7 @@ def run(
     meta: Meta = None,
     url: Url = None,
     token: BearerToken = None,
+    baselines: Baselines = True,
     junit: JUnit = None,
     html: Html = None,
     markdown: Markdown = None,
@@ -104,6 +108,7 @@ def run(
         timeout_s=timeout,
         run_id=run,
         resume=resume,
+        baselines=baselines,
         files=Files.checked(junit=junit, html=html, markdown=markdown),
     )
     _run(asked, ledger_of(context), url, token, as_json)
@@ -112,13 +117,17 @@ def run(
 def _run(asked: "Asked", ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Run it, tell what came of it, and end with the exit code that says so."""
     import asyncio
+    import os
 
     from api.commands.evaluated import print_evaluation
     from api.examination import Examination
     from api.printing import print_json, say
     from api.reporting import without_analyses
+    from instruments.evals.semantic import meaning_of
 
-    report, signals = asyncio.run(_examine(Examination(asked, None), ledger, url, token, say))
+    cache = None if url is not None else ledger.with_name(f"{ledger.name}.embeddings")
+    examination = Examination(asked, meaning_of(os.environ, cache))
+    report, signals = asyncio.run(_examine(examination, ledger, url, token, say))
     found = report.evaluation
     if found.ended:
         asked.files.write(report)

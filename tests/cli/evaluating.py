@@ -97,13 +97,13 @@ def wait_for_asked(folder: Path, number: int) -> None:
 
 def evaluate(ledger: Path, fixtures: Path, *arguments: Value, **variables: str) -> Ended:
     """Run an evaluation without baselines to its end."""
-    return tally(ledger, "eval", "run", fixtures, *arguments, given=b"", **variables)
+    return tally(ledger, "eval", "run", fixtures, "--no-baselines", *arguments, given=b"", **variables)
 
 
 @contextmanager
 def evaluating(ledger: Path, fixtures: Path, *arguments: Value) -> Iterator[subprocess.Popen[bytes]]:
     """An evaluation that is under way."""
-    words = command(ledger, "eval", "run", str(fixtures), *arguments)
+    words = command(ledger, "eval", "run", str(fixtures), "--no-baselines", *arguments)
     pipe = subprocess.PIPE
     with subprocess.Popen(words, cwd=ROOT, env=environment(), stdout=pipe, stderr=pipe) as process:
         try:

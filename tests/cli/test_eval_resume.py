@@ -7,9 +7,10 @@ import signal
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.cli.command import Value, refused, tally
+from tests.cli.command import Value, done, refused, tally
 from tests.cli.evaluating import (
     Json,
     agent,
@@ -114,7 +115,7 @@ def test_kills_while_captured_answers_are_scored(ledger: Path, tmp_path: Path) -
     rng = random.Random(SEED)
     names = [f"case-{number:03}" for number in range(300)]
     fixtures = suite(tmp_path / "many", names, captured={"rca": {"root_cause": "the cause of case-007"}})
-    settings: tuple[Value, ...] = ("--run", "killed")
+    settings: tuple[Value, ...] = ("--run", "killed", "--baselines")
     for _ in range(5):
         with evaluating(ledger, fixtures, *settings) as process:
             while process.poll() is None and not ledger.exists():
@@ -122,11 +123,11 @@ def test_kills_while_captured_answers_are_scored(ledger: Path, tmp_path: Path) -
             time.sleep(rng.random() * 1.5)
             process.kill()
         if of_type(events(ledger, "killed"), "started"):
-            settings = ("--resume", "killed")
+            settings = ("--resume", "killed", "--baselines")
         if of_type(events(ledger, "killed"), "finished"):
             break
     else:
-        assert tally(ledger, "eval", "run", fixtures, *settings).code == 1
+        assert tally(ledger, "eval", "run", fixtures, *settings[:-1]).code == 1
     found = events(ledger)
     for run in {one["run_id"] for one in of_type(found, "started")}:
         assert places(ledger, run) == [(name, 1) for name in names]
@@ -320,6 +321,20 @@ def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(
     assert "--resume lonely goes on" in said
     assert evaluate(ledger, fixtures, "--agent", line, "--resume", "lonely").code == 0
     assert places(ledger) == ALL
+
+
+def test_baselines_that_were_interrupted_are_completed(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.db"
+    run = ("eval", "run", fixtures, "--agent", "true")
+    assert tally(whole, *run).code == 1
+    (empty,) = [one["run_id"] for one in of_type(events(whole), "started") if one.get("baseline") == "empty"]
+    left = events(whole, empty)[:-3]
+    drafts = b"\n".join(msgspec.json.encode({name: one[name] for name in ("type", "id", "data")}) for one in left)
+    done(ledger, "append", "-", given=drafts)
+    assert len(places(ledger, empty)) == len(NAMES) - 2
+    assert tally(ledger, *run).code == 1
+    assert places(ledger, empty) == ALL
+    assert len(of_type(events(ledger, empty), "finished")) == 1
 
 
 def test_the_ledger_is_held_while_it_runs(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:

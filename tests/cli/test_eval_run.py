@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from tests.cli.command import done, refused
-from tests.cli.evaluating import PASSES, agent, asked, evaluate, events, of_type, places, scenario, scores, suite
+from tests.cli.command import done, refused, tally
+from tests.cli.evaluating import PASSES, Json, agent, asked, evaluate, events, of_type, places, scenario, scores, suite
+from tests.evals.embedder import embedder
 from tests.serving import served
 
 NAMES = ("crash-loop", "image-pull", "out-of-memory")
@@ -228,6 +229,29 @@ def test_scenarios_are_recorded_once_and_again_where_they_changed(ledger: Path, 
     assert [one["scenario_id"] for one in of_type(events(ledger), "scenario_revised")] == ["image-pull"]
 
 
+def test_baselines_are_scored_once_for_what_a_suite_holds(ledger: Path, fixtures: Path) -> None:
+    def baselines() -> list[tuple[str, int]]:
+        found = events(ledger)
+        runs = [one for one in of_type(found, "started") if "baseline" in one]
+        assert all(one["agent"] == "baseline" for one in runs)
+        ended = {one["run_id"] for one in of_type(found, "finished")}
+        assert {one["run_id"] for one in runs} <= ended
+        return [(one["baseline"], len(places(ledger, one["run_id"]))) for one in runs]
+
+    run = ("eval", "run", fixtures, "--agent", "true", "-k", "image")
+    assert tally(ledger, *run, "--no-baselines").code == 1
+    assert baselines() == []
+    for _ in range(2):
+        assert tally(ledger, *run).code == 1
+        assert baselines() == [("empty", 3), ("most_frequent", 3)]
+    assert {score["total_score"] for score in scores(ledger) if score["run_id"].endswith(".empty")} == {0}
+    scenario(fixtures, "another")
+    assert tally(ledger, *run).code == 1
+    assert baselines() == [("empty", 3), ("most_frequent", 3), ("empty", 4), ("most_frequent", 4)]
+    assert tally(ledger, *run, "--name", "else").code == 1
+    assert len(baselines()) == 6
+
+
 def test_long_answers_and_findings_are_evidence(ledger: Path, tmp_path: Path) -> None:
     fixtures = tmp_path / "suite"
     patterns = [f"{number} {'p' * 900}" for number in range(100)]
@@ -248,6 +272,27 @@ def test_long_answers_and_findings_are_evidence(ledger: Path, tmp_path: Path) ->
     breakdown = msgspec.json.decode(done(ledger, "evidence", "get", wide["breakdown_digest"]).out)
     assert [finding["pattern"] for finding in breakdown[0]["findings"]] == patterns
     assert told["wide"]["components"][0]["findings"] == breakdown[0]["findings"]
+
+
+def test_what_patterns_mean_is_asked_once(ledger: Path, tmp_path: Path) -> None:
+    wanted = {"root_cause": {"patterns": ["memory was used up"], "match_type": "semantic"}}
+    fixtures = tmp_path / "suite"
+    scenario(fixtures, "oom", expected_outcomes=wanted, captured={"rca": {"root_cause": "It was OOM"}})
+
+    def finding(**variables: str) -> Json:
+        ended = evaluate(ledger, fixtures, "--json", **variables)
+        (result,) = msgspec.json.decode(ended.out)["results"]
+        found: Json = result["rows"][0]["components"][0]["findings"][0]
+        return found
+
+    assert (finding()["matched"], "substring" in finding()["note"]) == (False, True)
+    with embedder() as endpoint:
+        variables = {"TALLYSTICK_EMBEDDINGS_URL": endpoint.url}
+        assert finding(**variables)["similarity"] > 0.9
+        asked_before = len(endpoint.asked)
+        assert asked_before > 0
+        assert finding(**variables)["matched"] is True
+        assert len(endpoint.asked) == asked_before
 
 
 def test_only_what_is_chosen_is_asked(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
