@@ -26,6 +26,7 @@ from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
+from events.refusal import refuse
 from events.registry import VOCABULARY
 from ledger.errors import (
     AppendRefused,
@@ -42,6 +43,7 @@ Place = tuple[str, int]
 """A scenario's id, and the number of an attempt."""
 
 _Result = TypeVar("_Result")
+_Payload = TypeVar("_Payload", EvalStarted, EvalScored)
 _id = re.compile(STREAM_ID_PATTERN)
 _started = VOCABULARY.kinds["eval.started.v1"].draft
 _scored = VOCABULARY.kinds["eval.scored.v1"].draft
@@ -128,10 +130,10 @@ async def free(sink: Sink, run_id: str | None) -> None:
 async def begin(sink: Sink, started: EvalStarted) -> Run:
     """Begin a run; an id is made where it names none.
 
-    Errors: LifecycleViolation, where a run of that id is there; those of appending.
+    Errors: InvalidEvent; LifecycleViolation, where a run of that id is there; those of appending.
     """
     while True:
-        begun = structs.replace(started, run_id=started.run_id or secrets.token_hex(4))
+        begun = _sound(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
         run = Run(started=begun, version=1, scored={}, finished=False, worked_ns=0)
         try:
             await free(sink, run.run_id)
@@ -150,7 +152,7 @@ async def _start(sink: Sink, run: Run, again: bool) -> None:
 async def add(sink: Sink, run: Run, graded: Sequence[Graded]) -> None:
     """Add scores to a run, all in one piece; those that it has already, whoever added them, are left out.
 
-    Errors: RunEnded; those of appending, after a server that is away was waited for.
+    Errors: InvalidEvent, RunEnded; those of appending, after a server that is away was waited for.
     """
 
     async def once(again: bool) -> None:
@@ -218,12 +220,20 @@ def _drafts(run: Run, graded: Sequence[Graded], *, named: bool) -> list[Draft]:
     """Scores as events, each behind the one before; without ids where somebody has taken one of these."""
     return [
         _scored(
-            data=structs.replace(one.score, run_id=run.run_id),
+            data=_sound(structs.replace(one.score, run_id=run.run_id)),
             id=_event_id(run.run_id, one.place) if named else None,
             expectedversion=run.version + number,
         )
         for number, one in enumerate(graded)
     ]
+
+
+def _sound(payload: _Payload) -> _Payload:
+    """A payload made in code, held to the same bounds as one that is posted. Errors: InvalidEvent."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        raise refuse(error, VOCABULARY.types) from None
 
 
 def _event_id(run_id: str, place: Place) -> str:

@@ -93,7 +93,7 @@ def run(
 
     terms = Terms(
         suite=name,
-        selection=chosen,
+        selection=chosen if chosen and chosen.strip() else None,
         attempts=attempts,
         agent_name=agent_name,
         agent_version=agent_version,

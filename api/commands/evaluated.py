@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import typer
 from rich.text import Text
 
+from api.commands.judged import STYLES, part
 from api.judgement.figures import between, bracketed, points, rate, rates, seconds
 from api.judgement.report import COMPONENTS, failures, unwanted, who
 from api.judgement.texts import line, visible
@@ -20,7 +21,6 @@ PATTERN_CHARS = 100
 
 ORDER = ("failing", "flaky", "stable", "skipped", "error")
 WORDS = {"failing": "failed", "flaky": "flaky", "stable": "passed", "skipped": "skipped", "error": "error"}
-STYLES = {"failing": "red", "flaky": "yellow", "error": "magenta", "skipped": "dim"}
 
 
 def print_evaluation(found: Evaluation) -> None:
@@ -39,7 +39,7 @@ def print_evaluation(found: Evaluation) -> None:
             wrap=("scenario",),
         )
         for one in ordered:
-            shown.add_row(one.scenario_id, *_figures(one), Text(_verdict(one), STYLES.get(one.verdict, "")))
+            shown.add_row(one.scenario_id, *_figures(one), Text(_verdict(one), STYLES[one.verdict]))
         console.print(shown)
     missed = [one for one in ordered if one.verdict in {"failing", "flaky"}]
     for one in missed[:MISSED_SHOWN]:
@@ -87,10 +87,7 @@ def _verdict(result: ScenarioResult) -> str:
 def _figures(result: ScenarioResult) -> list[str]:
     """The mean of each component over the attempts that were scored, that of the totals, and what was to be reached."""
     scored = [row for row in result.rows if row.state == "scored"]
-    cells = []
-    for name in COMPONENTS:
-        own = [one.score for row in scored for one in row.components if one.name == name and one.score is not None]
-        cells.append(points(sum(own) / len(own) if own else None))
+    cells = [points(part(result, name)) for name in COMPONENTS]
     return [*cells, points(result.mean_scored), points(scored[0].pass_threshold if scored else None)]
 
 

@@ -89,12 +89,12 @@ def _print_scenarios(console: Console, results: Iterable[ScenarioResult]) -> Non
             Text(result.verdict, STYLES[result.verdict]),
             points(result.mean),
             f"{result.passed} of {result.attempts}",
-            *(points(_part(result, name)) for name in COMPONENTS),
+            *(points(part(result, name)) for name in COMPONENTS),
         )
     console.print(shown)
 
 
-def _part(result: ScenarioResult, name: str) -> float | None:
+def part(result: ScenarioResult, name: str) -> float | None:
     """The mean points of one part, over the attempts that were scored on it."""
     found = [one.score for row in result.rows for one in row.components if one.name == name and one.score is not None]
     return sum(found) / len(found) if found else None

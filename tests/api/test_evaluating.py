@@ -13,10 +13,11 @@ from api.operations import House
 from api.refusals import RunEnded
 from api.sink import FileSink
 from api.sitting import sit
+from events.errors import InvalidEvent, MalformedInput
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.registry import VOCABULARY
 from ledger.errors import LedgerUnavailable, LifecycleViolation
-from tests.api.houses import digest_of, within
+from tests.api.houses import digest_of, head, refusal, within
 
 STARTED = EvalStarted(run_id="one", suite="kube", scenarios=3, attempts=1)
 _scored = VOCABULARY.kinds["eval.scored.v1"].draft
@@ -114,6 +115,18 @@ def test_what_was_erased_is_not_kept_again(tmp_path: Path) -> None:
         await sink.erase(digest, None)
         await add(sink, run, [structs.replace(told, score=structs.replace(told.score, attempt=2))])
         assert [attempt for _, attempt, _ in await scores(sink)] == [1, 2]
+
+
+def test_what_no_post_may_say_is_not_written(tmp_path: Path) -> None:
+    @within(tmp_path / "ledger.db")
+    async def _(house: House) -> None:
+        sink = FileSink(house)
+        for wrong in ({"suite": ""}, {"agent": "a" * 257}, {"selection": ""}, {"meta": {"key": "\ud800"}}):
+            assert await refusal(begin(sink, structs.replace(STARTED, **wrong))) in {InvalidEvent, MalformedInput}
+        assert await head(house) == 0
+        run = await begin(sink, STARTED)
+        assert await refusal(add(sink, run, [graded("a"), graded("b", detail="")])) is InvalidEvent
+        assert await head(house) == 1
 
 
 class Shaky(FileSink):

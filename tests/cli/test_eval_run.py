@@ -301,6 +301,9 @@ def test_only_what_is_chosen_is_asked(ledger: Path, fixtures: Path, tmp_path: Pa
     assert asked(tmp_path / "notes") == ["crash-loop", "image-pull"]
     (started,) = of_type(events(ledger), "started")
     assert (started["selection"], started["scenarios"]) == ("image or hush-crash", 2)
+    assert evaluate(ledger, fixtures, "--agent", line, "-k", " ").code == 0
+    assert asked(tmp_path / "notes")[2:] == list(NAMES)
+    assert "selection" not in of_type(events(ledger), "started")[1]
 
 
 def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
