@@ -47,6 +47,8 @@ class Scenarios:
         """Open what the run is written to, before anything is asked. Errors: pytest.UsageError."""
         option = self._config.getoption
         ledger, url = option("tallystick_ledger"), option("tallystick_url")
+        if ledger and url:
+            raise pytest.UsageError("--tallystick-ledger and --tallystick-url: name one of them.")
         if (ledger or url) and not option("collectonly") and not hasattr(self._config, "workerinput"):
             try:
                 path = absolute(self._config, ledger or "")

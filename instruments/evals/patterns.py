@@ -21,9 +21,10 @@ PROBE_TIMEOUT_S = 1.0
 FLAGS = regex.IGNORECASE | regex.DOTALL
 
 _count = re.compile(r"\{(\d*)(?:,\d*)?\}")
-_bracketed = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
+_POSIX = r"\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]"
+_bracketed = re.compile(rf"\[\^?\]?(?:{_POSIX}|[^\]\\]|\\.)*\]", re.DOTALL)
 _calls = re.compile(r"\(\?(?:R\)|[+-]?\d+\)|&|P>)")
-_obscure = re.compile(r"\(\?#|\(\?[a-zA-Z0-9]*[xV]|\[\[|\[:")
+_obscure = re.compile(rf"\(\?#|\(\?[a-zA-Z0-9]*[xV]|(?!{_POSIX})\[:\^?\w+:\]")
 _place = re.compile(r" at position (\d+).*", re.DOTALL)
 _ALPHABET = ("a", "Q", "0", " ", "-", ".", "\n", "é", "界")
 
@@ -74,7 +75,7 @@ def discerning(pattern: str) -> "regex.Pattern[str]":
 def _nodes(pattern: str) -> int:
     """About how many nodes the compiler makes of a pattern, and never much fewer. Errors: BadPattern.
 
-    Where comments or nested classes make it hard to say what a bracket is, each count is taken to be within the others.
+    Where comments or sets of sets make it hard to say what a bracket is, each count is taken to be within the others.
     """
     sizes, last, at = [0], 0, 0
     while at < len(pattern):

@@ -1,8 +1,11 @@
 """Scenarios as tests of a real pytest: its own means select, distribute and report them."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +16,7 @@ import pytest
 
 from tests.cli.command import ENDS_S, ROOT, done, environment, tally
 from tests.evals.suites import DESCRIPTION, INVESTIGATION, expecting, scenario
-from tests.serving import serving
+from tests.serving import POLL_S, serving
 
 OUT_OF_MEMORY = {"patterns": ["OOMKilled"], "match_type": "substring", "none_of": ["image"]}
 
@@ -28,11 +31,16 @@ print(json.dumps({"rca": {"root_cause": "ImagePullBackOff"}, "decision": {"label
 """
 
 
-def pytest_in(folder: Path, *arguments: str | Path, code: int = 0, **variables: str) -> str:
-    """Run pytest in a folder; what it prints. The plugin is named: an environment may be older than its entry point."""
+def pytest_with(*arguments: str | Path) -> list[str]:
+    """The command. The plugin is named, for an environment may be older than its entry point."""
     named = ["-p", "no:cacheprovider", "-p", "no:tallystick", "-p", "tallystick_pytest"]
+    return [sys.executable, "-m", "pytest", *named, *map(str, arguments)]
+
+
+def pytest_in(folder: Path, *arguments: str | Path, code: int = 0, **variables: str) -> str:
+    """Run pytest in a folder; what it prints."""
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", *named, *map(str, arguments)],
+        pytest_with(*arguments),
         cwd=folder,
         env=environment(PYTHONPATH=str(ROOT), **variables),
         capture_output=True,
@@ -187,6 +195,32 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
     assert (run["run_id"], run["scored"], run["ended"]) == (run_id, 2, True)
 
 
+def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path) -> None:
+    suite(tmp_path)
+    (tmp_path / "hang.py").write_text(
+        "import os, pathlib, time\n"
+        "pathlib.Path('pid.new').write_text(str(os.getpid()))\n"
+        "os.rename('pid.new', 'pid')\n"
+        "time.sleep(3600)\n"
+    )
+    asked = ["--tallystick-fixtures", "fixtures", "--tallystick-ledger", "l.db", "--tallystick-agent"]
+    session = subprocess.Popen(
+        pytest_with(*asked, f"{sys.executable} hang.py"), cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT)),
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not (tmp_path / "pid").exists():
+        assert session.poll() is None
+        time.sleep(POLL_S)
+    session.send_signal(signal.SIGINT)
+    said, _ = session.communicate()
+    assert session.returncode == 2
+    assert "It has not ended: tallystick eval run --resume" in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+    (run,) = evaluations(tmp_path / "l.db")
+    assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
+
+
 def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "one", expecting(root_cause={"patterns": [""], "match_type": "regexp"}))
@@ -206,6 +240,10 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
         (["--tallystick-fixtures", "empty"], "ERROR: empty holds no scenario. Name a folder with NAME/scenario.yaml"),
         (["--tallystick-fixtures", "nowhere"], "nowhere cannot be read: No such file or directory."),
         (["--tallystick-ledger", "l.db"], "--tallystick-ledger is for scenarios: name their folder with"),
+        (
+            ["--tallystick-fixtures", "fixtures", "--tallystick-ledger", "a", "--tallystick-url", "b"],
+            "name one of them",
+        ),
         (["--tallystick-fixtures", "fixtures", "--tallystick-attempts", "0"], "--tallystick-attempts: give a number"),
         (["--tallystick-fixtures", "fixtures", "--tallystick-timeout", "nan"], "--tallystick-timeout: nan is no time."),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent", "'"], "--tallystick-agent: "),
