@@ -43,7 +43,8 @@ class Desk:
             raise unusable(config, error) from None
         self.aside = Aside()
         nowhere = structs.replace(self.opening(0), run_id="-")
-        self._marker = Marker(nowhere, meaning_of(os.environ), tuple if self.agent is None else self.agent.hide)
+        self.meaning = meaning_of(os.environ)
+        self._marker = Marker(nowhere, self.meaning, tuple if self.agent is None else self.agent.hide)
 
     def opening(self, scenarios: int) -> EvalStarted:
         """How a run of so many scenarios begins."""
@@ -136,7 +137,7 @@ def _asked(config: pytest.Config) -> Asked:
     option = config.getoption
     terms = Terms(
         suite=option("tallystick_name"),
-        selection=option("keyword") or None,
+        selection=option("keyword").strip() or None,
         attempts=option("tallystick_attempts"),
         agent_name=option("tallystick_agent_name"),
         agent_version=option("tallystick_agent_version"),

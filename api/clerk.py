@@ -1,16 +1,19 @@
 """A run written as its scores come, by a caller that cannot wait for anything but each of them."""
 
+import asyncio
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from api.aside import Aside
+from api.baselines import record_baselines
 from api.evaluations import Graded, Place, Run, add, begin, finish
 from api.scenarios import record
 from api.sink import Sink, sink
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario
+from instruments.evals import Meaning, Scenario
 
 
 class Clerk:
@@ -27,10 +30,14 @@ class Clerk:
         self._places: frozenset[Place] = frozenset()
         self._began_ns = 0
 
-    def begin(self, started: EvalStarted, scenarios: Sequence[Scenario], places: frozenset[Place]) -> None:
-        """Record the scenarios, and begin a run of the attempts at some of them."""
+    def begin(
+        self, started: EvalStarted, scenarios: Sequence[Scenario], places: frozenset[Place], meaning: Meaning | None
+    ) -> None:
+        """Record the scenarios, begin a run of the attempts at some of them, and have the baselines scored."""
         self._aside.run(record(self._sink, scenarios, keep=False))
         self._run = self._aside.run(begin(self._sink, started))
+        with ThreadPoolExecutor(1) as grading:
+            self._aside.run(record_baselines(self._sink, started, scenarios, meaning, grading, asyncio.Event()))
         self._places, self._began_ns = places, time.monotonic_ns()
 
     @property

@@ -133,7 +133,7 @@ class Scenarios:
             return
         try:
             started = self._desk.opening(len({scenario_id for scenario_id, _ in places}))
-            self._clerk.begin(started, self._desk.suite.scenarios, frozenset(places))
+            self._clerk.begin(started, self._desk.suite.scenarios, frozenset(places), self._desk.meaning)
         except TallystickError as error:
             raise unusable(self._config, error) from None
 

@@ -72,9 +72,11 @@ def agent(folder: Path) -> str:
 
 
 def evaluations(ledger: Path) -> list[dict[str, Any]]:
-    """The runs of a ledger, each whole."""
+    """The runs of agents in a ledger, each whole; beside them there are the two baselines."""
     listed = json.loads(done(ledger, "eval", "list", "--json").out)["evaluations"]
-    return [json.loads(done(ledger, "eval", "show", one["run_id"], "--json").out) for one in listed]
+    assert sorted(one["baseline"] for one in listed if "baseline" in one) == ["empty", "most_frequent"]
+    runs = [one["run_id"] for one in listed if "baseline" not in one]
+    return [json.loads(done(ledger, "eval", "show", run_id, "--json").out) for run_id in runs]
 
 
 def cases(path: Path) -> dict[str, ET.Element]:
