@@ -74,6 +74,20 @@ def test_the_template_is_refused_until_it_is_edited_and_then_is_a_revision(
     assert before["investigation_digest"] == scenario.investigation_digest
 
 
+def test_an_edited_one_is_scored_and_is_a_revision(ledger: Path, tmp_path: Path, investigation: Path) -> None:
+    folder = tmp_path / "fixtures" / "a"
+    done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation)
+    assert "scenario.yaml: expected_outcomes.root_cause" in refused(ledger, "eval", "run", folder.parent)
+    scenario = edit(folder, "registry")
+    ended = tally(ledger, "eval", "run", folder.parent, "--json")
+    assert ended.code in {0, 1}, ended.err
+    (before, _), (after, said) = scenarios(ledger)
+    assert (before, after) == ("captured", "revised")
+    assert said["fixture_digest"] == scenario.fixture_digest
+    assert said["expectation_digest"] == scenario.expectation_digest
+    assert said["source"] == "investigation"
+
+
 def test_the_same_again_adds_nothing_and_another_is_a_revision(
     ledger: Path, tmp_path: Path, investigation: Path
 ) -> None:
