@@ -103,10 +103,15 @@ def _missed(result: ScenarioResult) -> Iterator[str]:
 
 
 def _told(finding: Finding) -> str:
-    what = f"  {finding.expectation} {line(repr(finding.pattern), PATTERN_CHARS)} ({finding.match_type})"
+    what = f"  {finding.expectation} {_quoted(finding.pattern)} ({finding.match_type})"
     if not unwanted(finding):
         return f"{what} not found"
-    return f"{what} found in {finding.where}: {line(repr(finding.text), PATTERN_CHARS)}"
+    return f"{what} found in {finding.where}: {_quoted(finding.text or '')}"
+
+
+def _quoted(text: str) -> str:
+    """A text within quotes, as it was written: the backslashes of a regex, too."""
+    return f"'{line(text, PATTERN_CHARS)}'"
 
 
 def _total(row: ScoreRow) -> float:

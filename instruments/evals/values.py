@@ -14,14 +14,14 @@ _SHOWN_CHARS = 60
 
 
 def shown(value: object) -> str:
-    """A wrong value in a few words."""
+    """A wrong value in a few words; the backslashes of a text as they were written."""
     if value is None:
         return "nothing"
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if isinstance(value, bool):
         return str(value).lower()
-    text = repr(value)
+    text = repr(value).replace("\\\\", "\\")
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 

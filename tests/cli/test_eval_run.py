@@ -132,6 +132,19 @@ def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_p
     assert "[1/4] bad #1: 0.0 failed (" in ended.err
 
 
+def test_patterns_are_told_as_they_were_written(ledger: Path, tmp_path: Path) -> None:
+    wanted = {"root_cause": {"patterns": ["\\bdisk's (full|\\d+%)"], "match_type": "regex"}}
+    scenario(tmp_path / "suite", "full", captured={"rca": {"root_cause": "no idea"}}, expected_outcomes=wanted)
+    assert (
+        "root_cause.patterns[0] '\\bdisk's (full|\\d+%)' (regex) not found" in evaluate(ledger, tmp_path / "suite").text
+    )
+    wanted["root_cause"]["patterns"] = ["\\b(disk"]
+    scenario(tmp_path / "broken", "full", expected_outcomes=wanted)
+    assert "patterns[0] '\\b(disk' is no regular expression" in " ".join(
+        evaluate(ledger, tmp_path / "broken").err.split()
+    )
+
+
 def test_several_attempts_tell_a_flaky_scenario(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     code = "answer(given['evidence']['log'] if case != 'image-pull' or number != 2 else 'hm')"
     line = agent(tmp_path / "notes", code)
