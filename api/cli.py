@@ -28,6 +28,7 @@ from api.commands import (
     tokens,
     views,
 )
+from api.commands.refusing import refuse
 from events.errors import TallystickError
 
 app = typer.Typer(
@@ -88,30 +89,13 @@ def main() -> None:
     try:
         app(prog_name="tallystick")
     except TallystickError as error:
-        sys.exit(_refuse(error))
+        sys.exit(refuse(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         print(f"error: {error.filename or 'input'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)
-
-
-def _refuse(error: TallystickError) -> int:
-    from api.problems import answer_of  # noqa: PLC0415 - needed by refusals alone, and slow to load
-
-    print(f"error: {_as_typed(error)}", file=sys.stderr)
-    if error.advice:
-        print(error.advice, file=sys.stderr)
-    return answer_of(error).exit
-
-
-def _as_typed(error: TallystickError) -> str:
-    """The detail, with the option in place of the parameter it stands for: `--group-by` for `group_by`."""
-    field = str(getattr(error, "field", ""))
-    option = f"--{field.replace('_', '-')}"
-    typed = any(argument.partition("=")[0] == option for argument in sys.argv)
-    return f"{option}{error.detail[len(field) :]}" if typed and error.detail.startswith(f"{field}:") else error.detail
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.commands.options import AsJson, BearerToken, Url, ledger_of
+from api.commands.refusing import judging
 
 if TYPE_CHECKING:
     from api.evaluations import Graded
@@ -51,6 +52,7 @@ Html = Annotated[Path | None, typer.Option(help="Write one HTML page there.", me
 Markdown = Annotated[Path | None, typer.Option(help="Write a comment for a pull request there.", metavar="FILE")]
 
 
+@judging()
 def run(
     context: typer.Context,
     fixtures: Fixtures,
@@ -109,7 +111,7 @@ def run(
         run_id=run,
         resume=resume,
         baselines=baselines,
-        files=Files.checked(junit=junit, html=html, markdown=markdown),
+        files=Files.checked(ledger_of(context), junit=junit, html=html, markdown=markdown),
     )
     _run(asked, ledger_of(context), url, token, as_json)
 

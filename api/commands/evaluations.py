@@ -47,7 +47,7 @@ def show(
     from api.printing import print_json
     from api.reporting import scenario_of, without_analyses
 
-    files = Files.checked(junit=junit, html=html, markdown=markdown)
+    files = Files.checked(ledger_of(context), junit=junit, html=html, markdown=markdown)
     report = asyncio.run(_show(ledger_of(context), run_id, as_of))
     one = scenario_of(report.evaluation, scenario) if scenario is not None else None
     files.write(report)
@@ -88,7 +88,7 @@ def compare(
     from api.judgement import Files
     from api.printing import print_json
 
-    files = Files.checked(html=html, markdown=markdown)
+    files = Files.checked(ledger_of(context), html=html, markdown=markdown)
     report = asyncio.run(_compare(ledger_of(context), baseline, candidate, as_of))
     files.write(report)
     if as_json:

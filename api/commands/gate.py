@@ -7,6 +7,7 @@ import typer
 
 from api.commands.evaluations import Html, Junit, Markdown
 from api.commands.options import AsJson, AsOf, ledger_of
+from api.commands.refusing import judging
 
 if TYPE_CHECKING:
     from api.judgement import Report
@@ -22,6 +23,7 @@ Errors = Annotated[int, typer.Option(min=0, help="Errors of the candidate that a
 Score = Annotated[float | None, typer.Option(min=0, max=100, help="The least mean, in points of 100.", metavar="X")]
 
 
+@judging()
 def gate(
     context: typer.Context,
     baseline: Baseline,
@@ -54,7 +56,7 @@ def gate(
     from api.printing import print_json, say
     from api.reporting import GateQuery, answer_of
 
-    files = Files.checked(junit=junit, html=html, markdown=markdown)
+    files = Files.checked(ledger_of(context), junit=junit, html=html, markdown=markdown)
     limits = Limits(regressions=max_regressions, errors=max_errors, score=min_score)
     asked = GateQuery(baseline=baseline, candidate=run, suite=suite, limits=limits)
     report = asyncio.run(_gate(ledger_of(context), asked, as_of))

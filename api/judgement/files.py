@@ -16,6 +16,9 @@ from ledger.errors import InvalidQuery
 
 WRITERS = {"junit": junit, "html": page, "markdown": markdown}
 
+DATABASE = b"SQLite format 3\0"
+"""What a file of SQLite begins with."""
+
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
     """Where the reports of an evaluation go, by the options that name them."""
@@ -25,10 +28,12 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     markdown: Path | None = None
 
     @classmethod
-    def checked(cls, *, junit: Path | None = None, html: Path | None = None, markdown: Path | None = None) -> Self:
-        """Files that can be written as things stand. Errors: InvalidQuery, naming the option."""
+    def checked(
+        cls, ledger: Path, *, junit: Path | None = None, html: Path | None = None, markdown: Path | None = None
+    ) -> Self:
+        """Files that can be written as things stand, and are no ledger. Errors: InvalidQuery, naming the option."""
         files = cls(junit=junit, html=html, markdown=markdown)
-        taken: dict[Path, str] = {}
+        taken = {ledger.resolve(): "ledger"}
         for option, path in files:
             if (other := taken.setdefault(path.resolve(), option)) != option:
                 raise InvalidQuery(option, f"{path} is where --{other} goes.", "Name a file for each report.")
@@ -56,10 +61,18 @@ def _check(option: str, path: Path) -> None:
     if path.exists() and not path.is_file():
         raise InvalidQuery(option, f"{path} is no file that can be replaced.", "Name a file.")
     try:
+        if path.exists() and _is_database(path):
+            raise InvalidQuery(option, f"{path} is a database, which a report would replace.", "Name another file.")
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             return
     except OSError as error:
         raise _unwritable(option, path, error) from None
+
+
+def _is_database(path: Path) -> bool:
+    """Whether a file is one of SQLite's: a ledger, or its views."""
+    with path.open("rb") as file:
+        return file.read(len(DATABASE)) == DATABASE
 
 
 def _unwritable(option: str, path: Path, error: OSError) -> InvalidQuery:

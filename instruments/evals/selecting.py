@@ -26,7 +26,7 @@ _Test = Callable[[str], bool]
 class BadExpression(TallystickError):
     """An expression that selects nothing because it cannot be read."""
 
-    field = "k"
+    field = "-k"
 
 
 def select(scenarios: Sequence[Scenario], expression: str) -> tuple[Scenario, ...]:
@@ -122,4 +122,4 @@ class _Reader:
 
 
 def _broken(what: str) -> BadExpression:
-    return BadExpression(f"k: {what}.", "Write words with and, or, not and brackets, as in 'image and not llm'.")
+    return BadExpression(f"-k: {what}.", "Write words with and, or, not and brackets, as in 'image and not llm'.")

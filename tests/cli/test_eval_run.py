@@ -324,7 +324,11 @@ def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fi
     said = refused(ledger, *run, fixtures, "-k", "liveness")
     assert "-k: 'liveness' chooses no scenario." in said
     assert "There are: crash-loop, image-pull, out-of-memory." in said
-    refused(ledger, *run, fixtures, "-k", "image and")
+    assert "error: -k: a word, not, or ( belongs where its end is." in refused(
+        ledger, *run, fixtures, "-k", "image and"
+    )
+    assert "cannot be reached" in refused(ledger, *run, fixtures, "--url", "http://127.0.0.1:1")
+    assert "--html: " in refused(ledger, *run, fixtures, "--html", ledger)
     (tmp_path / "empty").mkdir()
     assert "holds no scenario" in refused(ledger, *run, tmp_path / "empty")
     refused(ledger, *run, tmp_path / "nowhere")
@@ -366,7 +370,7 @@ def test_errors_alone_are_nothing_to_judge_by(ledger: Path, fixtures: Path) -> N
 def test_an_id_that_is_taken_is_refused(ledger: Path, fixtures: Path) -> None:
     assert evaluate(ledger, fixtures, "--agent", "true", "--run", "mine").code == 1
     before = events(ledger)
-    said = refused(ledger, "eval", "run", fixtures, "--agent", "true", "--run", "mine", code=1)
+    said = refused(ledger, "eval", "run", fixtures, "--agent", "true", "--run", "mine")
     assert "run mine is there already; nothing was written." in said
     assert "--resume mine" in said
     assert events(ledger) == before

@@ -63,7 +63,7 @@ def test_an_expression_selects(scenarios: Sequence[Scenario], expression: str, t
 def test_a_broken_expression_is_refused(scenarios: Sequence[Scenario], expression: str, said: str) -> None:
     with pytest.raises(BadExpression) as refused:
         select(scenarios, expression)
-    assert refused.value.detail == f"k: {said}."
+    assert refused.value.detail == f"-k: {said}."
     assert "image and not llm" in refused.value.advice
 
 
