@@ -43,8 +43,8 @@ TIME_S_MAX = 7 * 86_400.0
 CHOICE_SHOWN = 20
 
 Say = Callable[[str], None]
-Tell = Callable[[Graded, int, int], None]
-"""Told each score, once it is durable; how many there are, and how many there are to be."""
+Tell = Callable[[Graded | None, int, int], None]
+"""Told each score, once it is durable; how many there are, and how many there are to be. First it is told of none."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +121,7 @@ class Examination:
         def scored(graded: Graded) -> None:
             tell(graded, len(run.scored), len(places))
 
+        tell(None, len(run.scored), len(places))
         jobs = AT_ONCE if self._agent is None else self._asked.jobs
         await sit(sink, run, places, self._answering(run, grading), jobs, stop, scored)
         if run.scored.keys() >= set(places):

@@ -105,7 +105,7 @@ def one_line(text: str | None) -> str:
 
 
 class _Rate(ProgressColumn):
-    """How much is done a second."""
+    """How much is done a second; a minute, where that is less than one."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -113,7 +113,9 @@ class _Rate(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f} {self._unit}/s")
+        if not speed:
+            return Text("")
+        return Text(f"{speed:,.0f} {self._unit}/s" if speed >= 1 else f"{speed * 60:,.1f} {self._unit}/min")
 
 
 @contextmanager

@@ -10,10 +10,13 @@ from api.commands.refusing import judging
 
 if TYPE_CHECKING:
     from api.evaluations import Graded
-    from api.examination import Asked, Examination, Say, Tell
+    from api.examination import Asked, Examination, Say
     from api.judgement import Report
     from api.printing import Report as Progress
     from projections import Evaluation
+
+TICK_S = 0.5
+"""How often a bar is told that time goes on."""
 
 Fixtures = Annotated[Path, typer.Argument(help="The folder of the suite, or of one scenario.", metavar="FIXTURES")]
 AgentCommand = Annotated[
@@ -131,13 +134,13 @@ def _run(asked: "Asked", ledger: Path, url: str | None, token: str | None, as_js
     examination = Examination(asked, meaning_of(os.environ, cache))
     report, signals = asyncio.run(_examine(examination, ledger, url, token, say))
     found = report.evaluation
-    if found.ended:
-        asked.files.write(report)
     if as_json:
         print_json(without_analyses(found))
     else:
         print_evaluation(found)
-    if not found.ended:
+    if found.ended:
+        asked.files.write(report)
+    else:
         say(f"Stopped. What was scored is kept; to go on: --resume {found.run_id}, with the same agent.")
     if signals:
         raise typer.Exit(128 + signals[0])
@@ -169,31 +172,52 @@ async def _examine(
     examination: "Examination", ledger: Path, url: str | None, token: str | None, say: "Say"
 ) -> "tuple[Report, list[int]]":
     """What came of it, and the signals that stopped it."""
+    import asyncio
+
     from api.commands.stopping import stoppable
     from api.printing import progress
     from api.sink import sink
 
     with stoppable() as stop, progress("scoring", "answers") as report:
-        async with sink(ledger, url, token) as target:
-            return await examination.run(target, stop.event, say, say, _telling(report, say)), stop.caught
+        telling = Telling(report, say)
+        ticking = asyncio.create_task(telling.tick())
+        try:
+            async with sink(ledger, url, token) as target:
+                return await examination.run(target, stop.event, say, say, telling.tell), stop.caught
+        finally:
+            ticking.cancel()
 
 
-def _telling(report: "Progress", say: "Say") -> "Tell":
-    """What is told of each score: a bar on a terminal, else a line for each that was waited for."""
-    import sys
+class Telling:
+    """Tells of each score: a bar on a terminal, else a line for each answer that was waited for."""
 
-    terminal = sys.stderr.isatty()
+    def __init__(self, report: "Progress", say: "Say") -> None:
+        self._report = report
+        self._say = say
+        self._done = self._total = 0
 
-    def tell(graded: "Graded", done: int, total: int) -> None:
+    async def tick(self) -> None:
+        """Have the bar go on while nobody answers."""
+        import asyncio
+
+        while True:
+            await asyncio.sleep(TICK_S)
+            if self._total:
+                self._report(self._done, self._total)
+
+    def tell(self, graded: "Graded | None", done: int, total: int) -> None:
+        """Tell of a score, or before the first of how many there are."""
+        import sys
+
         from api.judgement.figures import points, seconds
+        from api.judgement.texts import line
 
-        report(done, total)
-        score = graded.score
-        if terminal or score.elapsed_ns is None:
+        self._done, self._total = done, total
+        self._report(done, total)
+        if graded is None or graded.score.elapsed_ns is None or sys.stderr.isatty():
             return
+        score = graded.score
         came = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
         if score.state != "scored":
-            came = f"{score.failure}: {score.detail}"
-        say(f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {came} ({seconds(score.elapsed_ns)})")
-
-    return tell
+            came = line(f"{score.failure}: {score.detail}")
+        self._say(f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {came} ({seconds(score.elapsed_ns)})")

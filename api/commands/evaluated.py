@@ -39,7 +39,9 @@ def print_evaluation(found: Evaluation) -> None:
             wrap=("scenario",),
         )
         for one in ordered:
-            shown.add_row(one.scenario_id, *_figures(one), Text(_verdict(one), STYLES[one.verdict]))
+            shown.add_row(
+                Text(one.scenario_id, overflow="fold"), *_figures(one), Text(_verdict(one), STYLES[one.verdict])
+            )
         console.print(shown)
     missed = [one for one in ordered if one.verdict in {"failing", "flaky"}]
     for one in missed[:MISSED_SHOWN]:
@@ -69,6 +71,8 @@ def summary(found: Evaluation) -> Iterator[str]:
     yield f"{many(found.scenarios, 'scenario')}: {', '.join(words)}{took}."
     if found.mean is not None:
         errors = f" Errors count 0 in it; without them it is {points(found.mean_scored)}." if found.errors else ""
+        if found.mean_scored is None:
+            errors = " Nothing could be scored; errors count 0."
         yield (
             f"Mean {points(found.mean)} of 100{bracketed(between(found.mean_interval))}, "
             f"pass rate {rate(found.pass_rate)}{bracketed(rates(found.pass_interval))}.{errors}"

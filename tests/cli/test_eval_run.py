@@ -1,6 +1,10 @@
 """eval run over a file and over a server: who is asked what, what is scored, what is told, and how it ends."""
 
 import json
+import os
+import pty
+import subprocess
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -8,7 +12,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from tests.cli.command import done, refused, tally
+from tests.cli.command import ROOT, command, done, environment, refused, tally
 from tests.cli.evaluating import PASSES, Json, agent, asked, evaluate, events, of_type, places, scenario, scores, suite
 from tests.evals.embedder import embedder
 from tests.serving import served
@@ -359,6 +363,28 @@ def test_reports_are_written_where_they_are_asked_for(ledger: Path, fixtures: Pa
     said = refused(ledger, "eval", "run", fixtures, "--agent", line, "--html", tmp_path / "nowhere" / "x.html")
     assert "--html: " in said
     assert len(asked(tmp_path / "notes")) == 3
+
+
+def test_a_terminal_is_shown_how_far_it_is_before_anybody_has_answered(
+    ledger: Path, fixtures: Path, tmp_path: Path
+) -> None:
+    line = agent(tmp_path / "notes")
+    (tmp_path / "notes" / "hold-crash-loop").touch()
+    words = command(ledger, "eval", "run", fixtures, "--no-baselines", "--agent", line)
+    ours, theirs = pty.openpty()
+    said = b""
+    with subprocess.Popen(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        while b"0/3" not in said:
+            said += os.read(ours, 65_536)
+        (tmp_path / "notes" / "go-crash-loop").touch()
+        with suppress(OSError):
+            while True:
+                said += os.read(ours, 65_536)
+        os.close(ours)
+        assert process.wait() == 0
+    assert b"scoring" in said
+    assert b"[1/3]" not in said
 
 
 def test_errors_alone_are_nothing_to_judge_by(ledger: Path, fixtures: Path) -> None:

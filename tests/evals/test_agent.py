@@ -84,6 +84,12 @@ def written(path: Path) -> None:
         time.sleep(0.01)
 
 
+def gone(pid: Path) -> None:
+    """Wait until the process that a file names is no more."""
+    while Path(f"/proc/{pid.read_text()}").exists():
+        time.sleep(0.01)
+
+
 def says(folder: Path, text: str | bytes) -> Reply:
     """What becomes of a text on standard output."""
     data = text.encode() if isinstance(text, str) else text
@@ -268,7 +274,7 @@ def test_a_hang_ends_in_time(tmp_path: Path) -> None:
     assert reply.detail == f"{Path(sys.executable).name} gave no whole answer within 2 s"
     assert reply.elapsed_ns is not None
     assert reply.elapsed_ns >= 2e9
-    assert not Path(f"/proc/{pid.read_text()}").exists()
+    gone(pid)
 
 
 def test_a_flood_ends_at_the_limit() -> None:
@@ -300,8 +306,7 @@ def test_what_is_left_behind_is_neither_waited_for_nor_left(tmp_path: Path) -> N
         print('{"decision": {"label": "done"}}')
         """
     assert ask(python(tmp_path, code, pids)).analysis == Analysis(decision=Decision(label="done"))
-    while Path(f"/proc/{pids.read_text()}").exists():
-        time.sleep(0.01)
+    gone(pids)
 
 
 def test_a_program_that_went_away_has_crashed(tmp_path: Path) -> None:
@@ -328,7 +333,7 @@ def test_cancelling_ends_it(tmp_path: Path) -> None:
             await asking
 
     run(begin_and_cancel())
-    assert not Path(f"/proc/{pid.read_text()}").exists()
+    gone(pid)
 
 
 def test_secrets_are_scored_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
