@@ -1,12 +1,7 @@
-"""A command as an agent: what it is given, what of it is an answer, and what becomes of one that does otherwise."""
+"""A command as an agent: what it is given, what of it is an answer, and what of that is kept."""
 
-import asyncio
 import os
-import shlex
-import sys
-import time
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import msgspec
@@ -15,94 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.evaluation import Component, Finding
-from events.limits import ANSWER_BYTES_MAX
-from instruments.evals import Description, Expectations, Scenario
-from instruments.evals.agent import SAID_CHARS_MAX, Agent, Reply, question, read
-from instruments.evals.analysis import Analysis, Decision, RootCause
-from instruments.evals.scenario import Expected, FailureMode
+from instruments.evals.agent import Agent, question, read
+from instruments.evals.analysis import Analysis, RootCause
 from instruments.routers.process import BadCommand
-from tests.loop import run
-
-LONG_S = 60.0
-
-INVESTIGATION: dict[str, Any] = {
-    "alert": {"labels": {"alertname": "KubeJobFailed", "severity": "warning"}, "fingerprint": "8f2c"},
-    "time_window": {"start": "2026-11-01T10:00:00Z", "end": "2026-11-01T11:00:00Z"},
-    "target": {"namespace": "batch", "pod": "etl-7d9"},
-    "evidence": {"events": [{"reason": "Failed", "message": "pull access denied"}], "ratio": 0.25, "big": 10**30},
-}
-ANSWER = {"rca": {"root_cause": "The registry denies the pull.", "remediation": ["Fix the pull secret."]}}
-
-
-def scenario(test_config: dict[str, Any] | None = None) -> Scenario:
-    """A scenario whose every secret is a word of its own."""
-    description = Description(
-        name="hush-name",
-        family="hush-family",
-        failure_type="HushFailureType",
-        description="hush-description",
-        captured_by="hush-person",
-        expected_outcomes=Expectations(
-            root_cause=Expected(patterns=("hush-pattern",), match_type="substring"),
-            failure_mode=FailureMode(exact="HushMode"),
-        ),
-        test_config=test_config or {},
-    )
-    return Scenario(
-        id="hush-id",
-        title="hush-id/hush-mode",
-        folder=Path("/hush-folder/hush-id"),
-        mode="hush-mode",
-        about=description,
-        investigation=INVESTIGATION,
-        captured={"rca": {"root_cause": "hush-captured"}},
-        fixture_digest="a" * 64,
-        expectation_digest="b" * 64,
-        investigation_digest="c" * 64,
-    )
-
-
-def python(folder: Path, code: str, *arguments: object) -> str:
-    """The command line of a Python program."""
-    program = folder / "agent.py"
-    program.write_text(dedent(code))
-    return shlex.join([sys.executable, str(program), *map(str, arguments)])
-
-
-def ask(
-    line: str,
-    timeout_s: float = LONG_S,
-    enable_llm: bool | None = None,
-    test_config: dict[str, Any] | None = None,
-) -> Reply:
-    return run(Agent(line, timeout_s=timeout_s, enable_llm=enable_llm).ask(scenario(test_config)))
-
-
-def written(path: Path) -> None:
-    """Wait until a file says something."""
-    while not path.exists() or not path.read_text():
-        time.sleep(0.01)
-
-
-def gone(pid: Path) -> None:
-    """Wait until the process that a file names is no more."""
-    while Path(f"/proc/{pid.read_text()}").exists():
-        time.sleep(0.01)
-
-
-def says(folder: Path, text: str | bytes) -> Reply:
-    """What becomes of a text on standard output."""
-    data = text.encode() if isinstance(text, str) else text
-    (folder / "out").write_bytes(data)
-    return ask(shlex.join(["cat", str(folder / "out")]))
-
-
-def unreadable(folder: Path, text: str | bytes) -> str:
-    """What is said of an answer that is none."""
-    reply = says(folder, text)
-    assert (reply.analysis, reply.text, reply.failure) == (None, None, "unreadable")
-    assert reply.detail is not None
-    return reply.detail
+from tests.evals.asking import ANSWER, INVESTIGATION, LONG_S, ask, python, says, scenario, unreadable
 
 
 def test_what_it_is_given(tmp_path: Path) -> None:
@@ -228,112 +139,6 @@ def test_whatever_a_text_is_it_is_read_or_refused(text: str) -> None:
 def test_bytes_that_are_no_utf8_are_replaced(tmp_path: Path) -> None:
     reply = says(tmp_path, b'{"rca": {"root_cause": "caf\xe9 \xf0\x9f"}}')
     assert reply.analysis == Analysis(rca=RootCause(root_cause="caf\ufffd \ufffd"))
-
-
-def test_a_crash_is_told_with_its_last_lines(tmp_path: Path) -> None:
-    code = """
-        import sys
-        print('{"rca": {}}')
-        for number in range(5000):
-            print(f"line {number}", file=sys.stderr)
-        raise SystemExit(3)
-        """
-    reply = ask(python(tmp_path, code))
-    assert (reply.analysis, reply.failure) == (None, "crash")
-    assert reply.detail == f"{Path(sys.executable).name} ended with exit code 3"
-    assert reply.said is not None
-    assert reply.said.startswith("line ")
-    assert reply.said.endswith("\nline 4999")
-    assert SAID_CHARS_MAX // 2 < len(reply.said) <= SAID_CHARS_MAX
-
-
-def test_a_crash_that_says_nothing_on_stderr_is_told_by_what_it_printed(tmp_path: Path) -> None:
-    reply = ask(python(tmp_path, "import os; print('half an ans', flush=True); os.kill(os.getpid(), 11)"))
-    assert reply.detail == f"{Path(sys.executable).name} was ended by SIGSEGV"
-    assert reply.said == "half an ans"
-
-
-def test_one_long_line_is_cut_at_its_beginning(tmp_path: Path) -> None:
-    reply = ask(python(tmp_path, "import sys; sys.exit('x' * 9000 + 'the end')"))
-    assert reply.said is not None
-    assert reply.said.endswith("xxxthe end")
-    assert len(reply.said) == SAID_CHARS_MAX
-
-
-def test_a_hang_ends_in_time(tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    code = """
-        import os, pathlib, signal, sys, time
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
-        print("still thinking", file=sys.stderr, flush=True)
-        time.sleep(999)
-        """
-    reply = ask(python(tmp_path, code, pid), timeout_s=2.0)
-    assert (reply.failure, reply.said) == ("timeout", "still thinking")
-    assert reply.detail == f"{Path(sys.executable).name} gave no whole answer within 2 s"
-    assert reply.elapsed_ns is not None
-    assert reply.elapsed_ns >= 2e9
-    gone(pid)
-
-
-def test_a_flood_ends_at_the_limit() -> None:
-    reply = ask("yes")
-    assert reply.failure == "flood"
-    assert reply.detail == f"yes wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
-    assert reply.said is not None
-    assert set(reply.said.split("\n")) == {"y"}
-
-
-def test_megabytes_on_stderr_hold_nothing_up(tmp_path: Path) -> None:
-    code = """
-        import sys
-        for _ in range(100):
-            sys.stderr.write("noise " * 20_000)
-        print('{"decision": {"label": "quiet"}}')
-        """
-    reply = ask(python(tmp_path, code))
-    assert reply.analysis == Analysis(decision=Decision(label="quiet"))
-    assert reply.said is None
-
-
-def test_what_is_left_behind_is_neither_waited_for_nor_left(tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    code = """
-        import subprocess, sys
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(999)"])
-        open(sys.argv[1], "w").write(str(child.pid))
-        print('{"decision": {"label": "done"}}')
-        """
-    assert ask(python(tmp_path, code, pids)).analysis == Analysis(decision=Decision(label="done"))
-    gone(pids)
-
-
-def test_a_program_that_went_away_has_crashed(tmp_path: Path) -> None:
-    program = tmp_path / "gone"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    agent = Agent(str(program), timeout_s=LONG_S)
-    program.unlink()
-    reply = run(agent.ask(scenario()))
-    assert (reply.failure, reply.detail) == ("crash", "gone cannot be run: No such file or directory")
-
-
-def test_cancelling_ends_it(tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    line = python(
-        tmp_path, "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(999)", pid
-    )
-
-    async def begin_and_cancel() -> None:
-        asking = asyncio.create_task(Agent(line, timeout_s=LONG_S).ask(scenario()))
-        await asyncio.to_thread(written, pid)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-
-    run(begin_and_cancel())
-    gone(pid)
 
 
 def test_secrets_are_scored_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
