@@ -1,18 +1,13 @@
 """eval run over a file and over a server: who is asked what, what is scored, what is told, and how it ends."""
 
 import json
-import os
-import pty
-import subprocess
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
 
-from tests.cli.command import ROOT, command, done, environment, refused, tally
+from tests.cli.command import done, refused, tally
 from tests.cli.evaluating import PASSES, Json, agent, asked, evaluate, events, of_type, places, scenario, scores, suite
 from tests.evals.embedder import embedder
 from tests.serving import served
@@ -102,38 +97,6 @@ def test_an_answer_that_says_nothing_scores_exactly_0(ledger: Path, fixtures: Pa
     assert len(scores(ledger)) == 9
     for score in scores(ledger):
         assert (score["state"], score["total_score"], score["passed"]) == ("scored", 0, False)
-
-
-def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_path: Path) -> None:
-    wanted = {"root_cause": {"patterns": ["disk"], "match_type": "substring", "none_of": ["network"]}}
-    fixtures = suite(tmp_path / "suite", ("good", "bad"))
-    scenario(fixtures, "worse", expected_outcomes=wanted, scoring={"pass_threshold": 80})
-    scenario(fixtures, "zapped")
-    code = """
-        match case:
-            case "good": answer("the cause of good")
-            case "bad": answer("no idea")
-            case "worse": answer("a full disk, or the network")
-            case "zapped": sys.exit("Traceback:\\n  no quota left")
-        """
-    ended = evaluate(
-        ledger, fixtures, "--agent", agent(tmp_path / "notes", code), "--run", "mixed", "--name", "mixed suite"
-    )
-    assert ended.code == 1
-    rows = [line.split() for line in ended.text.splitlines()]
-    assert [row[0] for row in rows[1:5]] == ["bad", "worse", "good", "zapped"]
-    assert rows[1] == ["bad", "0.0", "-", "-", "-", "0.0", "70.0", "failed"]
-    assert rows[3] == ["good", "100.0", "-", "-", "-", "100.0", "70.0", "passed"]
-    assert rows[4][-1] == "error"
-    assert "bad: 0.0 of the 70.0 to pass\n  root_cause.patterns[0] 'cause of bad' (substring) not found" in ended.text
-    assert "root_cause.none_of[0] 'network' (substring) found in rca.root_cause: 'network'" in ended.text
-    assert "zapped, attempt 1: crash, " in ended.text
-    assert "  | Traceback:\n  |   no quota left" in ended.text
-    assert "run mixed" in ended.text
-    assert "4 scenarios: 1 passed, 2 failed, 1 error" in ended.text
-    assert "Mean 25.0 of 100" in ended.text
-    assert "Errors count 0 in it; without them it is 33.3." in ended.text
-    assert "[1/4] bad #1: 0.0 failed (" in ended.err
 
 
 def test_patterns_are_told_as_they_were_written(ledger: Path, tmp_path: Path) -> None:
@@ -344,47 +307,6 @@ def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fi
     assert "image-pull/scenario.json" in said
     assert "crash-loop/investigation.json" in said
     assert not ledger.exists()
-
-
-def test_reports_are_written_where_they_are_asked_for(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
-    line = agent(tmp_path / "notes", "answer('nothing much' if case == 'image-pull' else given['evidence']['log'])")
-    files = {option: tmp_path / f"report.{option}" for option in ("junit", "html", "markdown")}
-    options = [word for option, path in files.items() for word in (f"--{option}", path)]
-    assert evaluate(ledger, fixtures, "--agent", "true", "--agent-name", "me", "--agent-version", "1").code == 1
-    with served(ledger) as server:
-        reach = ("--url", server.url, "--agent-name", "me", "--agent-version", "2")
-        assert evaluate(tmp_path / "unused.db", fixtures, "--agent", line, *reach, *options).code == 1
-    suites = ET.parse(files["junit"]).getroot()
-    assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("3", "1", "0")
-    page = files["html"].read_text()
-    assert "cause of crash-loop" in page
-    assert "<h2>By version</h2>" in page
-    assert "image-pull" in files["markdown"].read_text()
-    said = refused(ledger, "eval", "run", fixtures, "--agent", line, "--html", tmp_path / "nowhere" / "x.html")
-    assert "--html: " in said
-    assert len(asked(tmp_path / "notes")) == 3
-
-
-def test_a_terminal_is_shown_how_far_it_is_before_anybody_has_answered(
-    ledger: Path, fixtures: Path, tmp_path: Path
-) -> None:
-    line = agent(tmp_path / "notes")
-    (tmp_path / "notes" / "hold-crash-loop").touch()
-    words = command(ledger, "eval", "run", fixtures, "--no-baselines", "--agent", line)
-    ours, theirs = pty.openpty()
-    said = b""
-    with subprocess.Popen(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=theirs) as process:
-        os.close(theirs)
-        while b"0/3" not in said:
-            said += os.read(ours, 65_536)
-        (tmp_path / "notes" / "go-crash-loop").touch()
-        with suppress(OSError):
-            while True:
-                said += os.read(ours, 65_536)
-        os.close(ours)
-        assert process.wait() == 0
-    assert b"scoring" in said
-    assert b"[1/3]" not in said
 
 
 def test_errors_alone_are_nothing_to_judge_by(ledger: Path, fixtures: Path) -> None:
