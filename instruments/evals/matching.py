@@ -7,13 +7,13 @@ A `regex` looks as `substring` does, within bounds of time (`bounded.py`). One t
 found. The items of a list that are together longer than a regex is looked for in are searched one by one alone.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from events.evaluation import Finding
 from instruments.evals import words
 from instruments.evals.bounded import REGEX_CHARS_MAX, Allowance
+from instruments.evals.needs import possible
 from instruments.evals.semantic import Meaning, Near
 from instruments.evals.texts import Item, Location
 from instruments.evals.wishes import Group, Pattern
@@ -92,29 +92,45 @@ class Search:
         if pattern.match_type == "semantic":
             return self._semantic(pattern, location)
         if pattern.match_type == "word":
-            word = words.mode(pattern.text) if pattern.mode else words.command(pattern.text)
-            return _word(word, location) or False
+            return self._word(pattern, location) or False
         exact = pattern.match_type == "exact"
         found = _exact(pattern.text, location) if exact else self._substring(pattern.text, location)
         if found is None and pattern.mode:
-            found = _spelt(pattern.text, location) if exact else _word(words.mode(pattern.text), location)
+            found = _spelt(pattern.text, location) if exact else self._word(pattern, location)
         return found or False
 
     def _substring(self, text: str, location: Location) -> Hit | None:
         wanted = text.casefold()
         for item in (*location.items, *location.joined) if "\n" in text else location.items:
-            folded = self._folded.get(item.text)
-            if folded is None:
-                folded = self._folded[item.text] = _Folded(item.text)
+            folded = self._fold(item)
             at = folded.text.find(wanted)
             if at >= 0:
                 return Hit(item, *folded.span(at, at + len(wanted)))
         return None
 
+    def _word(self, pattern: Pattern, location: Location) -> Hit | None:
+        word = words.mode(pattern.text) if pattern.mode else words.command(pattern.text)
+        alone = words.stands_apart if pattern.mode else words.stands_alone
+        for item in location.items:
+            folded = self._fold(item)
+            for found in word.finditer(folded.text):
+                span = folded.span(*found.span())
+                if alone(item.text, *span):
+                    return Hit(item, *span)
+        return None
+
+    def _fold(self, item: Item) -> "_Folded":
+        folded = self._folded.get(item.text)
+        if folded is None:
+            folded = self._folded[item.text] = _Folded(item.text)
+        return folded
+
     def _regex(self, pattern: Pattern, location: Location) -> Hit | Truth:
         unknown = False
         together = (item for item in location.joined if len(item.text) <= REGEX_CHARS_MAX)
         for item in (*location.items, *together):
+            if not possible(pattern.text, item.text, self._fold(item).text):
+                continue
             found = self._allowance.search(pattern.text, item.text)
             if isinstance(found, tuple):
                 return Hit(item, *found)
@@ -183,12 +199,4 @@ def _spelt(name: str, location: Location) -> Hit | None:
     for item in location.items:
         if words.squeezed(item.text) == words.squeezed(name):
             return Hit(item, 0, len(item.text))
-    return None
-
-
-def _word(word: re.Pattern[str], location: Location) -> Hit | None:
-    for item in location.items:
-        found = word.search(item.text)
-        if found is not None:
-            return Hit(item, *found.span())
     return None
