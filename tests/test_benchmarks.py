@@ -38,6 +38,17 @@ def test_scores_are_timed(tmp_path: Path) -> None:
     assert all(measure.ours > 0 and measure.target == "<= 1" for measure in measures)
 
 
+def test_grading_is_timed(tmp_path: Path) -> None:
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "grading", "--scale", "0.01", "--json", str(report)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
+    names = ["5 scenarios loaded and scored from captured analyses", "a hostile pattern cut off"]
+    assert [measure.name for measure in measures] == names
+    assert all(measure.ours > 0 and measure.target == "<= 1" for measure in measures)
+
+
 def test_a_board_is_timed(tmp_path: Path) -> None:
     if which("wrk") is None:
         pytest.skip("wrk is not here")

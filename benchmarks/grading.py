@@ -1,0 +1,92 @@
+"""Grading: the time to load a suite and score its captured analyses, and that of a pattern that backtracks for ever."""
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.measure import Measure, at_most, median
+from instruments.evals import Scenario, analysis_of, load, score
+
+SUITE_S_MAX = 5.0
+PATTERN_S_MAX = 1.0
+ROUNDS = 3
+HOSTILE = ("(a+)+$", "(a|aa)+$", r"(a+)+\1$", r"(?=(?:a|a)+$)")
+
+WORDS = (
+    "pod image registry answered memory limit container restart probe liveness latency node kubelet evicted throttled "
+    "upstream gateway timeout connection refused rollout replica deployment namespace quota volume mount secret tag"
+)
+CAUSES = ("ImagePullBackOff: manifest unknown", "OOMKilled: over its memory limit", "CrashLoopBackOff: exit code 1")
+
+EXPECTED: dict[str, Any] = {
+    "root_cause": {
+        "patterns": ["ImagePullBackOff", r"image.*(?:not found|denied)", r"manifest\s+unknown"],
+        "match_type": "regex",
+        "none_of": [{"patterns": [r"not\b[^.]*ImagePull"], "match_type": "regex"}],
+    },
+    "failure_mode": {"exact": "image_pull"},
+    "proposed_fix": {
+        "all_of": [{"patterns": ["correct the image", "image tag"], "match_type": "substring"}],
+        "any_of": [{"patterns": ["pull secret"], "match_type": "substring"}],
+    },
+    "hypotheses": {"any_of": ["image pull"]},
+    "next_steps": {"command_types": ["kubectl", "aws"], "must_include": ["describe"]},
+}
+
+
+def grading(folder: Path, scenarios: int) -> Iterator[Measure]:
+    """The median of some rounds of loading and scoring, and the longest that a hostile pattern took."""
+    _write(folder / "suite", scenarios)
+    took = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        for scenario in load(folder / "suite").scenarios:
+            assert score(scenario, analysis_of(scenario.captured)).total is not None
+        took.append(time.perf_counter() - began)
+    name = f"{scenarios} scenarios loaded and scored from captured analyses"
+    yield at_most(name, median(took), SUITE_S_MAX, "s", "the limit", 1.0)
+    (scenario, *_) = load(folder / "suite").scenarios
+    longest = max(_hostile(scenario, pattern) for pattern in HOSTILE)
+    yield at_most("a hostile pattern cut off", longest, PATTERN_S_MAX, "s", "the limit", 1.0)
+
+
+def _hostile(scenario: Scenario, pattern: str) -> float:
+    """Seconds for a score that hangs on a pattern, over many texts that it takes for ever on."""
+    expected = {"root_cause": {"patterns": [pattern], "match_type": "regex"}}
+    about = msgspec.convert({"name": "hostile", "expected_outcomes": expected}, type(scenario.about))
+    text = "a" * 50_000 + "!"
+    answer = analysis_of({"rca": {"root_cause": text}, "decision": {"why": [text] * 20}})
+    began = time.perf_counter()
+    assert score(msgspec.structs.replace(scenario, about=about), answer).failure == "pattern"
+    return time.perf_counter() - began
+
+
+def _write(suite: Path, scenarios: int, *, seed: int = 7) -> None:
+    rng = random.Random(seed)
+    for number in range(scenarios):
+        folder = suite / f"case-{number}"
+        folder.mkdir(parents=True)
+        about = {"name": f"Case {number}", "failure_type": "image_pull", "expected_outcomes": EXPECTED}
+        (folder / "scenario.yaml").write_text(json.dumps(about, indent=2))  # which is YAML, too
+        investigation = {"alert": {"labels": {"alertname": "KubePodNotReady"}}, "analysis": _analysis(rng)}
+        (folder / "investigation.json").write_text(json.dumps(investigation))
+
+
+def _analysis(rng: random.Random) -> dict[str, Any]:
+    """Some 45 KB of an answer, right in one of three."""
+
+    def said(words: int) -> str:
+        return " ".join(rng.choices(WORDS.split(), k=words))
+
+    hypotheses = [{"title": said(10), "why": [said(150) for _ in range(4)], "confidence_0_100": 85} for _ in range(4)]
+    return {
+        "rca": {"root_cause": f"{said(200)}. {rng.choice(CAUSES)}", "remediation": [said(100) for _ in range(5)]},
+        "decision": {"why": [said(200) for _ in range(10)], "next": [f"kubectl describe {said(60)}" for _ in range(5)]},
+        "hypotheses": hypotheses,
+        "verdict": {"next_steps": [said(50) for _ in range(5)]},
+    }
