@@ -5,6 +5,8 @@ what the scenario will say once it is edited. What is recorded is the template a
 and so has no digest of expectations; once edited, it is a revision.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -80,6 +82,9 @@ def place_of(output: Path, fixtures: Path | None, *, force: bool) -> Place:
     if not 1 <= len(parts) <= DEPTH_MAX:
         advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
         raise InvalidQuery("output", f"{output} is no folder of a scenario in {root}.", advice)
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise _unwritable(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
     check_free(folder, force=force)
     return Place(folder, "/".join(parts))
 
@@ -116,6 +121,10 @@ def checked(field: str, name: str, value: object) -> dict[str, Any]:
     return value
 
 
+def _unwritable(folder: Path, why: str) -> InvalidQuery:
+    return InvalidQuery("output", f"{folder} cannot be written: {why}.", "Name another folder.")
+
+
 async def reach(opened: Opened, place: Place) -> None:
     """Make sure that the ledger can be asked before anyone investigates. Errors: those of `sink` and `Sink.streams`.
 
@@ -130,13 +139,16 @@ async def capture(
 ) -> Captured:
     """Write the files, and record them.
 
-    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists, OSError: nothing was written; those of `sink` and
+    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `sink` and
             `Sink.append`, after which the files stand and the ledger does not know of them.
     """
     said = description(about, investigation)
     _check_edited(said)
     account = _account(place, about, said, json_text(investigation).encode())
-    write(place.folder, said, investigation, readme(about, investigation), force=force)
+    try:
+        write(place.folder, said, investigation, readme(about, investigation), force=force)
+    except OSError as error:
+        raise _unwritable(place.folder, error.strerror or type(error).__name__) from None
     try:
         async with opened() as sink:
             recorded = await tell(sink, [account])

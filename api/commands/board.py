@@ -14,11 +14,15 @@ NAMED_MAX = 10
 """Scenarios that a version lost that are named; of the others only their number is."""
 
 
-def print_board(board: BoardAnswer) -> None:
-    """Each suite: versions of agents, the best first, and what each lost against the one before it."""
+def print_board(board: BoardAnswer, *, narrowed: bool = False) -> None:
+    """Each suite: versions of agents, the best first, and what each lost against the one before it.
+
+    `narrowed` says that not all of them were asked for.
+    """
     console = out()
     if not board.suites:
-        console.print("Nothing was evaluated yet: tallystick eval run FIXTURES")
+        none = "Nothing fits; all there is: tallystick eval list"
+        console.print(none if narrowed else "Nothing was evaluated yet: tallystick eval run FIXTURES")
     for suite in board.suites:
         _print_suite(console, suite)
     console.print(dated(board.as_of), style="dim")

@@ -171,7 +171,7 @@ def scoreboard(
     if as_json:
         print_json(found)
     else:
-        print_board(found)
+        print_board(found, narrowed=suite is not None or agent is not None)
 
 
 async def _scoreboard(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "BoardAnswer":

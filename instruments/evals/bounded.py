@@ -19,6 +19,9 @@ SCENARIO_S = 0.75
 REGEX_CHARS_MAX = 262_144
 """Characters of a text that a regex is looked for in."""
 
+BEYOND = f"looked for in the first {REGEX_CHARS_MAX:,} characters alone"
+"""Why it is not known whether a pattern stands in a longer text."""
+
 
 class Allowance:
     """The time for the regexes of one scenario, as it is used up."""
@@ -46,4 +49,4 @@ class Allowance:
         self._left_s -= used_s
         if found is not None and (len(text) <= REGEX_CHARS_MAX or found.end() < REGEX_CHARS_MAX):
             return found.span()
-        return None if len(text) <= REGEX_CHARS_MAX else f"looked for in the first {REGEX_CHARS_MAX:,} characters alone"
+        return None if len(text) <= REGEX_CHARS_MAX else BEYOND

@@ -12,6 +12,7 @@ import msgspec
 from events.evaluation import Component, ComponentName
 from instruments.evals import points
 from instruments.evals.analysis import Analysis
+from instruments.evals.bounded import BEYOND
 from instruments.evals.matching import Search
 from instruments.evals.points import DIGITS, Part
 from instruments.evals.scenario import MARKS, Scenario, Scoring
@@ -88,4 +89,6 @@ def _undecided(search: Search, part: Part) -> str:
     """Which patterns a score hangs on."""
     cut = [pattern for pattern in part.patterns if pattern.path in search.cut]
     told = "; ".join(f"{pattern.path} ({pattern.text}) was {search.cut[pattern.path]}" for pattern in cut)
-    return f"The score hangs on what could not be found out: {told}. Write the pattern so that it needs no backtracking"
+    long = all(BEYOND in search.cut[pattern.path] for pattern in cut)
+    advice = "No answer needs so long a text" if long else "Write the pattern so that it needs no backtracking"
+    return f"The score hangs on what could not be found out: {told}. {advice}"

@@ -266,6 +266,16 @@ def test_a_folder_that_cannot_be_written(ledger: Path, tmp_path: Path, investiga
     assert events(ledger) == []
 
 
+@pytest.mark.parametrize("output", ["file", "file/a", "file/a/llm"])
+def test_a_file_where_a_folder_belongs(ledger: Path, tmp_path: Path, investigation: Path, output: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    words: tuple[Value, ...] = ("--output", tmp_path / output, *NAMED, "--investigation", investigation)
+    said = refused(ledger, "eval", "capture", *words)
+    assert f"--output: {tmp_path / output} cannot be written: {tmp_path / 'file'}: Not a directory." in said
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not ledger.exists()
+
+
 def test_a_name_that_yaml_would_read_as_something_else(ledger: Path, tmp_path: Path, investigation: Path) -> None:
     oddities: Json = {
         "--scenario-name": "no: # 'x'",

@@ -251,6 +251,9 @@ def test_list_and_scoreboard_for_people(ledger: Path) -> None:
     assert "an answer that says nothing" in board
     assert "! triage 1.4 lost since 1.3: image-pull" in board
     assert "Nothing was evaluated yet" in done(ledger, "scoreboard", "--as-of", 0).text
+    assert done(ledger, "scoreboard", "--suite", "none").text.startswith(
+        "Nothing fits; all there is: tallystick eval list"
+    )
     assert "and 1 older version: --versions" in done(ledger, "scoreboard", "--versions", 1).text
     narrow = done(ledger, "scoreboard", COLUMNS="60").text
     assert "image-pull" in narrow

@@ -155,6 +155,7 @@ def test_a_regex_is_looked_for_at_the_head_of_a_huge_text_and_says_so() -> None:
     assert result.failure == "pattern"
     why = f"looked for in the first {REGEX_CHARS_MAX:,} characters alone in rca.root_cause"
     assert finding("root_cause.patterns[0]", result).note == why
+    assert (result.detail or "").endswith(f"was {why}. No answer needs so long a text")
     assert cause("a" * REGEX_CHARS_MAX + "!", "b?a$").failure == "pattern"
     halves = {"decision": {"why": [head + head, head + "oom"]}}
     assert scored({"root_cause": regex("oo[m]")}, halves).total == 90.0
