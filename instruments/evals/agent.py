@@ -26,9 +26,6 @@ from instruments.routers.secrets import Secrets, of_arguments, of_environment
 REPLAY = "TALLYSTICK_REPLAY"
 """The variable that tells a command that it is asked about the past."""
 
-SAID_CHARS_MAX = 2_000
-"""So much of the end of what a failing command wrote is kept, in whole lines where they fit."""
-
 _kinds = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a truth value", type(None): "null"}
 
 
@@ -96,7 +93,7 @@ class Agent:
                 failure, detail = "unreadable", self._secrets.hide(str(error))
             except RecursionError:
                 failure, detail = "unreadable", "what it wrote is nested too deep."
-        said = self._last_lines(came.errors) or self._last_lines(came.out)
+        said = self._secrets.last_lines(came.errors) or self._secrets.last_lines(came.out)
         return Reply(failure=failure, detail=detail, said=said or None, elapsed_ns=came.elapsed_ns)
 
     def _failure(self, came: Spoken) -> tuple[Failure | None, str | None]:
@@ -116,27 +113,8 @@ class Agent:
         answered = read(text)
         kept = msgspec.json.encode(answered.value).decode()
         if self._secrets.hide(kept) != kept:
-            kept = msgspec.json.encode(self._hidden(answered.value)).decode()
+            kept = msgspec.json.encode(self._secrets.hide_within(answered.value)).decode()
         return answered.analysis, kept
-
-    def _hidden(self, value: Any) -> Any:  # noqa: ANN401 - JSON
-        """A JSON value without secrets."""
-        if isinstance(value, dict):
-            return {self._secrets.hide(name): self._hidden(each) for name, each in value.items()}
-        if isinstance(value, list):
-            return [self._hidden(each) for each in value]
-        if isinstance(value, str):
-            return self._secrets.hide(value)
-        told = str(value)
-        hidden = self._secrets.hide(told)
-        return value if hidden == told else hidden
-
-    def _last_lines(self, data: bytes) -> str:
-        text = self._secrets.hide(data.decode("utf-8", "replace")).strip()
-        if len(text) <= SAID_CHARS_MAX:
-            return text
-        end = text[-SAID_CHARS_MAX:]
-        return end.partition("\n")[2] or end
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,6 @@ from instruments.evals.reading import Unreadable, json_value
 from instruments.routers.process import BadCommand, Spoken, ended, spoken, words_of
 from instruments.routers.secrets import Secrets, of_arguments, of_environment
 
-SAID_CHARS_MAX = 2_000
-"""So much of the end of what a failing command wrote is told, in whole lines where they fit."""
-
 ADVICE = (
     "It gets the alert as JSON on its standard input, and its standard output is the investigation, one JSON object."
 )
@@ -63,23 +60,9 @@ class Investigator:
             raise self._none(came, f"wrote no investigation: it {self._secrets.hide(str(unreadable))}.") from None
         if not isinstance(value, dict):
             raise self._none(came, "wrote no investigation: it is JSON, but no object.")
-        hidden: dict[str, Any] = self._hidden(value)
+        hidden: dict[str, Any] = self._secrets.hide_within(value)
         return hidden
 
     def _none(self, came: Spoken, detail: str) -> NoInvestigation:
-        said = self._last_lines(came.errors) or self._last_lines(came.out)
+        said = self._secrets.last_lines(came.errors) or self._secrets.last_lines(came.out)
         return NoInvestigation(f"{self._program} {detail}", said)
-
-    def _last_lines(self, data: bytes) -> str:
-        text = self._secrets.hide(data.decode("utf-8", "replace")).strip()
-        if len(text) <= SAID_CHARS_MAX:
-            return text
-        end = text[-SAID_CHARS_MAX:]
-        return end.partition("\n")[2] or end
-
-    def _hidden(self, value: Any) -> Any:  # noqa: ANN401 - JSON
-        if isinstance(value, dict):
-            return {self._secrets.hide(name): self._hidden(each) for name, each in value.items()}
-        if isinstance(value, list):
-            return [self._hidden(each) for each in value]
-        return self._secrets.hide(value) if isinstance(value, str) else value

@@ -7,10 +7,14 @@ are no secrets: taking them out would take letters out of every answer.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
 HIDDEN = "[redacted]"
 SECRET_CHARS_MIN = 6
+
+SAID_CHARS_MAX = 2_000
+"""So much of the end of what a program wrote is kept."""
 
 _NAMES = r"(?:authorization|(?:api)?(?:key|token|secret|password|passwd|pass|credential)s?)"
 
@@ -33,6 +37,26 @@ class Secrets:
     def hide(self, text: str) -> str:
         """The text with `[redacted]` in place of each secret."""
         return text if self._hidden is None else self._hidden.sub(HIDDEN, text)
+
+    def hide_within(self, value: Any) -> Any:  # noqa: ANN401 - JSON
+        """A JSON value with `[redacted]` in place of each secret, in names, too; a number that is one ends as text."""
+        if isinstance(value, dict):
+            return {self.hide(name): self.hide_within(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self.hide_within(each) for each in value]
+        if isinstance(value, str):
+            return self.hide(value)
+        told = str(value)
+        hidden = self.hide(told)
+        return value if hidden == told else hidden
+
+    def last_lines(self, data: bytes) -> str:
+        """The end of what a program wrote, without secrets: SAID_CHARS_MAX characters, whole lines where they fit."""
+        text = self.hide(data.decode("utf-8", "replace")).strip()
+        if len(text) <= SAID_CHARS_MAX:
+            return text
+        end = text[-SAID_CHARS_MAX:]
+        return end.partition("\n")[2] or end
 
 
 def of_environment(variables: Mapping[str, str]) -> list[str]:

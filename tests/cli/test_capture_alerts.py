@@ -268,12 +268,15 @@ def test_who_does_not_investigate_is_told_with_its_last_lines(ledger: Path, inve
 
 
 def test_what_is_secret_is_not_captured(ledger: Path) -> None:
-    leaking = program("print(json.dumps({'evidence': {'env': [os.environ['SHOP_TOKEN']]}}))")
+    leaking = program(
+        "token, pin = os.environ['SHOP_TOKEN'], os.environ['SHOP_PASSWORD']\n"
+        "print(json.dumps({'evidence': {'env': [token], token: int(pin), 'count': 7}}))"
+    )
     with misbehaving(told(*TWINS)) as server:
         words = capture(ledger, f"http://{server.address}", "--alert-index", 0, *NAMED, "--investigate", leaking)
-        done(ledger, *words, SHOP_TOKEN=SECRET)
+        done(ledger, *words, SHOP_TOKEN=SECRET, SHOP_PASSWORD="40917733")
     investigation = json.loads((ledger.parent / "fixtures" / "a" / "investigation.json").read_bytes())
-    assert investigation["evidence"] == {"env": ["[redacted]"]}
+    assert investigation["evidence"] == {"env": ["[redacted]"], "[redacted]": "[redacted]", "count": 7}
     assert investigation["alert"]["fingerprint"] == "c0ffee0000000001"
     assert SECRET not in json.dumps(events(ledger))
 
