@@ -76,7 +76,9 @@ class Agent:
             structs.replace(
                 component,
                 findings=tuple(
-                    finding if finding.text is None else structs.replace(finding, text=self._secrets.hide(finding.text))
+                    finding
+                    if finding.text is None
+                    else structs.replace(finding, text=self._secrets.hide_cut(finding.text))
                     for finding in component.findings
                 ),
             )

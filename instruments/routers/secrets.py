@@ -32,6 +32,7 @@ class Secrets:
         known = {value.strip() for value in values}
         forms = {form for value in known for form in (value, quote(value, safe=""), json.dumps(value)[1:-1])}
         hidden = sorted((form for form in forms if len(form) >= SECRET_CHARS_MIN), key=lambda form: (-len(form), form))
+        self._forms = tuple(form.casefold() for form in hidden)
         self._hidden = re.compile("|".join(map(re.escape, hidden)), re.IGNORECASE) if hidden else None
 
     def hide(self, text: str) -> str:
@@ -57,6 +58,19 @@ class Secrets:
             return text
         end = text[-SAID_CHARS_MAX:]
         return end.partition("\n")[2] or end
+
+    def hide_cut(self, text: str) -> str:
+        """The same of a text that was cut out of another, where it may begin and end within a secret."""
+        text = self.hide(text)
+        for form in self._forms:
+            if SECRET_CHARS_MIN <= len(text) < len(form) and text.casefold() in form:
+                return HIDDEN
+            for size in range(min(len(form) - 1, len(text)), SECRET_CHARS_MIN - 1, -1):
+                if text[-size:].casefold() == form[:size]:
+                    text = text[:-size] + HIDDEN
+                if text[:size].casefold() == form[-size:]:
+                    text = HIDDEN + text[size:]
+        return text
 
 
 def of_environment(variables: Mapping[str, str]) -> list[str]:

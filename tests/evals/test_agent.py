@@ -179,6 +179,26 @@ def test_what_a_score_quotes_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> 
     assert (hidden.score, hidden.findings[1]) == (100.0, missed)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the key MK-01234567", "the key [redacted]"),
+        ("23456789 expired", "[redacted] expired"),
+        ("234567", "[redacted]"),
+        ("456789 and mk-012", "[redacted] and [redacted]"),
+        ("MK and 789", "MK and 789"),
+    ],
+)
+def test_a_quotation_that_is_cut_within_a_secret_has_no_part_of_it(
+    text: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEADOW_API_KEY", "mk-0123456789")
+    found = Finding(expectation="x.patterns[0]", pattern="key .*", match_type="regex", matched=True, text=text)
+    component = Component(name="root_cause", applicable=True, score=100.0, findings=(found,))
+    (hidden,) = Agent("cat", timeout_s=LONG_S).hide([component])
+    assert hidden.findings[0].text == shown
+
+
 def test_it_is_named_by_its_program_alone(tmp_path: Path) -> None:
     assert Agent("/bin/sh -c 'exec cat' --token=abcdef", timeout_s=1).name == "command:sh"
 
