@@ -10,6 +10,12 @@ from api.judging import BoardAnswer
 from api.printing import count, cut, out, table
 from projections import BoardRow, SuiteBoard
 
+WIDE = 110
+"""Columns of a terminal from which a board tells all it can."""
+
+VERDICTS = ("stable", "flaky", "failing", "runs")
+"""What a narrow board leaves out, with the interval of the difference."""
+
 NAMED_MAX = 10
 """Scenarios that a version lost that are named; of the others only their number is."""
 
@@ -32,19 +38,13 @@ def _print_suite(console: Console, suite: SuiteBoard) -> None:
     scorer = " ".join(filter(None, (suite.scorer_id, suite.scorer_version)))
     by = f", scored by {line(scorer)}" if scorer else ""
     console.print(f"{line(suite.suite)}: {counted(suite.scenarios, 'scenario')}{by}", style="bold", soft_wrap=True)
-    numbers = (
-        "mean",
-        "its interval",
-        "pass rate",
-        "errors",
-        "stable",
-        "flaky",
-        "failing",
-        "runs",
-        "since the one before",
-    )
+    wide = console.width >= WIDE
+    since = "since the one before" if wide else "change"
+    numbers = ("mean", "its interval", "pass rate", "errors", *(VERDICTS if wide else ()), since)
     shown = table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
     for row in suite.rows:
+        interval = bracketed(between(row.difference_interval, "+")) if wide else ""
+        counts = (row.stable, row.flaky, row.failing + row.broken, row.runs)
         shown.add_row(
             cut(_agent(row)),
             cut(line(row.agent_version or DASH)),
@@ -52,11 +52,8 @@ def _print_suite(console: Console, suite: SuiteBoard) -> None:
             between(row.mean_interval) or DASH,
             rate(row.pass_rate),
             count(row.errors),
-            count(row.stable),
-            count(row.flaky),
-            count(row.failing + row.broken),
-            count(row.runs),
-            f"{points(row.difference, '+')}{bracketed(between(row.difference_interval, '+'))}",
+            *(map(count, counts) if wide else ()),
+            f"{points(row.difference, '+')}{interval}",
         )
     console.print(shown)
     if suite.left_out:
@@ -75,8 +72,8 @@ def _print_lost(console: Console, row: BoardRow) -> None:
         named = ", ".join(row.regressed[:NAMED_MAX])
         more = f" and {len(row.regressed) - NAMED_MAX:,} more" if len(row.regressed) > NAMED_MAX else ""
         who = f"{_agent(row)} {line(row.agent_version or DASH)}"
-        since = f"since {line(row.previous_version)}" if row.previous_version is not None else "since"
-        console.print(f"! {who} lost {since}: {named}{more}", style="yellow", soft_wrap=True)
+        before = f" since {line(row.previous_version)}" if row.previous_version is not None else ""
+        console.print(f"! {who} lost{before}: {named}{more}", style="yellow", soft_wrap=True)
     if row.superseded:
         who = f"{_agent(row)} {line(row.agent_version or DASH)}"
         left = f"{counted(row.superseded, 'score')} left out: the scenario or the scorer has changed since"

@@ -1,6 +1,6 @@
 """Evaluations as people read them: one, two compared, and the list of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from rich.console import Console
@@ -19,25 +19,34 @@ STYLES = {"stable": "green", "flaky": "yellow", "failing": "red", "error": "mage
 JUDGED = {"passed": "bold green", "worse": "bold red", "unusable": "bold magenta"}
 
 
+WIDE = 100
+"""Columns of a terminal from which a list tells all it can."""
+
+PARTS_WIDE = 70
+"""Columns beside the ids of scenarios that verdict, points and the parts of these take."""
+
+
 def print_list(page: EvaluationPage) -> None:
     """Evaluations, one a line."""
-    numbers = ("mean", "pass rate", "scenarios", "errors")
+    console = out()
+    wide = console.width >= WIDE
+    numbers = ("mean", "pass rate", *(["scenarios"] if wide else []), "errors")
     shown = table("run", "begun (UTC)", "suite", "agent", "version", *numbers, "", right=numbers,
                   wrap=("suite", "agent", "version"))  # fmt: skip
     for head in page.evaluations:
         shown.add_row(
             head.run_id,
-            moment(head.started_at),
+            moment(head.started_at) if wide else f"{head.started_at:%Y-%m-%d}",
             cut(line(head.suite)),
             cut(line(who(head))),
             cut(line(head.agent_version or "-")),
             points(head.mean),
             rate(head.pass_rate),
-            count(head.scenarios),
+            *([count(head.scenarios)] if wide else []),
             count(head.errors),
             "" if head.ended else "not ended",
         )
-    out().print(shown)
+    console.print(shown)
     more = f" The next: --offset {page.next}." if page.next is not None else ""
     say(f"{count(len(page.evaluations))} of {counted(page.total, 'evaluation')}.{more}")
 
@@ -78,18 +87,19 @@ def _print_facts(console: Console, run: Evaluation) -> None:
     console.print(facts)
 
 
-def _print_scenarios(console: Console, results: Iterable[ScenarioResult]) -> None:
-    parts = tuple(COMPONENTS.values())
-    shown = table(
-        "scenario", "verdict", "points", "passed", *parts, right=("points", "passed", *parts), wrap=("scenario",)
-    )
+def _print_scenarios(console: Console, results: Sequence[ScenarioResult]) -> None:
+    """A line each; the parts of its score where there is room for them beside its id."""
+    room = console.width - max(len(result.scenario_id) for result in results)
+    parts = COMPONENTS if room >= PARTS_WIDE else {}
+    numbers = ("points", "passed", *parts.values())
+    shown = table("scenario", "verdict", *numbers, right=numbers, wrap=("scenario",))
     for result in results:
         shown.add_row(
             cut(result.scenario_id),
             Text(result.verdict, STYLES[result.verdict]),
             points(result.mean),
             f"{result.passed} of {result.attempts}",
-            *(points(part(result, name)) for name in COMPONENTS),
+            *(points(part(result, name)) for name in parts),
         )
     console.print(shown)
 

@@ -22,7 +22,7 @@ COMPONENTS = {
     "next_steps": "next steps",
 }
 
-BASELINES = {"empty": "an answer that says nothing", "most_frequent": "the most frequent cause each time"}
+BASELINES = {"empty": "empty answer", "most_frequent": "most frequent cause"}
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,8 @@ import pytest
 
 from api.judgement.comment import MARKER
 from tests.api.judged import CHANGED, FIXTURE, Json, failed, finished, scored, started
-from tests.cli.command import done, refused, tally
+from tests.cli.command import command, done, refused, tally
+from tests.cli.terminal import on_a_terminal
 from tests.serving import serving
 
 ANSWER = '{"decision":{"why":["the image was not found in the registry"]}}'
@@ -248,15 +249,24 @@ def test_list_and_scoreboard_for_people(ledger: Path) -> None:
     ]
     board = done(ledger, "scoreboard").text
     assert board.startswith("examples: 5 scenarios, scored by rca 1\n")
-    assert "an answer that says nothing" in board
+    assert "empty answer" in board
     assert "! triage 1.4 lost since 1.3: image-pull" in board
     assert "Nothing was evaluated yet" in done(ledger, "scoreboard", "--as-of", 0).text
     assert done(ledger, "scoreboard", "--suite", "none").text.startswith(
         "Nothing fits; all there is: tallystick eval list"
     )
     assert "and 1 older version: --versions" in done(ledger, "scoreboard", "--versions", 1).text
-    narrow = done(ledger, "scoreboard", COLUMNS="60").text
-    assert "image-pull" in narrow
+
+
+def test_a_narrow_terminal_keeps_names_and_figures(ledger: Path) -> None:
+    def narrow(*words: str) -> list[list[str]]:
+        return [
+            line.split() for line in on_a_terminal(*command(ledger, *words), COLUMNS="80", NO_COLOR="1").splitlines()
+        ]
+
+    assert narrow("scoreboard")[2][:3] == ["triage", "1.3", "88.3"]
+    assert ["night-7", "examples", "triage", "1.4", "47.5"] in [[*row[:1], *row[2:6]] for row in narrow("eval", "list")]
+    assert ["image-pull", "failing", "20.0", "0", "of", "1"] in [row[:6] for row in narrow("eval", "show", "night-7")]
 
 
 def test_hostile_texts_do_not_reach_the_terminal(tmp_path: Path) -> None:

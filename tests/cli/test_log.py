@@ -1,7 +1,5 @@
 """log: the stored lines, by what they are."""
 
-import os
-import pty
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +8,7 @@ import pytest
 
 from tests.cli.command import ROOT, command, done, environment, refused, tally
 from tests.cli.lines import decided, history
+from tests.cli.terminal import on_a_terminal
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +55,6 @@ def test_a_closed_pipe_is_quiet(ledger: Path) -> None:
         printing.stdout.readline()
         printing.stdout.close()
         assert printing.stderr.read() == b""
-
-
-def on_a_terminal(*words: str, **variables: str) -> str:
-    """What a command prints where standard output is a terminal."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(words, cwd=ROOT, env=environment(**variables), stdout=theirs, stderr=theirs):
-        os.close(theirs)
-        said = b""
-        try:
-            while chunk := os.read(ours, 65_536):
-                said += chunk
-        except OSError:
-            pass
-        finally:
-            os.close(ours)
-    return said.decode()
 
 
 def test_a_terminal_gets_a_table(ledger: Path) -> None:
