@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from api.commands.judged import STYLES, part
-from api.judgement.figures import between, bracketed, points, rate, rates, seconds
+from api.judgement.figures import against, between, bracketed, points, rate, rates, seconds
 from api.judgement.report import COMPONENTS, failures, unwanted, who
 from api.judgement.texts import line, visible
 from api.printing import many, out, table
@@ -99,7 +99,8 @@ def _missed(result: ScenarioResult) -> Iterator[str]:
     """What the worst answer to a scenario missed."""
     row = min((row for row in result.rows if row.passed is False), key=_total)
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
-    yield f"\n{result.scenario_id}{attempt}: {points(row.total_score)} of the {points(row.pass_threshold)} to pass"
+    total = against(row.total_score, row.pass_threshold)
+    yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"
     findings = list(dict.fromkeys(_told(one) for one in failures(row)))
     yield from findings[:FINDINGS_SHOWN]
     if len(findings) > FINDINGS_SHOWN:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from api.judgement import Report, sentence
-from api.judgement.figures import between, bracketed, counted, points, rate, rates, seconds
+from api.judgement.figures import against, between, bracketed, counted, points, rate, rates, seconds
 from api.judgement.report import COMPONENTS, costs, ordered, scorer, who
 from api.judgement.texts import line, visible
 from api.judgement.wording import breakdown, lost
@@ -134,7 +134,7 @@ def _scored(result: ScenarioResult, row: ScoreRow) -> Iterator[str]:
         yield f"{result.scenario_id}, attempt {row.attempt}: skipped{bracketed(line(row.detail or ''))}"
         return
     needed = "" if row.pass_threshold is None else f" of {points(row.pass_threshold)} needed"
-    yield f"{result.scenario_id}, attempt {row.attempt}: {points(row.total_score)}{needed}"
+    yield f"{result.scenario_id}, attempt {row.attempt}: {against(row.total_score, row.pass_threshold)}{needed}"
     yield from (f"  {told}" for told in breakdown(row))
 
 

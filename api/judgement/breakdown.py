@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from api.judgement.drawing import bar
 from api.judgement.excerpt import Excerpt, answer_of, excerpts
-from api.judgement.figures import DASH, points, seconds
+from api.judgement.figures import DASH, against, points, seconds
 from api.judgement.report import COMPONENTS, costs, unwanted
 from api.judgement.texts import cut, line, markup
 from events.evaluation import Component, Finding
@@ -71,7 +71,8 @@ def _attempt(row: ScoreRow, *, several: bool) -> str:
         named.append(f"{row.state}{f': {row.failure}' if row.failure else ''}")
     else:
         needed = "" if row.pass_threshold is None else f", {points(row.pass_threshold)} needed"
-        named.append(f"{points(row.total_score)} points{needed}: {'passed' if row.passed else 'not passed'}")
+        total = against(row.total_score, row.pass_threshold)
+        named.append(f"{total} points{needed}: {'passed' if row.passed else 'not passed'}")
     if row.elapsed_ns is not None:
         named.append(seconds(row.elapsed_ns))
     parts = [f"<h3>{', '.join(named)}</h3>"]

@@ -12,6 +12,13 @@ def points(value: float | None, sign: str = "") -> str:
     return DASH if value is None else f"{_rounded(value, 1):{sign}.1f}"
 
 
+def against(value: float | None, mark: float | None) -> str:
+    """Points that are told with what they were to reach: those below it never read as if they had reached it."""
+    if value is None or mark is None or value >= mark:
+        return points(value)
+    return next((told for decimals in range(1, 7) if float(told := f"{value:.{decimals}f}") < mark), repr(value))
+
+
 def between(interval: Interval | None, sign: str = "") -> str:
     """Both ends of an interval of points; nothing where there is none."""
     return "" if interval is None else f"{points(interval.low, sign)} to {points(interval.high, sign)}"

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from api.judgement.figures import counted, points
+from api.judgement.figures import against, counted
 from projections import Contrast
 
 Verdict = Literal["passed", "worse", "unusable"]
@@ -48,7 +48,7 @@ def judge(contrast: Contrast, limits: Limits) -> Judgement:
     if contrast.regressions > limits.regressions:
         worse.append(_more(contrast.regressions, "regression", limits.regressions))
     if limits.score is not None and candidate.mean < limits.score:
-        worse.append(f"a mean of {points(candidate.mean)} is below {limits.score:g}")
+        worse.append(f"a mean of {against(candidate.mean, limits.score)} is below {limits.score:g}")
     if worse:
         return _judged("worse", limits, *worse)
     unusable = []

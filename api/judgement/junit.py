@@ -7,7 +7,7 @@ failure and error, times in seconds.
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from api.judgement.figures import points
+from api.judgement.figures import against, points
 from api.judgement.report import Report, failures, scorer, unwanted, who
 from api.judgement.texts import line, visible
 from api.judgement.wording import breakdown
@@ -82,7 +82,7 @@ def _case(suite: Element, run: Evaluation, result: ScenarioResult, row: ScoreRow
         error = SubElement(case, "error", type=failure, message=line(row.detail or failure, MESSAGE_MAX))
         error.text = "\n".join(said) or failure
     elif not row.passed:
-        total = f"{points(row.total_score)} points, {points(row.pass_threshold)} needed"
+        total = f"{against(row.total_score, row.pass_threshold)} points, {points(row.pass_threshold)} needed"
         failed = SubElement(case, "failure", type="score", message=line(_message(total, row), MESSAGE_MAX))
         failed.text = "\n".join([total, *breakdown(row)])
 

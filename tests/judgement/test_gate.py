@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.judgement import Limits, judge, sentence
+from api.judgement import Limits, Report, judge, page, sentence
 from projections import Contrast, ScenarioResult, ScoreRow, contrast
 from tests.judgement.fixed import AFTER, BEFORE, crashed, evaluation, result, scored
 
@@ -81,6 +81,13 @@ def test_the_least_mean() -> None:
     judged = judge(found, Limits(score=75.5))
     assert sentence(judged, found) == "Worse: a mean of 75.0 is below 75.5."
     assert judged.exit == 1
+
+
+def test_a_mean_just_below_does_not_read_as_if_it_were_not() -> None:
+    found = runs([result("s", scored(69.996))], [result("s", scored(69.996))])
+    assert sentence(judge(found, Limits(score=70.0)), found) == "Worse: a mean of 69.996 is below 70."
+    said = page(Report(evaluation=evaluation("r", "1", result("s", scored(69.996)))))
+    assert "69.996 points, 70.0 needed: not passed" in said
 
 
 def test_two_reasons() -> None:
