@@ -82,9 +82,7 @@ def place_of(output: Path, fixtures: Path | None, *, force: bool) -> Place:
     if not 1 <= len(parts) <= DEPTH_MAX:
         advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
         raise InvalidQuery("output", f"{output} is no folder of a scenario in {root}.", advice)
-    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
-    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        raise _unwritable(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
+    check_writable(folder)
     check_free(folder, force=force)
     return Place(folder, "/".join(parts))
 
@@ -121,7 +119,15 @@ def checked(field: str, name: str, value: object) -> dict[str, Any]:
     return value
 
 
-def _unwritable(folder: Path, why: str) -> InvalidQuery:
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that is none, or that cannot be made or written to. Errors: InvalidQuery."""
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise unwritable(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
+
+
+def unwritable(folder: Path, why: str) -> InvalidQuery:
+    """The refusal of a folder that cannot be written."""
     return InvalidQuery("output", f"{folder} cannot be written: {why}.", "Name another folder.")
 
 
@@ -148,7 +154,7 @@ async def capture(
     try:
         write(place.folder, said, investigation, readme(about, investigation), force=force)
     except OSError as error:
-        raise _unwritable(place.folder, error.strerror or type(error).__name__) from None
+        raise unwritable(place.folder, error.strerror or type(error).__name__) from None
     try:
         async with opened() as sink:
             recorded = await tell(sink, [account])

@@ -14,6 +14,7 @@ from typing import get_args
 
 import msgspec
 
+from api.capturing import check_writable, unwritable
 from api.scenarios import Recorded, record
 from api.sink import Sink
 from instruments.evals import Scenario
@@ -58,7 +59,7 @@ class Import:
 
     Shapes: `output` is the suite's folder, of which each case becomes a folder, whose name `prefix` begins; `force`
             replaces fixtures that say something else. `report` is told how many cases are checked, of how many.
-    Errors: BadFixtures, which names every fault; FixtureExists.
+    Errors: BadFixtures, which names every fault; FixtureExists; InvalidQuery, where `output` cannot be written.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Import:
         self._began = time.monotonic()
         self._kind = kind
         self._output = output
+        check_writable(output.resolve())
         self._cases = _named(cases(kind, path), prefix)
         with TemporaryDirectory() as made:
             self._scenarios = _loaded(self._cases, Path(made), report)
@@ -77,7 +79,7 @@ class Import:
     async def write(self, sink: Sink, report: Report) -> Brought:
         """Write and record the cases; `report` is told how many are, of how many.
 
-        Errors: OSError and those of `record`. What was written before stays, each fixture whole: run it again.
+        Errors: InvalidQuery and those of `record`. What was written before stays, each fixture whole: run it again.
         """
         changed = {*self._new, *self._other}
         done = Recorded()
@@ -86,7 +88,11 @@ class Import:
             for scenario in batch:
                 if scenario.title in changed:
                     one = self._cases[scenario.title]
-                    write(self._output / scenario.title, one.description, one.investigation, one.readme, force=True)
+                    folder = self._output / scenario.title
+                    try:
+                        write(folder, one.description, one.investigation, one.readme, force=True)
+                    except OSError as error:
+                        raise unwritable(folder, error.strerror or type(error).__name__) from None
             placed = [msgspec.structs.replace(one, folder=self._output / one.title) for one in batch]
             done = _sum(done, await record(sink, placed, source=self._kind))
             report(start + len(batch), len(self._scenarios))

@@ -161,6 +161,14 @@ def test_what_cannot_be_imported_is_told(tmp_path: Path, arguments: tuple[str, s
     assert said in told.replace("\n", " ")
 
 
+@pytest.mark.parametrize("output", ["file", "file/s"])
+def test_a_file_where_the_suite_belongs(tmp_path: Path, output: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    told = refused(tmp_path / "t.db", "eval", "import", "opsbench", tmp_path, "--output", tmp_path / output)
+    assert f"--output: {tmp_path / output} cannot be written: {tmp_path / 'file'}: Not a directory." in told
+    assert not (tmp_path / "t.db").exists()
+
+
 @real
 def test_the_real_cases_are_imported_and_load(tmp_path: Path) -> None:
     ledger, suite = tmp_path / "t.db", tmp_path / "s"
