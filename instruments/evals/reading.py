@@ -257,7 +257,7 @@ class _Builder:
         elif (key := into.key.pop()) == "<<":
             added = value if isinstance(value, list) else [value]
             if not all(isinstance(each, dict) for each in added):
-                raise _wrong(event, "<< adds what has no keys", "Let it name a mapping, or quote it to mean a key.")
+                raise _wrong(event, "<< adds what has no keys", "Let it name a mapping, or several in a list.")
             into.merged.extend(added)
         else:
             into.value[key] = value
