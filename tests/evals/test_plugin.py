@@ -30,10 +30,13 @@ if asked["target"]["pod"] == "crash":
 print(json.dumps({"rca": {"root_cause": "ImagePullBackOff"}, "decision": {"label": str(asked["test_config"])}}))
 """
 
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Without the plugins that happen to be installed, each session starts in a third of the time."""
+
 
 def pytest_with(*arguments: str | Path) -> list[str]:
-    """The command. The plugin is named, for an environment may be older than its entry point."""
-    named = ["-p", "no:cacheprovider", "-p", "no:tallystick", "-p", "tallystick_pytest"]
+    """The command. The plugin is named, for an environment may be older than its entry point; see ALONE."""
+    named = ["-p", "no:cacheprovider", "-p", "tallystick_pytest", *(["-p", "xdist"] if "-n" in arguments else [])]
     return [sys.executable, "-m", "pytest", *named, *map(str, arguments)]
 
 
@@ -42,7 +45,7 @@ def pytest_in(folder: Path, *arguments: str | Path, code: int = 0, **variables: 
     ended = subprocess.run(
         pytest_with(*arguments),
         cwd=folder,
-        env=environment(PYTHONPATH=str(ROOT), **variables),
+        env=environment(PYTHONPATH=str(ROOT), **ALONE, **variables),
         capture_output=True,
         text=True,
         check=False,
@@ -207,7 +210,7 @@ def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path)
     )
     asked = ["--tallystick-fixtures", "fixtures", "--tallystick-ledger", "l.db", "--tallystick-agent"]
     session = subprocess.Popen(
-        pytest_with(*asked, f"{sys.executable} hang.py"), cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT)),
+        pytest_with(*asked, f"{sys.executable} hang.py"), cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT), **ALONE),
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     while not (tmp_path / "pid").exists():
