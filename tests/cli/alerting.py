@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import httpx
 import pytest
+
+from tests.listening import bind, listening
 
 Json = dict[str, Any]
 
@@ -121,8 +123,7 @@ class Misbehaving:
     def __init__(self, reply: Reply) -> None:
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.closing = threading.Event()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, reply))
-        self.server.daemon_threads = True
+        self.server = bind(_handler(self, reply))
         self.address = f"127.0.0.1:{self.server.server_port}"
 
 
@@ -130,15 +131,8 @@ class Misbehaving:
 def misbehaving(reply: Reply) -> Iterator[Misbehaving]:
     """Run it for as long as it is needed."""
     running = Misbehaving(reply)
-    thread = threading.Thread(target=running.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(running.server, running.closing):
         yield running
-    finally:
-        running.closing.set()
-        running.server.shutdown()
-        thread.join()
-        running.server.server_close()
 
 
 def _handler(running: Misbehaving, reply: Reply) -> type[BaseHTTPRequestHandler]:

@@ -4,8 +4,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
+
+from tests.listening import bind, listening
 
 CONCEPTS = (
     {"memory", "oom", "ram"},
@@ -45,8 +47,7 @@ class Embedder:
         self.script = script
         self.asked: list[Asked] = []
         self.closing = threading.Event()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self.server.daemon_threads = True
+        self.server = bind(_handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
 
 
@@ -54,15 +55,8 @@ class Embedder:
 def embedder(script: Script | None = None) -> Iterator[Embedder]:
     """Run an endpoint for as long as it is needed."""
     running = Embedder(script or (lambda asked: embedded([vector(text) for text in asked.texts])))
-    thread = threading.Thread(target=running.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(running.server, running.closing):
         yield running
-    finally:
-        running.closing.set()
-        running.server.shutdown()
-        thread.join()
-        running.server.server_close()
 
 
 def vector(text: str) -> list[float]:

@@ -4,8 +4,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Literal, NamedTuple
+
+from tests.listening import bind, listening
 
 DRIP_S = 0.01
 
@@ -44,8 +46,7 @@ class Simulated:
         self.asked: list[Asked] = []
         self.closing = threading.Event()
         self.changed = threading.Condition()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self.server.daemon_threads = True
+        self.server = bind(_handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
 
     def wait_for(self, number: int) -> None:
@@ -65,15 +66,8 @@ class Simulated:
 def simulated(script: Script) -> Iterator[Simulated]:
     """Run an endpoint for as long as it is needed."""
     router = Simulated(script)
-    thread = threading.Thread(target=router.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(router.server, router.closing):
         yield router
-    finally:
-        router.closing.set()
-        router.server.shutdown()
-        thread.join()
-        router.server.server_close()
 
 
 def _handler(router: Simulated) -> type[BaseHTTPRequestHandler]:
