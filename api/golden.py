@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from api.whole import write_whole
 from ledger.errors import InvalidQuery
 
 
@@ -30,12 +31,4 @@ class Golden:
 
     def keep(self, text: str) -> None:
         """Write a text, whole or not at all. Errors: OSError, FileExistsError among them."""
-        part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(text.encode())
-            if self._force:
-                part.replace(self.path)
-            else:
-                os.link(part, self.path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(self.path, text, replace=self._force)

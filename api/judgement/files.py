@@ -1,6 +1,5 @@
 """The files that reports go to: looked at before anything runs, and each written whole or not at all."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from api.judgement.junit import junit
 from api.judgement.markdown import markdown
 from api.judgement.page import page
 from api.judgement.report import Report
+from api.whole import write_whole
 from ledger.errors import InvalidQuery
 
 WRITERS = {"junit": junit, "html": page, "markdown": markdown}
@@ -51,7 +51,7 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
         """Write what was asked for. Errors: InvalidQuery, naming the option; what was there before stays then."""
         for option, path in self:
             try:
-                _write(path.resolve(), WRITERS[option](report))
+                write_whole(path.resolve(), WRITERS[option](report), replace=True)
             except OSError as error:
                 raise _unwritable(option, path, error) from None
 
@@ -78,12 +78,3 @@ def _is_database(path: Path) -> bool:
 def _unwritable(option: str, path: Path, error: OSError) -> InvalidQuery:
     why = error.strerror or str(error)
     return InvalidQuery(option, f"{path} cannot be written: {why}.", "Name a file in a folder that you may write to.")
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(text.encode())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

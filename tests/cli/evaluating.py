@@ -44,6 +44,9 @@ if (folder / f"hold-{case}").exists():
 """
 """What every agent here begins with. One whose caller is gone goes, too."""
 
+NAMES = ("crash-loop", "image-pull", "out-of-memory")
+"""The scenarios of a small suite."""
+
 PASSES = "answer(given['evidence']['log'])"
 
 

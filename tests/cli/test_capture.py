@@ -16,11 +16,6 @@ from tests.serving import serving
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
 def investigation(tmp_path: Path) -> Path:
     path = tmp_path / "investigation.json"
     path.write_text(json.dumps(INVESTIGATION))

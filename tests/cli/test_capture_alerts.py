@@ -26,11 +26,6 @@ MEMORY = labelled("KubeOOMKilled", "2026-11-20T08:00:00Z", severity="warning")
 LATEST = labelled("CPUThrottlingHigh", "2026-11-20T10:00:00Z")
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firing]:
     """An Alertmanager with three alerts, and one that is silenced."""

@@ -24,11 +24,6 @@ from tests.routers.simulated import MODELS, Reply, completed, error, in_turn, po
 REPEAT = "repeat at iteration 2: model aster 4 seen at iteration 0"
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
 def test_new_model(ledger: Path) -> None:
     ended = against(pool(), ledger, "--max-iterations", 2, "--run", "first")
     assert ended.code == 0

@@ -28,11 +28,6 @@ from tests.serving import served
 SEED = 20261121
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
 def stalling_at(number: int) -> Script:
     """The pool, of whose models one never answers."""
     answered = pool()

@@ -7,12 +7,11 @@ import httpx
 import msgspec
 
 from tests.api.talk import get, post
-from tests.cli.evaluating import PASSES, agent, evaluate, suite
+from tests.cli.evaluating import NAMES, PASSES, agent, evaluate, suite
 from tests.serving import served
 
 Json = dict[str, Any]
 
-NAMES = ("crash-loop", "image-pull", "out-of-memory")
 WORSE = """
 if case == "crash-loop":
     sys.exit(3)

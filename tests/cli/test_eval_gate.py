@@ -11,18 +11,7 @@ from tests.cli.command import Ended, Value, refused, tally
 from tests.cli.evaluating import PASSES, agent, evaluate, scenario, suite
 from tests.serving import served
 
-NAMES = ("crash-loop", "image-pull", "out-of-memory")
 SILENT_ON_PULLS = "answer('the node was down' if case == 'image-pull' else given['evidence']['log'])"
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def fixtures(tmp_path: Path) -> Path:
-    return suite(tmp_path / "kube", NAMES)
 
 
 def run(ledger: Path, fixtures: Path, version: str, code: str = PASSES, *options: Value) -> Ended:

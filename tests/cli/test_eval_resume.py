@@ -33,11 +33,6 @@ ALL = [(name, 1) for name in NAMES]
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
 def fixtures(tmp_path: Path) -> Path:
     return suite(tmp_path / "kube", NAMES)
 

@@ -8,11 +8,22 @@ import msgspec
 import pytest
 
 from tests.cli.command import done, refused, tally
-from tests.cli.evaluating import PASSES, Json, agent, asked, evaluate, events, of_type, places, scenario, scores, suite
+from tests.cli.evaluating import (
+    NAMES,
+    PASSES,
+    Json,
+    agent,
+    asked,
+    evaluate,
+    events,
+    of_type,
+    places,
+    scenario,
+    scores,
+    suite,
+)
 from tests.evals.embedder import embedder
 from tests.serving import served
-
-NAMES = ("crash-loop", "image-pull", "out-of-memory")
 
 WRONG = (
     ("--agent", "no-such-program-here"),
@@ -28,16 +39,6 @@ WRONG = (
     ("--run", "a b"),
     ("--run", "x" * 65),
 )
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def fixtures(tmp_path: Path) -> Path:
-    return suite(tmp_path / "kube", NAMES)
 
 
 def test_an_agent_is_asked_and_scored(ledger: Path, fixtures: Path, tmp_path: Path) -> None:

@@ -7,23 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from tests.cli.command import ROOT, command, environment, refused
 from tests.cli.evaluating import agent, asked, evaluate, scenario, suite
 from tests.serving import served
-
-NAMES = ("crash-loop", "image-pull", "out-of-memory")
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def fixtures(tmp_path: Path) -> Path:
-    return suite(tmp_path / "kube", NAMES)
 
 
 def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_path: Path) -> None:
