@@ -98,7 +98,7 @@ class House:
         Without `views` none is folded until `fold`: for who reads or appends events alone.
         Errors: LedgerLocked, LedgerUnusable.
         """
-        log = await SqliteLog.open(path, clock=clock, address=address) if writable else None
+        log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
         try:
             scanner = await SqliteReader.open(path)
         except BaseException:
@@ -355,6 +355,7 @@ class _Committed:
         self.follow = log.follow
         self.position_at = scanner.position_at
         self.recorded_at = scanner.recorded_at
+        self.tiles = scanner.tiles
 
 
 async def _calibrate(table: Table, asked: Question, found: Sequence[Category]) -> CalibrationView:

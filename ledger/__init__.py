@@ -6,6 +6,7 @@ from ledger.lock import Holder, holder_of
 from ledger.log import Head, Log, Order, Placed, Query, Reading, Slice
 from ledger.reader import SqliteReader
 from ledger.sqlite import SqliteLog
+from ledger.tree import Tree
 
 __all__ = [
     "Clock",
@@ -20,6 +21,7 @@ __all__ = [
     "Slice",
     "SqliteLog",
     "SqliteReader",
+    "Tree",
     "holder_of",
     "microseconds",
     "moment_of",

@@ -1,6 +1,8 @@
 """Opening SQLite on a thread of its own, so that whoever gives up while it opens leaves no thread behind."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,3 +27,15 @@ async def connect(database: str | Path, **options: Any) -> aiosqlite.Connection:
 
 async def _opened(database: str | Path, options: dict[str, Any]) -> aiosqlite.Connection:
     return await aiosqlite.connect(database, **options)
+
+
+@asynccontextmanager
+async def transaction(connection: aiosqlite.Connection) -> AsyncIterator[None]:
+    """Statements that are committed together, or not at all. Errors: sqlite3.Error."""
+    await connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        await connection.commit()
+    except BaseException:
+        await connection.rollback()
+        raise

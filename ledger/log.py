@@ -81,6 +81,10 @@ class Reading(Protocol):
         """When a position was recorded, UTC microseconds. Errors: NotFound."""
         ...
 
+    async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
+        """Full tiles of the tree, side by side from a number on, as many as are kept; see `ledger/tiles.py`."""
+        ...
+
 
 class Log(Reading, Protocol):
     """The log with its writer."""

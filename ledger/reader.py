@@ -12,7 +12,7 @@ from msgspec import structs
 from ledger.connect import connect
 from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Query, Slice
-from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN
+from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN, TILES
 
 POSITION_MAX = 2**63 - 1
 
@@ -109,6 +109,9 @@ class SqliteReader:
             raise NotFound(f"Position {position} is not in the log.", f"It ends at {(await self.head()).position}.")
         return int(rows[0][0])
 
+    async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
+        return [hashes for (hashes,) in await self._fetch(TILES, (level, first, first + count))]
+
     async def _news(self, seen: int) -> None:
         """Wait until there may be events behind a position."""
         await asyncio.sleep(POLL_S)
@@ -142,8 +145,8 @@ async def connect_reader(path: Path) -> aiosqlite.Connection:
     return connection
 
 
-async def check_identity(connection: aiosqlite.Connection, path: Path) -> None:
-    """Refuse a file that is no ledger, or a newer one's. Errors: LedgerUnusable."""
+async def check_identity(connection: aiosqlite.Connection, path: Path) -> int:
+    """The version of a ledger file's tables. Errors: LedgerUnusable, for a file that is none, or a newer one's."""
     try:
         ((application,),) = await connection.execute_fetchall("PRAGMA application_id")
         ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
@@ -153,6 +156,7 @@ async def check_identity(connection: aiosqlite.Connection, path: Path) -> None:
         raise LedgerUnusable(f"{path} is not a ledger.", "Name another file with --ledger.")
     if version > SCHEMA_VERSION:
         raise LedgerUnusable(f"{path} was written by a newer Tallystick.", "Upgrade this one.")
+    return int(version)
 
 
 def _from(query: Query, last: int) -> Query:

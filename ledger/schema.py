@@ -9,17 +9,39 @@ insert).
 from functools import cache
 
 from events.limits import GROUP_EVENTS_MAX
+from ledger.tiles import TILE_BYTES
 
 APPLICATION_ID = 0x54616C79
 """SQLite's application_id of a ledger file: `Taly`."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """SQLite's user_version of a ledger file."""
+
+UNTILED_VERSION = 1
+"""That of a file from before there were tiles."""
 
 SQLITE_VERSION_MIN = (3, 37, 0)
 """STRICT tables."""
 
 COLUMNS = ("position", "source", "id", "subject", "streamversion", "type", "time", "recordedtime", "line")
+
+CREATE_TILES = f"""
+CREATE TABLE tiles (
+  level  INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  hashes BLOB NOT NULL CHECK (length(hashes) = {TILE_BYTES}),
+  PRIMARY KEY (level, number)
+) STRICT;
+CREATE TRIGGER tiles_contiguous BEFORE INSERT ON tiles
+WHEN NEW.number IS NOT (SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = NEW.level)
+BEGIN SELECT RAISE(ABORT, 'a tile is not the next of its level'); END;
+CREATE TRIGGER tiles_unchanged BEFORE UPDATE ON tiles
+BEGIN SELECT RAISE(ABORT, 'tiles never change'); END;
+CREATE TRIGGER tiles_kept BEFORE DELETE ON tiles
+BEGIN SELECT RAISE(ABORT, 'tiles are never deleted'); END;
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+"""The full tiles of the tree (I7), in the order in which they fill."""
 
 CREATE = f"""
 CREATE TABLE events (
@@ -50,8 +72,13 @@ BEGIN SELECT RAISE(ABORT, 'events never change'); END;
 CREATE TRIGGER events_kept BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
-"""
+{CREATE_TILES}"""
+
+TILES = "SELECT hashes FROM tiles WHERE level = ? AND number >= ? AND number < ? ORDER BY number"
+
+TILES_KEPT = "SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = 0"
+
+INSERT_TILE = "INSERT INTO tiles (level, number, hashes) VALUES (?, ?, ?)"
 
 HEAD = "SELECT position, recordedtime FROM events ORDER BY position DESC LIMIT 1"
 

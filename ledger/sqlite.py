@@ -6,8 +6,8 @@ I3 An append of many events is atomic across streams.
 I4 An acknowledged event survives power loss: WAL, synchronous=FULL, and the answer follows the sync.
 I5 Retrying an append never duplicates it.
 I6 recordedtime never decreases.
+I7 The Merkle tree is a function of the lines alone: the tiles that a group fills are kept in its transaction.
 I8 One writer, held by `lock.WriterLock`; readers are read-only connections and never checkpoint.
-(I7, the Merkle tree, is a function of the lines that stand here.)
 
 Each has its test in `tests/contract/`, named after it.
 """
@@ -17,7 +17,7 @@ import os
 import random
 import sqlite3
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -29,19 +29,43 @@ from events.errors import InvalidEvent, TallystickError
 from events.limits import BATCH_EVENTS_MAX, GROUP_EVENTS_MAX, QUEUE_EVENTS_MAX
 from events.registry import VOCABULARY, Vocabulary
 from ledger.clock import Clock, system_clock
-from ledger.connect import connect
+from ledger.connect import connect, transaction
 from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream, prepare
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
 from ledger.lock import WriterLock
 from ledger.log import Head, Placed
+from ledger.merkle import leaf_hashes
 from ledger.reader import SqliteReader, check_identity, connect_reader
-from ledger.schema import COLUMNS, CREATE, HEAD, KNOWN, insert_statement, statement_rows
+from ledger.schema import (
+    COLUMNS,
+    CREATE,
+    CREATE_TILES,
+    HEAD,
+    INSERT_TILE,
+    KNOWN,
+    SCHEMA_VERSION,
+    TILES_KEPT,
+    UNTILED_VERSION,
+    insert_statement,
+    statement_rows,
+)
+from ledger.tiles import WIDTH, Edge, Tile
+from ledger.tree import Tree
 
 CACHE_KIB = 65_536
 """Page cache of the writer: the right edges of every index, and the streams in use."""
 
 CHECKPOINT_PAGES = 16_000
 """Length of the write-ahead log (64 MB) at which it is moved into the file: rare enough that hot pages move once."""
+
+
+TILES_STEP = 8 * WIDTH
+"""Events whose tiles are made in one transaction, for a file that has none."""
+
+LINE = COLUMNS.index("line")
+
+Progress = Callable[[int, int], None]
+"""Told how many are done, of how many."""
 
 
 class Waiting(NamedTuple):
@@ -60,7 +84,9 @@ class SqliteLog(SqliteReader):
         writer: aiosqlite.Connection,
         lock: WriterLock,
         path: Path,
+        *,
         head: Head,
+        edge: Edge,
         vocabulary: Vocabulary,
         clock: Clock,
     ) -> None:
@@ -68,6 +94,7 @@ class SqliteLog(SqliteReader):
         self._writer = writer
         self._lock = lock
         self._head = head
+        self._edge = edge
         self._vocabulary = vocabulary
         self._clock = clock
         self._rng = random.Random()
@@ -88,10 +115,12 @@ class SqliteLog(SqliteReader):
         vocabulary: Vocabulary = VOCABULARY,
         clock: Clock = system_clock,
         address: str | None = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Take the lock of a ledger file and open it, making it where there is none.
 
-        `address` is where this process serves, for the message to a second writer.
+        `address` is where this process serves, for the message to a second writer; `progress` is told of the events
+        of a file of version 1 whose tiles are made, how many of how many.
         Errors: LedgerLocked, LedgerUnusable.
         """
         if not path.parent.is_dir():
@@ -104,6 +133,8 @@ class SqliteLog(SqliteReader):
             opened.append(writer := await _connect_writer(path))
             opened.append(reader := await connect_reader(path))
             heads = list(await writer.execute_fetchall(HEAD))
+            head = Head(*heads[0]) if heads else Head(0, 0)
+            edge = await _complete_tiles(writer, Tree(SqliteReader(reader, path)), head.position, progress)
         except BaseException as error:
             for connection in reversed(opened):
                 await connection.close()
@@ -111,7 +142,7 @@ class SqliteLog(SqliteReader):
             if isinstance(error, sqlite3.Error):
                 raise LedgerUnusable(f"{path} cannot be used: {error}.", "Check the file and its disk.") from error
             raise
-        return cls(reader, writer, lock, path, Head(*heads[0]) if heads else Head(0, 0), vocabulary, clock)
+        return cls(reader, writer, lock, path, head=head, edge=edge, vocabulary=vocabulary, clock=clock)
 
     async def close(self) -> None:
         self._closing = True
@@ -130,6 +161,11 @@ class SqliteLog(SqliteReader):
     def newest(self) -> Head:
         """The newest committed event, without waiting."""
         return self._head
+
+    @property
+    def edge(self) -> Edge:
+        """The right edge of the tree over what is committed, without waiting."""
+        return self._edge
 
     @property
     def waiting_events(self) -> int:
@@ -197,8 +233,9 @@ class SqliteLog(SqliteReader):
             except TallystickError as error:
                 _refuse(entry.answer, error)
         if group.rows:
-            await self._insert(group.rows)
-            self._head = Head(group.position, group.recorded_us)
+            edge, filled = self._edge.grow(leaf_hashes(group.rows[LINE :: len(COLUMNS)]))  # type: ignore[arg-type]
+            await self._insert(group.rows, filled)
+            self._head, self._edge = Head(group.position, group.recorded_us), edge
         for answer, placed in answers:
             if not answer.done():
                 answer.set_result(placed)
@@ -239,12 +276,17 @@ class SqliteLog(SqliteReader):
                 known.taken[source, event_id] = Taken(placed, line)
         return known
 
-    async def _insert(self, values: list[object]) -> None:
-        """One statement, one transaction, one sync (I3, I4)."""
+    async def _insert(self, values: list[object], filled: list[Tile]) -> None:
+        """One transaction, one sync (I3, I4): of one statement, but where a tile is full."""
         rows = len(values) // len(COLUMNS)
         places = statement_rows(rows)
         values.extend([None] * ((places - rows) * len(COLUMNS)))
-        await self._writer.execute_insert(insert_statement(places), values)
+        if not filled:
+            await self._writer.execute_insert(insert_statement(places), values)
+            return
+        async with transaction(self._writer):
+            await self._writer.execute_insert(insert_statement(places), values)
+            await self._writer.executemany(INSERT_TILE, filled)
 
     def _fail(self, group: list[Waiting], error: Exception) -> None:
         """Answer a group whose transaction failed.
@@ -290,8 +332,7 @@ async def _connect_writer(path: Path) -> aiosqlite.Connection:
 
 async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
     ((tables,),) = await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")
-    if tables:
-        await check_identity(connection, path)
+    version = await check_identity(connection, path) if tables else SCHEMA_VERSION
     ((mode,),) = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
     if mode != "wal":
         raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")
@@ -300,3 +341,19 @@ async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
     await connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     if not tables:
         await connection.executescript(f"BEGIN IMMEDIATE; {CREATE} COMMIT;")
+    elif version == UNTILED_VERSION:
+        await connection.executescript(f"BEGIN IMMEDIATE; {CREATE_TILES} COMMIT;")
+
+
+async def _complete_tiles(writer: aiosqlite.Connection, tree: Tree, size: int, progress: Progress | None) -> Edge:
+    """Keep the tiles of lines that were appended by a version that kept none; the edge of all."""
+    ((tiles,),) = await writer.execute_fetchall(TILES_KEPT)
+    edge = await tree.edge(tiles * WIDTH)
+    while size - edge.size >= WIDTH:
+        leaves = await tree.leaves(edge.size, min(size - size % WIDTH, edge.size + TILES_STEP))
+        edge, filled = edge.grow(leaves)
+        async with transaction(writer):
+            await writer.executemany(INSERT_TILE, filled)
+        if progress is not None:
+            progress(edge.size, size)
+    return await tree.edge(size)

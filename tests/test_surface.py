@@ -138,6 +138,7 @@ SURFACE: dict[str, list[str]] = {
         "Slice",
         "SqliteLog",
         "SqliteReader",
+        "Tree",
         "holder_of",
         "microseconds",
         "moment_of",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger import SqliteLog, SqliteReader, holder_of
+from ledger import SqliteLog, SqliteReader, Tree, holder_of
 from ledger.errors import LedgerUnusable
 from ledger.log import Query
 from ledger.schema import APPLICATION_ID, SCHEMA_VERSION
@@ -139,3 +139,28 @@ async def open_and_close(path: Path, events: int = 0) -> None:
     log = await SqliteLog.open(path)
     await asyncio.gather(*(log.append([recorded(f"d{number}")]) for number in range(events)))
     await log.close()
+
+
+@pytest.mark.parametrize("events", [3, 256, 5_000])
+def test_a_file_from_before_there_were_tiles_is_given_them(tmp_path: Path, events: int) -> None:
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    told: list[tuple[int, int]] = []
+
+    async def tiles(path: Path) -> list[list[bytes]]:
+        log = await SqliteLog.open(path, progress=lambda done, total: told.append((done, total)))
+        try:
+            assert await Tree(log).edge(events) == log.edge
+            return [await log.tiles(level, 0, 1_000) for level in range(2)]
+        finally:
+            await log.close()
+
+    run(open_and_close(new, events=events))
+    with closing(sqlite3.connect(new)) as connection, closing(sqlite3.connect(old)) as copy:
+        connection.backup(copy)
+        copy.executescript("DROP TABLE tiles; PRAGMA user_version = 1;")
+    assert run(tiles(old)) == run(tiles(new))
+    assert told == [(done, events) for done in range(2_048, events, 2_048)] + [(events - events % 256, events)] * (
+        events >= 256
+    )
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)

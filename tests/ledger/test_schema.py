@@ -110,3 +110,25 @@ def test_a_statement_has_room_for_its_rows_and_sqlite_takes_it(plain: sqlite3.Co
     values += [None] * ((places - rows) * len(COLUMNS))
     plain.execute(insert_statement(places), values)
     assert plain.execute("SELECT max(position) FROM events").fetchone() == (3 + rows,)
+
+
+HASHES = bytes(8_192)
+
+
+@pytest.mark.parametrize(
+    ("statement", "values", "match"),
+    [
+        ("INSERT INTO tiles VALUES (0, 1, ?)", (HASHES,), "next of its level"),
+        ("INSERT INTO tiles VALUES (0, -1, ?)", (HASHES,), "next of its level"),
+        ("INSERT OR REPLACE INTO tiles VALUES (1, 0, ?)", (HASHES,), "next of its level"),
+        ("INSERT INTO tiles VALUES (0, 0, ?)", (HASHES[1:],), "CHECK"),
+        ("UPDATE tiles SET hashes = ?", (HASHES,), "never change"),
+        ("DELETE FROM tiles WHERE level = ?", (1,), "never deleted"),
+    ],
+)
+def test_i7_tiles_stand_side_by_side_and_stay(
+    plain: sqlite3.Connection, statement: str, values: tuple[object, ...], match: str
+) -> None:
+    plain.execute("INSERT INTO tiles VALUES (1, 0, ?)", (HASHES,))
+    with pytest.raises(sqlite3.IntegrityError, match=match):
+        plain.execute(statement, values)

@@ -1,0 +1,78 @@
+"""Tiles: the tree in pieces of 256 hashes, as C2SP's tlog-tiles cuts it.
+
+Tile N of level 0 holds the hashes of the leaves 256 N .. 256 N + 255; that of level L, hash by hash, the roots of full
+tiles of level L - 1. A full tile never changes, and is what a ledger keeps; the one at the right edge of a level is
+partial, and is worked out from what it stands over.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ledger.merkle import HASH_BYTES, joined, perfect_root
+
+WIDTH = 256
+"""Hashes in a full tile."""
+
+HEIGHT = 8
+"""Levels of the tree in a level of tiles: 2**8 is 256."""
+
+TILE_BYTES = WIDTH * HASH_BYTES
+"""A full tile."""
+
+
+class Tile(NamedTuple):
+    """A full tile: its level, its number from the left, and its hashes side by side, 8,192 bytes."""
+
+    level: int
+    number: int
+    hashes: bytes
+
+
+class Edge(NamedTuple):
+    """The right edge of a tree: how many leaves it has, and for each level the hashes of its partial tile.
+
+    From it alone a tree grows and its root is known. A level may be empty; none stands above the last that is not.
+    """
+
+    size: int = 0
+    levels: tuple[tuple[bytes, ...], ...] = ()
+
+    def grow(self, leaves: Sequence[bytes]) -> tuple["Edge", list[Tile]]:
+        """The edge after some more leaves, and the tiles that they filled, those of lower levels first."""
+        levels: list[tuple[bytes, ...]] = []
+        filled: list[Tile] = []
+        size, coming, level = self.size + len(leaves), tuple(leaves), 0
+        while coming or level < len(self.levels):
+            held = (*(self.levels[level] if level < len(self.levels) else ()), *coming)
+            first = (self.size >> HEIGHT * level) // WIDTH
+            whole = [held[start : start + WIDTH] for start in range(0, len(held) - WIDTH + 1, WIDTH)]
+            filled += [Tile(level, first + offset, b"".join(hashes)) for offset, hashes in enumerate(whole)]
+            levels.append(held[len(whole) * WIDTH :])
+            coming = tuple(perfect_root(hashes) for hashes in whole)
+            level += 1
+        return Edge(size, tuple(levels)), filled
+
+    def root(self) -> bytes:
+        """The root of the tree; that of no leaves for an edge of size 0."""
+        return joined([root for hashes in reversed(self.levels) for root in perfect_roots(hashes)])
+
+
+def perfect_roots(hashes: Sequence[bytes]) -> list[bytes]:
+    """The roots of the largest perfect subtrees over neighbours of one level, from left to right."""
+    roots: list[bytes] = []
+    start = 0
+    for bit in reversed(range(len(hashes).bit_length())):
+        if len(hashes) >> bit & 1:
+            roots.append(perfect_root(hashes[start : start + (1 << bit)]))
+            start += 1 << bit
+    return roots
+
+
+def width_of(level: int, number: int, size: int) -> int:
+    """How many hashes a tile has in the tree of a size: 256 where it is full, 0 where there is none."""
+    return max(0, min(WIDTH, (size >> HEIGHT * level) - number * WIDTH))
+
+
+def split_hashes(hashes: bytes) -> list[bytes]:
+    """The hashes of a tile, one by one."""
+    return [hashes[start : start + HASH_BYTES] for start in range(0, len(hashes), HASH_BYTES)]
