@@ -17,7 +17,7 @@ LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install dev serve test bench lock clean
+.PHONY: help install dev serve test bench faults lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ test: dev ## check style, types and floors, and run the tests: what CI runs
 
 bench: dev ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
+
+faults: dev ## do every fault at full dose, hours of them, and write benchmarks/FAULTS.md
+	$(BIN)/python -m tests.faults --json benchmarks/faults.json --markdown benchmarks/FAULTS.md $(ARGS)
 
 lock: dev ## renew requirements.txt and requirements-dev.txt from pyproject.toml
 	$(LOCK_HEAD) 'What Tallystick needs to be installed and to run.' >$(VENV)/lock.txt

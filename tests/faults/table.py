@@ -1,0 +1,7 @@
+"""The faults that are done, in the order of the table."""
+
+from collections.abc import Sequence
+
+from tests.faults.row import Fault
+
+FAULTS: Sequence[Fault] = ()
