@@ -10,6 +10,7 @@ from api.refusals import AttemptTaken, RunEnded
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
+    BadNote,
     Damaged,
     Gone,
     IdentityConflict,
@@ -79,6 +80,7 @@ TABLE: dict[type[TallystickError], Answer] = {
     NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
     Gone: Answer("Erased", 410, INVALID_PARAMS, 1),
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
+    BadNote: Answer("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: Answer("Not allowed", 403, INTERNAL_ERROR, 2),
     BodyTooLarge: Answer("Body too large", 413, INVALID_PARAMS, 2),

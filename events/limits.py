@@ -53,3 +53,12 @@ SEARCH_WORDS_MAX = 1_000
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 """One answer of a router, decompressed; beyond it the attempt has failed."""
+
+NOTE_BYTES_MAX = 256 * 1024
+"""One signed note; a signature that withstands quantum computers has nearly 5 kB, and 16 must find room."""
+
+NOTE_SIGNATURES_MAX = 64
+"""Signatures of one note."""
+
+KEY_NAME_CHARS_MAX = 255
+"""Characters of the name of a key, which is also the origin of a log."""

@@ -4,24 +4,30 @@ from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence import EvidenceStore
 from ledger.lock import Holder, holder_of
 from ledger.log import Head, Log, Order, Placed, Query, Reading, Slice
+from ledger.note import Checkpoint, Note, Signature, Signer, Verifier
 from ledger.reader import SqliteReader
 from ledger.sqlite import SqliteLog
 from ledger.tree import Tree
 
 __all__ = [
+    "Checkpoint",
     "Clock",
     "EvidenceStore",
     "Head",
     "Holder",
     "Log",
+    "Note",
     "Order",
     "Placed",
     "Query",
     "Reading",
+    "Signature",
+    "Signer",
     "Slice",
     "SqliteLog",
     "SqliteReader",
     "Tree",
+    "Verifier",
     "holder_of",
     "microseconds",
     "moment_of",

@@ -18,6 +18,7 @@ TallystickError                 events/errors.py
 ├── NotFound                    nothing of that name is in the log
 ├── Gone                        the evidence was erased, and cannot come back
 ├── Damaged                     the bytes are not what was stored: restore them
+├── BadNote                  no signed note of the key named: take it from where it was made
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
 ├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose
@@ -36,6 +37,7 @@ from events.errors import InvalidEvent, MalformedInput, TallystickError
 
 __all__ = [
     "AppendRefused",
+    "BadNote",
     "Damaged",
     "Gone",
     "IdentityConflict",
@@ -170,3 +172,7 @@ class Gone(TallystickError):
 
 class Damaged(TallystickError):
     """The file of an evidence is missing or holds other bytes, which are not given out."""
+
+
+class BadNote(TallystickError):
+    """Bytes that are no signed note, checkpoint or key, or are not of the key that was named."""
