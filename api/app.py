@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from api import cstp, discovery, evidence, health, ingest, openapi, outflow, scoreboard, views
+from api import cstp, discovery, evidence, health, ingest, openapi, outflow, scoreboard, transparency, views
 from api.operations import House
 from api.problems import NoRoute, WrongMethod, problem_response
 from api.telemetry import Metrics, Telemetry
@@ -49,6 +49,10 @@ def routes() -> Sequence[BaseRoute]:
         Route("/evaluations", scoreboard.get_evaluations),
         Route("/evaluations/compare", scoreboard.get_comparison),
         Route("/evaluations/{run}", scoreboard.get_evaluation),
+        Route("/tile/entries/{tile:path}", transparency.get_entries),
+        Route("/tile/{level}/{tile:path}", transparency.get_tile),
+        Route("/proofs/inclusion", transparency.get_inclusion),
+        Route("/proofs/consistency", transparency.get_consistency),
         Route("/projections", views.get_projections),
         Route("/projections/{name}", views.get_projection),
         Route("/readyz", health.get_readyz),

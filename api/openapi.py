@@ -30,6 +30,7 @@ from api.openapi_parts import (
     reference,
     schemas,
 )
+from api.openapi_tree import tree
 from api.outflow import PARAMETERS as EVENTS_PARAMETERS
 from api.views import (
     ADVICE_PARAMETERS,
@@ -71,6 +72,7 @@ def document() -> Json:
             **evaluations(),
             **_evidence(),
             **discovery(),
+            **tree(),
             **_operations(),
             **_cstp(),
         },

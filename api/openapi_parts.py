@@ -14,6 +14,7 @@ from api.judging import BoardAnswer, ContrastAnswer, EvaluationAnswer, Evaluatio
 from api.outflow import FEED
 from api.parameters import POSITION_MAX, WINDOWS
 from api.problems import Problem
+from api.proofs import Consistency, Inclusion
 from api.runs import RunPage
 from api.steps import Config, Responded, SignalDraft, SignalEntry, Signals, Step
 from api.views import OUTCOMES, SORTS
@@ -88,6 +89,7 @@ ANSWERS = (
     InventoryAnswer, ProbesAnswer, BoardAnswer, EvaluationPage, EvaluationAnswer, ContrastAnswer,
     ProjectionList, ProjectionState, Aliveness, Readiness, Kept, Erased, EvidencePage, RpcRequest, RpcAnswer,
     Config, Step, Reply, Responded, SignalDraft, SignalEntry, Signals, Finish,
+    Inclusion, Consistency,
 )  # fmt: skip
 
 

@@ -5,8 +5,9 @@ tiles of level L - 1. A full tile never changes, and is what a ledger keeps; the
 partial, and is worked out from what it stands over.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
 
 from ledger.merkle import HASH_BYTES, joined, perfect_root
 
@@ -26,6 +27,34 @@ class Tile(NamedTuple):
     level: int
     number: int
     hashes: bytes
+
+
+_address = re.compile(r"((?:x[0-9]{3}/){0,6}[0-9]{3})(?:\.p/([0-9]{1,3}))?")
+
+
+class Address(NamedTuple):
+    """Which tile of a level: its number from the left, and how many of its hashes, 1..256.
+
+    Source: C2SP's tlog-tiles. Tile 1,234,067 is at `x001/x234/067`, the first five of its hashes at
+    `x001/x234/067.p/5`.
+    """
+
+    number: int
+    width: int = WIDTH
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read an address; None where it is none, or not written in the one way."""
+        found = _address.fullmatch(text)
+        if found is None:
+            return None
+        address = cls(int(re.sub("[x/]", "", found[1])), WIDTH if found[2] is None else int(found[2]))
+        return address if 1 <= address.width <= WIDTH and str(address) == text else None
+
+    def __str__(self) -> str:
+        groups = f"{self.number:,}".split(",")
+        path = "/".join([*(f"x{group:0>3}" for group in groups[:-1]), f"{groups[-1]:0>3}"])
+        return path if self.width == WIDTH else f"{path}.p/{self.width}"
 
 
 class Edge(NamedTuple):
@@ -52,6 +81,11 @@ class Edge(NamedTuple):
             level += 1
         return Edge(size, tuple(levels)), filled
 
+    def partial(self, level: int, number: int) -> tuple[bytes, ...]:
+        """The hashes of a partial tile; none where that tile is full, or not there."""
+        there = level < len(self.levels) and number == (self.size >> HEIGHT * level) // WIDTH
+        return self.levels[level] if there else ()
+
     def root(self) -> bytes:
         """The root of the tree; that of no leaves for an edge of size 0."""
         return joined([root for hashes in reversed(self.levels) for root in perfect_roots(hashes)])
@@ -76,3 +110,8 @@ def width_of(level: int, number: int, size: int) -> int:
 def split_hashes(hashes: bytes) -> list[bytes]:
     """The hashes of a tile, one by one."""
     return [hashes[start : start + HASH_BYTES] for start in range(0, len(hashes), HASH_BYTES)]
+
+
+def bundle(lines: Iterable[bytes]) -> bytes:
+    """The lines behind a tile of level 0, each behind its length in two bytes, big-endian."""
+    return b"".join(len(line).to_bytes(2) + line for line in lines)

@@ -14,10 +14,11 @@ _Found = TypeVar("_Found")
 
 
 class Tree:
-    """The tree over the lines that a reader reads."""
+    """The tree over the lines that a reader reads; the edge that its writer holds spares working out partial tiles."""
 
-    def __init__(self, reader: Reading) -> None:
+    def __init__(self, reader: Reading, held: Edge | None = None) -> None:
         self._reader = reader
+        self._held = Edge() if held is None else held
 
     async def edge(self, size: int) -> Edge:
         """The right edge of the tree of a size."""
@@ -44,14 +45,19 @@ class Tree:
         """The first hashes of a tile, side by side: all 256, or fewer."""
         return b"".join(await self._hashes(level, number, width))
 
+    async def lines(self, first: int, end: int) -> list[bytes]:
+        """The lines of the leaves first..end-1, counted from 0."""
+        return (await self._reader.read(Query(after=first, before=end + 1, limit=end - first))).lines
+
     async def leaves(self, first: int, end: int) -> list[bytes]:
         """The hashes of the leaves first..end-1, counted from 0, worked out from their lines."""
-        page = await self._reader.read(Query(after=first, before=end + 1, limit=end - first))
-        return leaf_hashes(page.lines)
+        return leaf_hashes(await self.lines(first, end))
 
     async def _hashes(self, level: int, number: int, width: int) -> list[bytes]:
         if width == 0:
             return []
+        if width <= len(partial := self._held.partial(level, number)):
+            return list(partial[:width])
         if kept := await self._reader.tiles(level, number, 1):
             return split_hashes(kept[0])[:width]
         first = number * WIDTH

@@ -27,6 +27,10 @@ READS = (
     "/evaluations",
     "/evaluations/x",
     "/evaluations/compare",
+    "/tile/0/000.p/1",
+    "/tile/entries/000.p/1",
+    "/proofs/inclusion?position=1",
+    "/proofs/consistency?from=1",
 )
 OPEN = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/health", "/.well-known/agent.json")
 

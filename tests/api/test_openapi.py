@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api import discovery, evidence, outflow, scoreboard, views
+from api import discovery, evidence, outflow, scoreboard, transparency, views
 from api.app import routes
 from api.openapi import document
 from api.problems import TABLE
@@ -76,6 +76,10 @@ def test_operation_ids_are_unique() -> None:
         ("/evaluations", scoreboard.EVALUATIONS_PARAMETERS),
         ("/evaluations/{run}", scoreboard.EVALUATION_PARAMETERS),
         ("/evaluations/compare", scoreboard.COMPARE_PARAMETERS),
+        ("/proofs/inclusion", transparency.INCLUSION_PARAMETERS),
+        ("/proofs/consistency", transparency.CONSISTENCY_PARAMETERS),
+        ("/tile/{level}/{tile}", ()),
+        ("/tile/entries/{tile}", ()),
         ("/projections", ()),
         ("/evidence", evidence.LIST_PARAMETERS),
         ("/discovery/{run}/prompt", ()),

@@ -1,0 +1,88 @@
+"""Verbs of their own: the tree in tiles, the lines behind them, and proofs of inclusion and consistency.
+
+Proofs are RFC 6962's. Who verifies one counts leaves from 0: the event at position 7 is leaf 6.
+"""
+
+import msgspec
+
+from api.operations import House
+from ledger import Tree
+from ledger.errors import InvalidQuery, NotFound
+from ledger.tiles import WIDTH, Address, bundle, width_of
+
+
+class Inclusion(msgspec.Struct, frozen=True):
+    """That the event at a position is in the tree of the first `size` events."""
+
+    position: int
+    size: int
+    leaf: bytes
+    """SHA-256 of 0x00 and the event's line."""
+    root: bytes
+    hashes: list[bytes]
+    """The siblings on the way from the leaf to the root; none in a tree of one."""
+
+
+class Consistency(msgspec.Struct, frozen=True):
+    """That the tree of the first `to` events begins with that of the first `from`."""
+
+    older: int = msgspec.field(name="from")
+    older_root: bytes = msgspec.field(name="from_root")
+    newer: int = msgspec.field(name="to")
+    newer_root: bytes = msgspec.field(name="to_root")
+    hashes: list[bytes]
+    """None where `from` is 0 or `to`."""
+
+
+def tree_of(house: House) -> Tree:
+    """The tree over the ledger of a house, as it stands now."""
+    return Tree(house.reader, house.log.edge if house.log is not None else None)
+
+
+async def tile(house: House, level: int, address: Address) -> bytes:
+    """The hashes of a tile, side by side. Errors: NotFound, for more of them than there are."""
+    await _check_width(house, level, address)
+    return await tree_of(house).tile(level, *address)
+
+
+async def entries(house: House, address: Address) -> bytes:
+    """The lines behind a tile of level 0, each behind its length. Errors: NotFound, for more than there are."""
+    await _check_width(house, 0, address)
+    first = address.number * WIDTH
+    return bundle(await tree_of(house).lines(first, first + address.width))
+
+
+async def inclusion(house: House, position: int, size: int | None = None) -> Inclusion:
+    """The proof that an event is in the tree of a size, by default all there is. Errors: InvalidQuery."""
+    size = await _checked_size(house, "size", size)
+    if position > size:
+        raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
+    tree = tree_of(house)
+    (leaf,) = await tree.leaves(position - 1, position)
+    return Inclusion(position, size, leaf, await tree.root(size), await tree.inclusion(position, size))
+
+
+async def consistency(house: House, older: int, newer: int | None = None) -> Consistency:
+    """The proof that a tree, by default all there is, begins with an older one. Errors: InvalidQuery."""
+    newer = await _checked_size(house, "to", newer)
+    if older > newer:
+        raise InvalidQuery("from", f"{older} is beyond the tree of {newer}.", "Name a size up to it.")
+    tree = tree_of(house)
+    hashes = await tree.consistency(older, newer)
+    return Consistency(older, await tree.root(older), newer, await tree.root(newer), hashes)
+
+
+async def _check_width(house: House, level: int, address: Address) -> None:
+    head = (await house.reader.head()).position
+    there = width_of(level, address.number, head)
+    if address.width > there:
+        held = f"its first {there} hashes are" if there else "nothing of it is"
+        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {held} in the tree of {head}."
+        raise NotFound(detail, "Take the sizes from a checkpoint.")
+
+
+async def _checked_size(house: House, name: str, size: int | None) -> int:
+    head = (await house.reader.head()).position
+    if size is not None and size > head:
+        raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")
+    return head if size is None else size
