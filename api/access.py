@@ -2,7 +2,8 @@
 
 Tokens stand in a file beside the ledger, hashed; the token itself is shown once, when it is made. Where there has never
 been one the house is one person's: everybody who reaches it may do everything, and it listens on loopback only. Once
-there is a file the door is closed, even when its last token is revoked: removing the file opens it again.
+there is a file the door is closed, even when its last token is revoked: removing the file opens it again, but not
+where others than loopback can reach it.
 """
 
 import fcntl
@@ -13,13 +14,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from hmac import compare_digest
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from api.pace import Allowance, Rate
 from events.envelope import source_of
 from events.errors import TallystickError
 from events.limits import AGENT_NAME_CHARS_MAX
@@ -50,22 +53,37 @@ class Forbidden(AccessRefused):
     """The token is known and does not allow this: use one with the scope that is named."""
 
 
+class CrossSite(AccessRefused):
+    """A browser says that a page of elsewhere wants to write; nothing was done."""
+
+
+class ForeignHost(AccessRefused):
+    """A ledger without tokens was asked under a name that is not loopback's; nothing was done."""
+
+
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a token: a short id to revoke it by, its agent, its scopes, and its SHA-256 in hex."""
+    """What is kept of a token: a short id to revoke it by, its agent, its scopes, its SHA-256 in hex, and its end."""
 
     id: str
     agent: str
     scopes: tuple[Scope, ...]
     created: datetime
     sha256: str
+    expires: datetime | None = None
 
 
 class Speaker(msgspec.Struct, frozen=True):
-    """Who asks: the agent's name, its source attribute, and its scopes."""
+    """Who asks: the agent's name, its source attribute, its scopes, and what its token may still send."""
 
     agent: str
     source: str
     scopes: frozenset[str]
+    allowance: Allowance | None = None
+
+    def spend(self, events: int) -> None:
+        """Count the events of a batch towards the rate of the token."""
+        if self.allowance is not None:
+            self.allowance.spend(events)
 
     def require(self, scope: Scope) -> None:
         """Errors: Forbidden, naming the scope that is missing."""
@@ -99,15 +117,27 @@ def valid_agent(name: str) -> bool:
     return _agent.fullmatch(name) is not None
 
 
-class Tokens:
-    """The tokens of one ledger, read again whenever their file changes."""
+class _Held(NamedTuple):
+    """A token, and who speaks by it."""
 
-    def __init__(self, ledger: Path) -> None:
+    token: Token
+    speaker: Speaker
+
+
+class Tokens:
+    """The tokens of one ledger, read again whenever their file changes.
+
+    Where it is `exposed` a missing file lets nobody in. `rate` is how fast each token may go; without one it is any.
+    """
+
+    def __init__(self, ledger: Path, rate: Rate | None = None, *, exposed: bool = False) -> None:
         self.path = ledger.with_name(ledger.name + ".tokens")
         self._stamp: tuple[int, int] | None = None
+        self.rate = rate
+        self.exposed = exposed
         self._looked_s = float("-inf")
         self._tokens: Sequence[Token] = ()
-        self._speakers: dict[str, Speaker] = {}
+        self._held: dict[str, _Held] = {}
 
     def list(self) -> Sequence[Token]:
         """Every token, oldest first. Errors: LedgerUnusable, for a file that cannot be read."""
@@ -126,39 +156,79 @@ class Tokens:
 
     def _take(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
-        self._speakers = {
-            token.sha256: Speaker(token.agent, source_of(token.agent), frozenset(token.scopes)) for token in tokens
-        }
+        self._held = {token.sha256: _Held(token, self._speaker(token)) for token in tokens}
 
-    def identify(self, authorization: str | None) -> Speaker:
-        """Who sends an Authorization header: `Bearer TOKEN`, or `Bearer AGENT:TOKEN`. Errors: Unauthenticated.
+    def _speaker(self, token: Token) -> Speaker:
+        """Who speaks by a token; one that was known keeps what it may still send."""
+        known = self._held.get(token.sha256)
+        allowance = None
+        if self.rate is not None:
+            allowance = (known and known.speaker.allowance) or Allowance(token.agent, self.rate)
+        return Speaker(token.agent, source_of(token.agent), frozenset(token.scopes), allowance)
 
-        A token made or revoked by another process counts within LOOK_S.
-        """
-        now_s = time.monotonic()
+    def required(self) -> bool:
+        """Whether a token is asked for."""
+        return self._required(time.monotonic())
+
+    def _required(self, now_s: float) -> bool:
         if now_s - self._looked_s > LOOK_S:
             self.list()
             self._looked_s = now_s
-        if self._stamp is None:
+        return self._stamp is not None or self.exposed
+
+    def identify(self, authorization: str | None) -> Speaker:
+        """Who sends an Authorization header: `Bearer TOKEN`, or `Bearer AGENT:TOKEN`; one request of its rate.
+
+        A token made or revoked by another process counts within LOOK_S. Errors: Unauthenticated, RateLimited.
+        """
+        now_s = time.monotonic()
+        if not self._required(now_s):
             return OWNER
+        speaker = self._find(authorization)
+        if speaker.allowance is not None:
+            speaker.allowance.ask(now_s)
+        return speaker
+
+    def agent_of(self, authorization: str | None) -> str | None:
+        """The agent whose token a header holds, for the log; no request of its rate."""
+        try:
+            return self._find(authorization).agent if self.required() else None
+        except Unauthenticated:
+            return None
+
+    def _find(self, authorization: str | None) -> Speaker:
+        """Who speaks by the token in a header. Errors: Unauthenticated.
+
+        A token is looked up by its SHA-256, so what the time of a lookup could tell is about digests: who wants to
+        learn a digest byte by byte must choose tokens by their digests' beginnings, and would still have to invert
+        SHA-256 for 256 random bits. The comparison that decides takes the same time wherever the two differ.
+        """
         if not authorization:
             raise Unauthenticated("Authorization header required", "Send Authorization: Bearer TOKEN.")
         scheme, _, secret = authorization.partition(" ")
         if scheme != "Bearer" or not secret:
             raise Unauthenticated("Invalid authorization scheme, expected Bearer", "Send Authorization: Bearer TOKEN.")
         for candidate in (secret, secret.partition(":")[2]):
-            if (speaker := self._speakers.get(_digest(candidate))) is not None:
-                return speaker
+            digest = _digest(candidate)
+            held = self._held.get(digest)
+            if held is not None and compare_digest(held.token.sha256, digest) and not _is_over(held.token):
+                return held.speaker
         raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
 
-    def add(self, agent: str, scopes: tuple[Scope, ...], now: datetime) -> tuple[Token, str]:
-        """Make a token; return what is kept and the token itself, which is nowhere else. Errors: InvalidQuery."""
+    def add(self, agent: str, scopes: tuple[Scope, ...], now: datetime, days: int | None = None) -> tuple[Token, str]:
+        """Make a token, for some days or for good; return what is kept and the token itself, which is nowhere else.
+
+        Errors: InvalidQuery.
+        """
         if not valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
         if unknown := [scope for scope in scopes if scope not in SCOPES]:
             raise InvalidQuery("scope", f"{unknown[0]!r} is not a scope.", f"Scopes: {', '.join(SCOPES)}.")
         secret = f"tally_{secrets.token_urlsafe(32)}"
-        kept = Token(id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret))
+        expires = None if days is None else now + timedelta(days=days)
+        kept = Token(
+            id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret), expires=expires
+        )
         with self._exclusively():
             self._write([*self.list(), kept])
         return kept, secret
@@ -187,6 +257,10 @@ class Tokens:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(self.path)
+
+
+def _is_over(token: Token) -> bool:
+    return token.expires is not None and datetime.now(UTC) >= token.expires
 
 
 def _digest(secret: str) -> str:

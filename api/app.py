@@ -12,8 +12,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
 from api import cstp, discovery, evidence, health, ingest, openapi, outflow, scoreboard, transparency, views
+from api.guard import Guard
 from api.operations import House
-from api.problems import NoRoute, WrongMethod, problem_response
+from api.problems import NoRoute, WrongMethod, refusal
 from api.telemetry import Metrics, Telemetry
 from events.errors import TallystickError
 
@@ -74,7 +75,10 @@ def make_app(house: House) -> Starlette:
 
     app = Starlette(
         routes=routes(),
-        middleware=[Middleware(Telemetry, metrics=metrics)],
+        middleware=[
+            Middleware(Telemetry, metrics=metrics, agent_of=house.tokens.agent_of),
+            Middleware(Guard, tokens=house.tokens),
+        ],
         exception_handlers={TallystickError: _refused, HTTPException: _unrouted},
         lifespan=lifespan,
     )
@@ -97,16 +101,14 @@ def make_app(house: House) -> Starlette:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TallystickError)
-    return problem_response(error, _request_id(request))
+    return refusal(request.scope, error)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         return _wrong_method(request)
-    return problem_response(
-        NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json."), _request_id(request)
-    )
+    return refusal(request.scope, NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json."))
 
 
 def _wrong_method(request: Request) -> Response:
@@ -114,10 +116,6 @@ def _wrong_method(request: Request) -> Response:
     shared = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
     allowed = ", ".join(sorted({method for route in shared for method in route.methods}))
     detail = f"{request.method} is not a method of {request.url.path}."
-    response = problem_response(WrongMethod(detail, f"Its methods: {allowed}."), _request_id(request))
+    response = refusal(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
     response.headers["allow"] = allowed
     return response
-
-
-def _request_id(request: Request) -> str:
-    return bytes(request.scope["request_id"]).decode()

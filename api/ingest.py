@@ -42,11 +42,17 @@ class Appended(msgspec.Struct, frozen=True):
 
 
 async def read_body(request: Request) -> bytes:
-    """The request's body. Errors: BodyTooLarge."""
+    """The request's body. Errors: BodyTooLarge, UnsupportedMedia."""
     return await _receive(headers_of(request.scope), request.receive)
 
 
 async def _receive(headers: Headers, receive: Receive) -> bytes:
+    encoding = headers.get(b"content-encoding", b"identity")
+    if encoding.lower() != b"identity":
+        raise UnsupportedMedia(
+            f"content-encoding {encoding.decode('latin-1')!r} is not undone here; nothing was written.",
+            "Send the bytes themselves.",
+        )
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
         raise _too_large()
@@ -66,7 +72,8 @@ async def _receive(headers: Headers, receive: Receive) -> bytes:
 
 def headers_of(scope: Scope) -> Headers:
     """The headers by lower-case name; of one sent twice, the last."""
-    return dict(scope["headers"])
+    headers: Headers = scope["named_headers"]
+    return headers
 
 
 class PostEvents:

@@ -49,7 +49,8 @@ An append-only ledger for the decisions of AI agents. Post events; read them, fo
 are folded from them. A retry with the same id never writes twice. A page that was read stays as it was read.
 
 Refusals are problem documents (RFC 9457): `detail` says what is wrong and where, `field` and `index` name it,
-`advice` says what to do. Every answer carries `x-request-id`. Any other method on a path is refused with 405.
+`advice` says what to do. Every answer carries `x-request-id`. Any other method on a path is refused with 405. Without
+tokens a name that is not loopback's is refused with 421, and what a page of elsewhere would write with 403.
 """
 
 
@@ -335,7 +336,7 @@ def _cstp() -> Json:
                     "200": _told("The result, or an error.", "RpcAnswer"),
                     "401": answer("A token is required.", {JSON: refused}),
                     "403": answer("The token does not allow this.", {JSON: refused}),
-                    **problems(413, 503),
+                    **problems(413, 415, 429, 503),
                 },
             }
         },

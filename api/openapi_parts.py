@@ -282,6 +282,7 @@ PROBLEMS: dict[int, str] = {
     413: "The body, or an event in it, is too long; nothing was written.",
     415: "A content type or encoding that is not spoken here; nothing was written.",
     422: "An event that does not fit the vocabulary; nothing was written.",
+    429: "The token is used faster than it may be; nothing was done. Retry after as many seconds as Retry-After says.",
     503: "The ledger cannot serve this now; retry after as many seconds as Retry-After says.",
     507: "The disk is full; nothing was written.",
 }
@@ -289,11 +290,12 @@ PROBLEMS: dict[int, str] = {
 
 def problems(*statuses: int) -> Json:
     """The refusals of an operation, by status."""
-    made = {str(status): answer(PROBLEMS[status], {PROBLEM: reference("Problem")}) for status in statuses}
+    told = (*statuses, 429) if 401 in statuses else statuses
+    made = {str(status): answer(PROBLEMS[status], {PROBLEM: reference("Problem")}) for status in sorted(told)}
     if "401" in made:
         made["401"]["headers"]["www-authenticate"] = {"schema": {"enum": ["Bearer"]}, "required": True}
-    if "503" in made:
-        made["503"]["headers"]["retry-after"] = {"schema": {"type": "integer", "minimum": 1}, "required": True}
+    for status in {"429", "503"} & made.keys():
+        made[status]["headers"]["retry-after"] = {"schema": {"type": "integer", "minimum": 1}, "required": True}
     return made
 
 

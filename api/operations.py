@@ -134,6 +134,7 @@ class House:
     async def record(self, drafts: Sequence[Draft], speaker: Speaker) -> list[Placed]:
         """Append a batch, spoken by an agent. Errors: Forbidden, and those of `Log.append`."""
         speaker.require("append")
+        speaker.spend(len(drafts))
         for index, draft in enumerate(drafts):
             if type(draft.data) in EVIDENCE:
                 self.evidence.check(draft, index)

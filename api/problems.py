@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Scope
 
-from api.access import Forbidden, Unauthenticated
+from api.access import CrossSite, Forbidden, ForeignHost, Unauthenticated
+from api.pace import RateLimited
 from api.refusals import AttemptTaken, RunEnded
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals import BadExpression, BadFixtures, FixtureExists, NoScenarios
@@ -83,6 +85,9 @@ TABLE: dict[type[TallystickError], Answer] = {
     BadNote: Answer("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: Answer("Not allowed", 403, INTERNAL_ERROR, 2),
+    CrossSite: Answer("Not from this page", 403, INTERNAL_ERROR, 2),
+    ForeignHost: Answer("Not under this name", 421, INTERNAL_ERROR, 2),
+    RateLimited: Answer("Too many requests", 429, INTERNAL_ERROR, 1),
     BodyTooLarge: Answer("Body too large", 413, INVALID_PARAMS, 2),
     UnsupportedMedia: Answer("Unsupported media type", 415, INVALID_PARAMS, 2),
     NoRoute: Answer("No such path", 404, INVALID_PARAMS, 2),
@@ -129,7 +134,7 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
     """The HTTP answer to an error."""
     problem = problem_of(error, request_id)
     headers: dict[str, str] = {}
-    if isinstance(error, LedgerBusy):
+    if isinstance(error, LedgerBusy | RateLimited):
         headers["retry-after"] = str(error.retry_after_s)
     elif problem.status == 503:
         headers["retry-after"] = "5"
@@ -137,6 +142,12 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
         headers["www-authenticate"] = "Bearer"
     body = msgspec.json.encode(problem)
     return Response(body, problem.status, headers, media_type="application/problem+json")
+
+
+def refusal(scope: Scope, error: TallystickError) -> Response:
+    """The HTTP answer to an error, which is noted for the log and the figures."""
+    scope["refusal"] = slug(type(error).__name__)
+    return problem_response(error, scope["request_id"].decode())
 
 
 def to_json(value: object) -> bytes:

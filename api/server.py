@@ -1,7 +1,6 @@
 """The serving process: a socket, signals, and a stop that answers what was accepted."""
 
 import gc
-import ipaddress
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -13,7 +12,9 @@ from starlette.applications import Starlette
 
 from api.access import Tokens
 from api.app import make_app
+from api.guard import HEADERS, is_loopback
 from api.operations import House
+from api.pace import Rate
 from api.telemetry import configure_logging
 from ledger.errors import InvalidQuery
 from projections import Progress
@@ -98,29 +99,26 @@ def settle_collector() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 async def serve(
     ledger: Path,
     listening: socket.socket,
     log_level: str,
+    rate: Rate | None,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a ledger on a socket until a signal; tell `announce` the address. Errors: LedgerLocked, LedgerUnusable."""
+    """Serve a ledger on a socket until a signal; tell `announce` the address.
+
+    `rate` is how fast each token may go. Errors: LedgerLocked, LedgerUnusable.
+    """
     configure_logging(log_level)
     host, port = listening.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     house = await House.open(ledger, writable=True, address=address, progress=progress)
+    house.tokens.rate = rate
+    house.tokens.exposed = not is_loopback(host)
     config = uvicorn_config(make_app(house))
+    config.headers = list(HEADERS)
     settle_collector()
     log.info("serving", address=address, ledger=str(ledger), head=(await house.reader.head()).position)
     announce(address)

@@ -13,6 +13,7 @@ import msgspec
 from api.access import OWNER, Unauthenticated
 from api.custody import Blob, Erased, Kept, Piece, digest_of
 from api.operations import House
+from api.pace import RateLimited
 from api.printing import progress
 from api.problems import TABLE, Problem, slug
 from events.envelope import Draft
@@ -215,14 +216,17 @@ class ServerSink:
         params: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
     ) -> httpx.Response:
-        """What a server answers, asked again while it is busy. Errors: the server's own, as if raised here."""
+        """What a server answers, asked again while it is busy or the token too fast.
+
+        Errors: the server's own, as if raised here.
+        """
         request = self._client.build_request(method, path, content=content, params=params, headers=headers)
         for left in range(TRIES - 1, -1, -1):
             response = await self._send(request)
             if response.status_code in {200, 201}:
                 return response
             error = error_of(response)
-            if not isinstance(error, LedgerBusy) or left == 0:
+            if not isinstance(error, LedgerBusy | RateLimited) or left == 0:
                 raise error
             await asyncio.sleep(int(response.headers.get("retry-after", "1")))
         raise AssertionError("the last try answers or raises")

@@ -1,5 +1,9 @@
 """What an operator sees: a request id on every answer, Prometheus figures, one log line for what went wrong.
 
+What the door refuses is a line `refused` that says who, where and why, and a count of its reason. It is a line and not
+an event: nothing that somebody sends who may not may grow the ledger. No line holds a token: neither headers nor the
+query of an address are ever logged.
+
 A request that succeeds is counted and not logged, unless the level is debug: at ten thousand requests a second the log
 would cost more than the ledger.
 """
@@ -21,12 +25,21 @@ from prometheus_client.registry import Collector
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import InternalFault, problem_response
+from api.problems import InternalFault, refusal
 
 log = structlog.get_logger()
 
+NO_STORE = (b"cache-control", b"no-store")
+"""What a GET answers is of who asked, and of now; a route that knows better says so."""
+
 CLIENT_GONE = 499
 """What is counted for a request whose client left before it was whole; nobody is there to be answered."""
+
+GUARDED = frozenset({401, 403, 408, 413, 414, 415, 421, 429, 431})
+"""Statuses by which the door itself refuses, whatever was asked."""
+
+PATH_CHARS_MAX = 256
+"""Of a path so many characters are logged."""
 
 _safe_id = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -79,6 +92,7 @@ class Metrics(Collector):
         self._answers: Counter[tuple[str, str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
 
     def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         """A figure that is read when it is asked for."""
@@ -100,6 +114,10 @@ class Metrics(Collector):
         for (endpoint, method, status), count in self._answers.items():
             requests.add_metric([endpoint, method, str(status)], count)
         yield requests
+        refusals = CounterMetricFamily("tallystick_http_refusals", "Requests refused.", labels=["reason"])
+        for reason, count in self.refusals.items():
+            refusals.add_metric([reason], count)
+        yield refusals
         seconds = HistogramMetricFamily(
             "tallystick_http_request_seconds", "Time to the end of the answer.", labels=["endpoint"]
         )
@@ -113,9 +131,10 @@ class Metrics(Collector):
 class Telemetry:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, agent_of: Callable[[str | None], str | None]) -> None:
         self.app = app
         self.metrics = metrics
+        self._agent_of = agent_of
         self._serial = 0
         self._run = f"{time.time_ns():x}"
 
@@ -124,8 +143,10 @@ class Telemetry:
             await self.app(scope, receive, send)
             return
         began = time.perf_counter()
-        request_id = self._request_id(scope)
+        headers = scope["named_headers"] = dict(scope["headers"])
+        request_id = self._request_id(headers.get(b"x-request-id"))
         scope["request_id"] = request_id
+        private = scope["method"] == "GET"
         status = 0
 
         async def send_named(message: Message) -> None:
@@ -133,6 +154,8 @@ class Telemetry:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"].append((b"x-request-id", request_id))
+                if private and not any(name == b"cache-control" for name, _ in message["headers"]):
+                    message["headers"].append(NO_STORE)
             await send(message)
 
         try:
@@ -144,7 +167,7 @@ class Telemetry:
             if status:
                 raise
             fault = InternalFault("Something went wrong on our side.", "Report the request id; the log says more.")
-            await problem_response(fault, request_id.decode())(scope, receive, send_named)
+            await refusal(scope, fault)(scope, receive, send_named)
         finally:
             self._record(scope, status, time.perf_counter() - began)
 
@@ -154,20 +177,27 @@ class Telemetry:
         self.metrics.record(endpoint, method, status, elapsed_s)
         if status < 400 and not _LEVEL.debug:
             return
-        log.log(
-            logging.ERROR if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG,
-            "request",
-            request_id=scope["request_id"].decode(),
-            method=scope["method"],
-            path=scope["path"],
-            status=status,
-            elapsed_ms=round(elapsed_s * 1000, 3),
-        )
+        said = {
+            "request_id": scope["request_id"].decode(),
+            "method": scope["method"],
+            "path": scope["path"][:PATH_CHARS_MAX],
+            "status": status,
+            "elapsed_ms": round(elapsed_s * 1000, 3),
+        }
+        reason = scope.get("refusal")
+        if reason is not None:
+            self.metrics.refusals[reason] += 1
+        if status not in GUARDED:
+            level = logging.ERROR if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG
+            log.log(level, "request", **said)
+            return
+        authorization = scope["named_headers"].get(b"authorization", b"").decode("latin-1")
+        client = scope["client"][0] if scope["client"] else None
+        log.info("refused", **said, route=endpoint, reason=reason, client=client, agent=self._agent_of(authorization))
 
-    def _request_id(self, scope: Scope) -> bytes:
+    def _request_id(self, wanted: bytes | None) -> bytes:
         """The client's, where it sends a decent one; else one that is unique to this process and its start."""
-        for name, value in scope["headers"]:
-            if name == b"x-request-id" and _safe_id.fullmatch(value):
-                return bytes(value)
+        if wanted is not None and _safe_id.fullmatch(wanted):
+            return bytes(wanted)
         self._serial += 1
         return f"{self._run}-{self._serial:x}".encode()

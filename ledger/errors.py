@@ -22,10 +22,13 @@ TallystickError                 events/errors.py
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
 ├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose
+├── RateLimited                 api/pace.py: retry after `retry_after_s`  (nothing done)
 ├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)
 │   └── NoScenarios             name a folder that holds some
 ├── BadExpression               instruments/evals: correct the selection
 └── AccessRefused               api/access.py: who asks may not
+    ├── CrossSite               api/access.py: not from a page of elsewhere
+    ├── ForeignHost             api/access.py: ask under a name of loopback
     ├── Unauthenticated         send a token that is known
     └── Forbidden               use a token with the scope
 ```

@@ -16,6 +16,8 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 for any that is free.")] = 8321,
     log_level: Annotated[str, typer.Option(help=f"One of {', '.join(LEVELS)}.")] = "info",
+    rate: Annotated[float, typer.Option(help="Requests a second that a token may send; 0 for any.", min=0)] = 1_000,
+    burst: Annotated[float, typer.Option(help="Requests that it may send at once after a pause.", min=1)] = 10_000,
 ) -> None:
     """Serve the ledger over HTTP and JSON-RPC, making it where there is none.
 
@@ -26,6 +28,7 @@ def serve(
     import uvloop
 
     from api import server
+    from api.pace import Rate
     from api.parameters import choice
     from api.printing import progress, say
 
@@ -38,4 +41,5 @@ def serve(
             say(f"Tallystick serves {ledger} at {address}. Ctrl-C stops it.")
 
     with progress("folding", "events") as report:
-        uvloop.run(server.serve(ledger, listening, level, report, announce))
+        allowed = Rate(rate, burst) if rate else None
+        uvloop.run(server.serve(ledger, listening, level, allowed, report, announce))

@@ -1,10 +1,13 @@
 """token: who may come in, and what they may do."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.commands.options import AsJson, ledger_of
+
+if TYPE_CHECKING:
+    from api.access import Token
 
 app = typer.Typer(help="Make, list and revoke the tokens by which agents are known.", no_args_is_help=True)
 
@@ -17,6 +20,9 @@ def add(
         list[str] | None,
         typer.Option(help="append, read, import or admin; may be given several times.  \\[default: append, read]"),
     ] = None,
+    days: Annotated[
+        int | None, typer.Option(help="How long it is good; for ever without it.", min=1, max=36_500)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a token. It is printed once, alone on standard output, and kept only as a hash.
@@ -26,16 +32,16 @@ def add(
     from typing import cast
 
     from api.access import DEFAULT_SCOPES, Scope, Tokens
-    from api.printing import print_json, say
+    from api.printing import moment, print_json, say
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
-    kept, secret = Tokens(ledger_of(context)).add(agent, scopes, system_clock())
+    kept, secret = Tokens(ledger_of(context)).add(agent, scopes, system_clock(), days)
     if as_json:
-        made = {"id": kept.id, "agent": kept.agent, "scopes": kept.scopes, "created": kept.created, "token": secret}
-        print_json(made)
+        print_json({**_public(kept), "token": secret})
         return
-    say(f"Token {kept.id} of {agent} ({', '.join(kept.scopes)}). This is the only time it is shown:")
+    until = f", until {moment(kept.expires)} UTC" if kept.expires else ""
+    say(f"Token {kept.id} of {agent} ({', '.join(kept.scopes)}){until}. This is the only time it is shown:")
     typer.echo(secret)
 
 
@@ -50,16 +56,15 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 
     tokens = Tokens(ledger_of(context)).list()
     if as_json:
-        print_json(
-            [{"id": kept.id, "agent": kept.agent, "scopes": kept.scopes, "created": kept.created} for kept in tokens]
-        )
+        print_json([_public(kept) for kept in tokens])
         return
     if not tokens:
         say("There are no tokens: whoever reaches this ledger may do everything, and it is served on loopback only.")
         return
-    shown = table("id", "agent", "scopes", "created (UTC)")
+    shown = table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
     for kept in tokens:
-        shown.add_row(kept.id, kept.agent, ", ".join(kept.scopes), moment(kept.created))
+        expires = moment(kept.expires) if kept.expires else "never"
+        shown.add_row(kept.id, kept.agent, ", ".join(kept.scopes), moment(kept.created), expires)
     out().print(shown)
 
 
@@ -84,3 +89,9 @@ def revoke(
     typer.echo(f"Token {gone.id} of {gone.agent} is worthless now.")
     if not tokens.list():
         typer.echo(f"It was the last one: nobody is let in now. Make another, or remove {tokens.path}.")
+
+
+def _public(kept: "Token") -> dict[str, object]:
+    """What may be told of a token."""
+    names = ("id", "agent", "scopes", "created", "expires")
+    return {name: getattr(kept, name) for name in names}

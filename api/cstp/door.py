@@ -10,7 +10,7 @@ from api.cstp.methods import METHODS, perform
 from api.cstp.rpc import Id, RpcError, call_of, error_reply, id_of, parse, result_reply
 from api.ingest import read_body
 from api.operations import House
-from api.problems import answer_of, to_json
+from api.problems import answer_of, slug, to_json
 
 PROTOCOL_VERSION = "1.0"
 JSON = "application/json"
@@ -23,6 +23,7 @@ async def post_cstp(request: Request) -> Response:
         speaker = house.tokens.identify(request.headers.get("authorization"))
         reply = await _reply(house, speaker, await read_body(request))
     except AccessRefused as error:
+        request.scope["refusal"] = slug(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
         return Response(to_json({"detail": error.detail}), answer_of(error).status, headers, media_type=JSON)
     return Response(reply, media_type=JSON)

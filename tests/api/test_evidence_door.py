@@ -74,7 +74,7 @@ def test_a_stored_page_runs_nowhere(client: httpx.Client) -> None:
     assert headers["content-type"] == "text/html"
     assert headers["content-disposition"] == f'attachment; filename="{digest}"'
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'; sandbox"
     assert headers["cache-control"] == "private, no-store"
 
 
