@@ -1,9 +1,10 @@
 """A server as users run it: a process of its own, a real socket, and what it says on standard error."""
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,20 @@ STOP_S = 60.0
 
 
 class Served:
-    """A running server: its address, its process, and the lines of its log."""
+    """A running server: its address, its process, and the lines of its log.
 
-    def __init__(self, ledger: Path, *serve_args: str) -> None:
+    `module` is what is run as the command, and `environment` what it finds beside ours.
+    """
+
+    def __init__(
+        self, ledger: Path, *serve_args: str, module: str = "api.cli", environment: Mapping[str, str] | None = None
+    ) -> None:
         self.errors = ledger.with_name(f"{ledger.name}.{time.monotonic_ns()}.stderr")
-        command = [sys.executable, "-m", "api.cli", "--ledger", str(ledger), "serve", "--port", "0", *serve_args]
+        command = [sys.executable, "-m", module, "--ledger", str(ledger), "serve", "--port", "0", *serve_args]
         with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=errors)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, stderr=errors
+            )
         try:
             self.url: str = self.wait_for("serving")["address"]
             while httpx.get(f"{self.url}/readyz").status_code != 200:

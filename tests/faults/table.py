@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tests.faults.power import POWER
 from tests.faults.row import Fault
 
-FAULTS: Sequence[Fault] = ()
+FAULTS: Sequence[Fault] = (POWER,)

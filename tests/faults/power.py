@@ -1,0 +1,267 @@
+"""Power loss: a server is recorded as it works, and every disk that a cut may leave is opened again.
+
+A workload is several clients with singles, batches, evidence, retries and reads; tiles fill, the write-ahead log is
+moved into the file, and some are stopped or killed when idle and go on. What the server sends stands in the trace, so
+the trace itself says which positions anybody had been told of before each cut.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from events import VOCABULARY, TallystickError
+from events.evidence import EvidenceStored
+from ledger.evidence import EvidenceStore
+from ledger.log import Query
+from ledger.merkle import leaf_hashes
+from ledger.sqlite import SqliteLog
+from ledger.tiles import WIDTH, Edge
+from tests.faults.disk import MANNERS, Disk, Image, write_image
+from tests.faults.posting import Poster, draft, event, some_text
+from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.served import WAL_PAGES
+from tests.faults.shim import Record, Shim, unfit
+from tests.serving import Served
+
+MEMORY = Path("/dev/shm")
+"""Where images are written, if it is there: a simulated disk needs no real one, and its syncs cost nothing."""
+
+NAME = "ledger.db"
+_POSITION = re.compile(rb'"position":([0-9]+)')
+
+
+class Found(NamedTuple):
+    """What came of one workload: how much was tried, and what did not hold."""
+
+    events: int
+    syncs: int
+    cuts: int
+    images: int
+    beyond: int
+    """Images that hold more than was acknowledged: nothing wrong, as nobody was told it failed."""
+    wrong: list[str]
+
+
+class Client(threading.Thread):
+    """Posts as its seed says, one request after another."""
+
+    def __init__(self, url: str, name: str, rng: random.Random, requests: int) -> None:
+        super().__init__()
+        self._url, self._prefix, self._rng, self._requests = url, name, rng, requests
+        self.statuses: list[int] = []
+
+    def run(self) -> None:
+        with Poster(self._url) as poster:
+            for number in range(self._requests):
+                self._ask(poster, f"{self._prefix}-{number}")
+
+    def _ask(self, poster: Poster, name: str) -> None:
+        kind = self._rng.random()
+        if kind < 0.08:
+            blob = self._rng.randbytes(self._rng.randint(1, 20_000))
+            answer = poster.ask("PUT", "/evidence", blob, "application/octet-stream")
+        elif kind < 0.15:
+            answer = poster.ask("GET", "/events?limit=20&order=desc")
+        else:
+            sizes = (1, 1, 1, self._rng.randint(2, 9), self._rng.randint(20, 120), self._rng.randint(250, 400))
+            size = self._rng.choices(sizes, weights=(4, 4, 4, 4, 2, 1))[0]
+            lines = [event(f"{name}-{place}", some_text(self._rng)) for place in range(size)]
+            answer = poster.post(*lines)
+            if self._rng.random() < 0.1:
+                answer = poster.post(*lines)
+        self.statuses.append(answer.status)
+
+
+def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+    """So many workloads, each on its own, in as many processes as there are cores."""
+    seeds = [rng.getrandbits(64) for _ in range(dose)]
+    found: list[Found] = []
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool:
+        works = [pool.submit(work, folder / str(number), seed) for number, seed in enumerate(seeds)]
+        for done, finished in enumerate(as_completed(works), 1):
+            found.append(finished.result())
+            tell(done, dose)
+    wrong = [text for one in found for text in one.wrong]
+    figures: dict[str, int | float | str] = {
+        "events": sum(one.events for one in found),
+        "syncs": sum(one.syncs for one in found),
+        "cuts": sum(one.cuts for one in found),
+        "disks opened": sum(one.images for one in found),
+        "of them with more than was acknowledged": sum(one.beyond for one in found),
+        "wrong": len(wrong),
+    }
+    if wrong:
+        figures["the first"] = wrong[0]
+    return Outcome(not wrong, figures)
+
+
+def work(folder: Path, seed: int) -> Found:
+    """Record one workload, and open what cuts of it leave."""
+    rng = random.Random(seed)
+    shim = Shim(folder / "disk", folder / "beside", traced=True)
+    ledger = folder / "disk" / NAME
+    play(ledger, shim, rng)
+    trace = shim.trace()
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else folder) as images:
+        return asyncio.run(cut(trace, lines_of(ledger), Path(images), rng))
+
+
+def play(ledger: Path, shim: Shim, rng: random.Random) -> None:
+    """The workload; between its parts the server is stopped, or killed when it has answered all."""
+    environment = {**shim.environment, WAL_PAGES: str(rng.choice((10, 40, 160, 16_000)))}
+    parts = rng.choice((1, 1, 2, 3))
+    for part in range(parts):
+        server = Served(ledger, module="tests.faults.served", environment=environment)
+        try:
+            clients = [
+                Client(server.url, f"{part}.{number}", random.Random(rng.random()), rng.randint(2, 8))
+                for number in range(rng.randint(1, 5))
+            ]
+            for client in clients:
+                client.start()
+            for client in clients:
+                client.join()
+            statuses = {status for client in clients for status in client.statuses}
+            assert statuses <= {200, 201}, statuses
+            if rng.random() < 0.3:
+                server.process.kill()
+                server.process.wait()
+        finally:
+            server.stop()
+
+
+async def cut(
+    trace: Sequence[Record], history: list[bytes], folder: Path, rng: random.Random, most: int | None = None
+) -> Found:
+    """Open what is left by a cut before and after each sync and each answer, and at some steps between: at most some.
+
+    An image that was left before is not opened again.
+    """
+    disk, told, known, wrong = Disk(), 0, dict[bytes, int](), list[str]()
+    syncs = cuts = images = beyond = 0
+    chosen = sorted(set(_cuts(trace, rng)))
+    if most is not None:
+        chosen = rng.sample(chosen, min(most, len(chosen)))
+    for step, record in enumerate([*trace, None]):
+        if step in chosen:
+            cuts += 1
+            for manner in MANNERS:
+                image = disk.image(manner, rng)
+                digest = _digest(image)
+                if digest not in known:
+                    images += 1
+                    place = folder / str(images)
+                    place.mkdir()
+                    write_image(image, place)
+                    known[digest], faults = await opened(place / NAME, history)
+                    shutil.rmtree(place)
+                    wrong += [f"cut before step {step} of {len(trace)}, {manner}: {fault}" for fault in faults]
+                beyond += known[digest] > told
+                if known[digest] < told:
+                    wrong.append(
+                        f"cut before step {step}, {manner}: {told} were acknowledged, {known[digest]} are left"
+                    )
+        if record is not None:
+            disk.do(record)
+            syncs += record.kind in "SD"
+            if record.kind == "A":
+                told = max([told, *map(int, _POSITION.findall(record.data))])
+    assert told == len(history), (told, len(history))
+    return Found(len(history), syncs, cuts, images, beyond, wrong)
+
+
+def _cuts(trace: Sequence[Record], rng: random.Random) -> Iterator[int]:
+    """The steps before which the power goes."""
+    last = 0
+    for step, record in enumerate(trace):
+        if record.kind in "SD":
+            yield from (step, step + 1, rng.randint(last, step))
+            last = step
+        elif record.kind == "A":
+            yield step + 1
+    yield len(trace)
+
+
+def _digest(image: Image) -> bytes:
+    hashed = sha256()
+    for name, content in image.items():
+        hashed.update(f"{name} {len(content)} ".encode())
+        hashed.update(content)
+    return hashed.digest()
+
+
+async def opened(ledger: Path, history: Sequence[bytes]) -> tuple[int, list[str]]:
+    """How many events a ledger file holds, and what is wrong with them; it is appended to, and closed."""
+    head = 0
+    try:
+        log = await SqliteLog.open(ledger)
+        try:
+            head = (await log.head()).position
+            wrong = await _wrong(log, head, history)
+        finally:
+            await log.close()
+        with closing(sqlite3.connect(ledger)) as database:
+            ((found,),) = database.execute("PRAGMA integrity_check(1)")
+        return head, wrong if found == "ok" else [*wrong, f"integrity_check: {found}"]
+    except (TallystickError, sqlite3.Error) as error:
+        return head, [f"cannot be used: {error}"]
+
+
+async def _wrong(log: SqliteLog, head: int, history: Sequence[bytes]) -> list[str]:
+    """What is wrong with an open log, to which an event is appended."""
+    wrong: list[str] = []
+    lines = (await log.read(Query(limit=head + 1))).lines
+    if lines != list(history[:head]):
+        wrong.append(f"its {head} events are not the first {head} of {len(history)}")
+    edge, filled = Edge().grow(leaf_hashes(lines))
+    if log.edge != edge:
+        wrong.append("the edge is not that of the lines")
+    for level in {tile.level for tile in filled} | {0}:
+        kept = await log.tiles(level, 0, head // WIDTH + 1)
+        if kept != [tile.hashes for tile in filled if tile.level == level]:
+            wrong.append(f"the tiles of level {level} are not those of the lines")
+    wrong += _evidence(log.path, lines)
+    (placed,) = await log.append([draft("after-the-cut")])
+    if placed.position != head + 1:
+        wrong.append(f"the next event stands at {placed.position}, after {head}")
+    return wrong
+
+
+def _evidence(ledger: Path, lines: Sequence[bytes]) -> list[str]:
+    """What the log says is kept, and is not."""
+    store = EvidenceStore(ledger)
+    stored = [event.data for event in VOCABULARY.events(b"\n".join(lines))] if lines else []
+    return [
+        f"evidence {data.digest} is not there"
+        for data in stored
+        if isinstance(data, EvidenceStored) and not store.holds(data.digest, data.size_bytes)
+    ]
+
+
+def lines_of(ledger: Path) -> list[bytes]:
+    """Every line of a ledger file that nobody writes."""
+    with closing(sqlite3.connect(ledger)) as database:
+        return [line for (line,) in database.execute("SELECT line FROM events ORDER BY position")]
+
+
+POWER = Fault(
+    name="power",
+    title="power loss: cut at every sync, torn and reordered unsynced sectors",
+    must_hold="opens; the state is a prefix, no shorter than the last acknowledgement; it can be appended to",
+    dose=200,
+    unit="workloads",
+    run=run,
+    unfit=unfit,
+)

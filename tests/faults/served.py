@@ -1,0 +1,13 @@
+"""The command as it is, but that the write-ahead log is moved into the file after some pages: often, where few."""
+
+import os
+
+import ledger.sqlite
+from api.cli import main
+
+WAL_PAGES = "WAL_PAGES"
+"""The environment variable that says after how many."""
+
+if __name__ == "__main__":
+    ledger.sqlite.CHECKPOINT_PAGES = int(os.environ[WAL_PAGES])
+    main()
