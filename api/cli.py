@@ -26,6 +26,7 @@ from api.commands import (
     schema,
     serve,
     tokens,
+    verify,
     views,
 )
 from api.commands.refusing import refuse
@@ -78,6 +79,7 @@ app.add_typer(probes.app, name="probe")
 app.add_typer(evals.app, name="eval")
 app.command("scoreboard")(evaluations.scoreboard)
 app.command("projections")(views.projections)
+app.command("verify")(verify.verify)
 app.command("schema")(schema.schema)
 app.add_typer(evidence.app, name="evidence")
 app.add_typer(tokens.app, name="token")

@@ -104,6 +104,10 @@ class EvidenceStore:
             return False
         return True
 
+    def stands(self, digest: str) -> bool:
+        """Whether a file is in the place of a digest, whatever it holds."""
+        return self._place(digest).exists()
+
     def pending(self) -> list[str]:
         """The digests of what was being put or erased when the last writer ended."""
         try:

@@ -1,0 +1,62 @@
+"""Stream versions in bounded memory are judged as they are with all of them in memory."""
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ledger.verifying import Check
+from ledger.verifying import streams as module
+from ledger.verifying.streams import Streams
+
+
+class Placed(NamedTuple):
+    position: int
+    subject: str
+    streamversion: int
+
+
+def judged(events: list[tuple[int, int]], page: int, *, whole: bool) -> Check:
+    check = Check("stream versions", "streams")
+    streams = Streams(check, whole=whole)
+    placed = [Placed(at, f"decision/{stream}", version) for at, (stream, version) in enumerate(events, 1)]
+    for start in range(0, len(placed), page):
+        some = placed[start : start + page]
+        streams.take(some, [one.position for one in some])
+    streams.end()
+    return check
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[tuple[int, int]]:
+    """Events as (stream, version): right ones, of which some are changed, left out or doubled."""
+    heads: dict[int, int] = {}
+    events = []
+    for stream in draw(st.lists(st.integers(0, 9), max_size=60)):
+        heads[stream] = heads.get(stream, 0) + 1
+        events.append((stream, heads[stream]))
+    for _ in range(draw(st.integers(0, 2)) if events else 0):
+        at = draw(st.integers(0, len(events) - 1))
+        stream, version = events[at]
+        events[at : at + 1] = draw(
+            st.sampled_from([[], [(stream, version)] * 2, [(stream, version + 1)], [(stream, 0)]])
+        )
+        if not events:
+            break
+    return events
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories(), st.integers(1, 7), st.integers(1, 12), st.booleans())
+def test_runs_on_disk_find_what_memory_finds(events: list[tuple[int, int]], page: int, most: int, whole: bool) -> None:
+    in_memory = judged(events, page, whole=whole)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "STREAMS_MAX", most)
+        on_disk = judged(events, page, whole=whole)
+    assert on_disk.count == in_memory.count
+    assert on_disk.right == in_memory.right
+    found = {fault.position for fault in in_memory.faults}
+    assert {fault.position for fault in on_disk.faults} <= found
+    if found:
+        assert min(fault.position or 0 for fault in on_disk.faults) == min(position or 0 for position in found)
