@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from api import cstp, discovery, evidence, health, ingest, openapi, outflow, scoreboard, transparency, views
+from api import cstp, discovery, evidence, health, ingest, openapi, outflow, receipts, scoreboard, transparency, views
 from api.guard import Guard
 from api.operations import House
 from api.problems import NoRoute, WrongMethod, refusal
@@ -29,6 +29,9 @@ def routes() -> Sequence[BaseRoute]:
         Route("/calibration/advice", views.get_advice),
         Route("/events", outflow.get_events),
         Route("/events/{position}", outflow.get_event),
+        Route("/events/{position}/receipt", receipts.get_receipt),
+        Route("/checkpoint", receipts.get_checkpoint),
+        Route("/checkpoint/witnessed", receipts.get_witnessed),
         Route("/streams/{subject:path}", outflow.get_stream),
         Route("/decisions", views.get_decisions),
         Route("/decisions/{decision_id}", views.get_decision),
@@ -95,6 +98,14 @@ def make_app(house: House) -> Starlette:
             "tallystick_projection_lag_events",
             "Events committed, not yet folded; folding happens when a view is asked for.",
             lambda: log.newest.position - house.engine.position,
+        )
+        metrics.gauge(
+            "tallystick_checkpoint_events", "Events under the newest checkpoint.", lambda: house.proving.signed_size
+        )
+        metrics.gauge(
+            "tallystick_signing_refused",
+            "1 where no checkpoint is signed: the log is not what was signed, or the key or the disk is not right.",
+            lambda: house.proving.refusal is not None,
         )
     return app
 

@@ -19,12 +19,16 @@ class Aliveness(msgspec.Struct, frozen=True):
 
 
 class Readiness(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether it can work: the newest position, how far the views are folded, and the reason where it cannot."""
+    """Whether it can work: the newest position, how far the views are folded, and the reason where it cannot.
+
+    `unsigned` says why no checkpoint is signed, where something is wrong; appends and reads go on meanwhile.
+    """
 
     status: Literal["ready", "not ready"]
     head: int
     folded: int
     reason: str | None = None
+    unsigned: str | None = None
 
 
 _ALIVE = to_json(Aliveness())
@@ -42,7 +46,9 @@ async def get_readyz(request: Request) -> Response:
     broken = house.log.broken if house.log is not None else None
     stopping = request.app.state.stopping.is_set()
     reason = str(broken) if broken is not None else "stopping" if stopping else None
-    body = Readiness("ready" if reason is None else "not ready", head, house.engine.position, reason)
+    refusal = house.proving.refusal
+    unsigned = str(refusal) if refusal is not None else None
+    body = Readiness("ready" if reason is None else "not ready", head, house.engine.position, reason, unsigned)
     return Response(to_json(body), 200 if reason is None else 503, media_type="application/json")
 
 

@@ -30,6 +30,7 @@ from api.openapi_parts import (
     reference,
     schemas,
 )
+from api.openapi_proof import proof
 from api.openapi_tree import tree
 from api.outflow import PARAMETERS as EVENTS_PARAMETERS
 from api.views import (
@@ -72,6 +73,7 @@ def document() -> Json:
             **_models(),
             **evaluations(),
             **_evidence(),
+            **proof(),
             **discovery(),
             **tree(),
             **_operations(),

@@ -24,6 +24,7 @@ from api.answers import (
 )
 from api.custody import EVIDENCE, Custody
 from api.parameters import instant
+from api.proving import Proving
 from events.envelope import Draft, timestamp
 from events.errors import InvalidEvent
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
@@ -80,6 +81,7 @@ class House:
         self.tokens = tokens
         self.clock = clock
         self.evidence = Custody(self, reader.path)
+        self.proving = Proving(reader.path, self.reader, log)
         self._scanner = reader
 
     @classmethod
@@ -120,7 +122,8 @@ class House:
         return house
 
     async def close(self) -> None:
-        """Answer what was accepted, keep what was folded, let go of the files."""
+        """Answer what was accepted, sign it where that is done, keep what was folded, let go of the files."""
+        await self.proving.close()
         await self.search.close()
         await self.engine.close()
         await self._scanner.close()

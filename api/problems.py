@@ -14,6 +14,7 @@ from instruments.evals import BadExpression, BadFixtures, FixtureExists, NoScena
 from ledger.errors import (
     BadNote,
     Damaged,
+    Forked,
     Gone,
     IdentityConflict,
     InvalidQuery,
@@ -82,6 +83,7 @@ TABLE: dict[type[TallystickError], Answer] = {
     NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
     Gone: Answer("Erased", 410, INVALID_PARAMS, 1),
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
+    Forked: Answer("History differs from what was signed", 503, INTERNAL_ERROR, 1),
     BadNote: Answer("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: Answer("Not allowed", 403, INTERNAL_ERROR, 2),

@@ -117,6 +117,7 @@ async def serve(
     house = await House.open(ledger, writable=True, address=address, progress=progress)
     house.tokens.rate = rate
     house.tokens.exposed = not is_loopback(host)
+    await house.proving.start()
     config = uvicorn_config(make_app(house))
     config.headers = list(HEADERS)
     settle_collector()

@@ -62,3 +62,6 @@ NOTE_SIGNATURES_MAX = 64
 
 KEY_NAME_CHARS_MAX = 255
 """Characters of the name of a key, which is also the origin of a log."""
+
+RECEIPT_BYTES_MAX = NOTE_BYTES_MAX + 2 * LINE_BYTES_MAX
+"""One receipt: a checkpoint, the line in base64, and 63 hashes."""

@@ -5,8 +5,10 @@ from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence import EvidenceStore
 from ledger.lock import Holder, holder_of
 from ledger.log import Head, Log, Order, Placed, Query, Reading, Slice
-from ledger.note import Checkpoint, Note, Signature, Signer, Verifier
+from ledger.note import Checkpoint, Note, Signature, Signed, Signer, Verifier
 from ledger.reader import SqliteReader
+from ledger.receipt import Receipt
+from ledger.signing import Signing
 from ledger.sqlite import SqliteLog
 from ledger.tree import Tree
 
@@ -24,8 +26,11 @@ __all__ = [
     "Placed",
     "Query",
     "Reading",
+    "Receipt",
     "Signature",
+    "Signed",
     "Signer",
+    "Signing",
     "Slice",
     "SqliteLog",
     "SqliteReader",

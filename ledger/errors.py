@@ -18,6 +18,7 @@ TallystickError                 events/errors.py
 ├── NotFound                    nothing of that name is in the log
 ├── Gone                        the evidence was erased, and cannot come back
 ├── Damaged                     the bytes are not what was stored: restore them
+├── Forked                   nothing is signed: restore the newer copy, or begin a new identity
 ├── BadNote                  no signed note of the key named: take it from where it was made
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
@@ -42,6 +43,7 @@ __all__ = [
     "AppendRefused",
     "BadNote",
     "Damaged",
+    "Forked",
     "Gone",
     "IdentityConflict",
     "InvalidEvent",
@@ -179,3 +181,14 @@ class Damaged(TallystickError):
 
 class BadNote(TallystickError):
     """Bytes that are no signed note, checkpoint or key, or are not of the key that was named."""
+
+
+class Forked(TallystickError):
+    """The log does not continue what was signed of it: it was restored from an older copy, or altered."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(
+            f"{detail} Nothing is signed; appends and reads go on.",
+            "Restore the newer copy of the ledger. Or begin a new identity, which everyone who holds the old key will "
+            "see: tallystick key make --replace.",
+        )

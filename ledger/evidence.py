@@ -8,7 +8,6 @@ event is appended and from where it is moved, or removed, after it. So a crash a
 Everything here blocks: call it on a thread. The one writer of the log is the one writer of these files.
 """
 
-import errno
 import os
 import zlib
 from collections.abc import Mapping
@@ -16,11 +15,10 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from ledger.durable import PART, failure, sync_folder, write_whole
 from ledger.errors import Damaged, LedgerFull, LedgerUnavailable
 
 ZEROS = bytes(1 << 20)
-PART = ".part"
-"""Ends the name of a file that is not whole yet."""
 
 
 class EvidenceStore:
@@ -42,8 +40,8 @@ class EvidenceStore:
             for digest, data in blobs.items():
                 if not (self._pending / digest).exists():
                     new.append(digest)
-                _write(self._pending / digest, zlib.compress(data))
-            _sync(self._pending)
+                write_whole(self._pending / digest, zlib.compress(data))
+            sync_folder(self._pending)
         except OSError as error:
             for digest in new:
                 with suppress(LedgerUnavailable):
@@ -58,7 +56,7 @@ class EvidenceStore:
             if pending.exists():
                 _make(place.parent)
                 pending.replace(place)
-                _sync(place.parent)
+                sync_folder(place.parent)
         except OSError as error:
             raise _failed(error, "the bytes are kept") from error
 
@@ -72,8 +70,8 @@ class EvidenceStore:
             if place.exists():
                 _make(self._pending)
                 place.replace(self._pending / digest)
-                _sync(self._pending)
-                _sync(place.parent)
+                sync_folder(self._pending)
+                sync_folder(place.parent)
         except OSError as error:
             raise _failed(error, "nothing was erased") from error
 
@@ -119,28 +117,13 @@ class EvidenceStore:
         return self.folder / digest[:2] / digest
 
 
-def _write(path: Path, data: bytes) -> None:
-    """A file that is there whole or not at all, synced but for its name."""
-    part = path.with_name(path.name + PART)
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError:
-        with suppress(OSError):
-            part.unlink()
-        raise
-
-
 def _remove(digest: str, *paths: Path) -> None:
     try:
         for path in paths:
             if path.exists():
                 _overwrite(path)
                 path.unlink()
-                _sync(path.parent)
+                sync_folder(path.parent)
     except OSError as error:
         raise LedgerUnavailable(
             f"The bytes of evidence {digest} could not be removed yet: {error}.",
@@ -176,10 +159,8 @@ def _damaged(path: Path, digest: str, why: str) -> Damaged:
     )
 
 
-def _failed(error: OSError, what: str) -> LedgerFull | LedgerUnavailable:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return LedgerFull(f"The disk is full; {what}.", "Make room, then retry.")
-    return LedgerUnavailable(f"The evidence store failed: {error}; {what}.", "Check the disk, then retry.")
+def _failed(error: OSError, done: str) -> LedgerFull | LedgerUnavailable:
+    return failure(error, "The evidence store", done)
 
 
 def _overwrite(path: Path) -> None:
@@ -197,13 +178,4 @@ def _make(folder: Path) -> None:
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync(folder.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Sync the names in a folder."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(folder.parent)

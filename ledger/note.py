@@ -216,6 +216,23 @@ class Checkpoint(NamedTuple):
         return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
 
 
+class Signed(NamedTuple):
+    """A checkpoint with the note that holds it; reading one verifies no signature."""
+
+    checkpoint: Checkpoint
+    note: Note
+
+    @classmethod
+    def parse(cls, encoded: bytes) -> Self:
+        """Read the bytes of a note. Errors: BadNote."""
+        note = Note.parse(encoded)
+        return cls(Checkpoint.parse(note.text), note)
+
+    @property
+    def size(self) -> int:
+        return self.checkpoint.size
+
+
 def key_id_of(name: str, kind: int, public: bytes) -> bytes:
     """The id that tells keys of one name apart."""
     return sha256(name.encode() + b"\n" + bytes([kind]) + public).digest()[:KEY_ID_BYTES]
