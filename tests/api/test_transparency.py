@@ -13,17 +13,17 @@ from ledger.merkle import EMPTY_ROOT, continues, includes, leaf_hash
 from ledger.tiles import Address, bundle
 from tests.drafts import batch_of
 from tests.loop import run
-from tests.serving import served
+from tests.serving import Served, served
 
 SIZE = 300
 
 
 @pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     ledger = tmp_path_factory.mktemp("tree") / "ledger.db"
     run(filled(ledger))
-    with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:
-        yield client
+    with served(ledger) as running:
+        yield running
 
 
 async def filled(ledger: Path) -> None:
@@ -42,30 +42,30 @@ def refused(response: httpx.Response, status: int, field: str | None = None) -> 
     return str(problem["detail"])
 
 
-def test_a_tile_is_kept_for_long_but_by_no_cache_that_others_share(http: httpx.Client) -> None:
+def test_a_tile_is_kept_for_long_but_by_no_cache_that_others_share(client: httpx.Client) -> None:
     for path in ("/tile/0/000", "/tile/0/001.p/44", "/tile/1/000.p/1", "/tile/entries/001.p/44"):
-        answer = http.get(path)
+        answer = client.get(path)
         assert answer.status_code == 200, path
         assert answer.headers["content-type"] == "application/octet-stream"
         assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
         assert "authorization" in answer.headers["vary"]
-    assert http.head("/tile/0/000").headers["content-length"] == "8192"
+    assert client.head("/tile/0/000").headers["content-length"] == "8192"
 
 
-def test_a_tile_that_has_become_full_is_still_served_in_part(http: httpx.Client) -> None:
-    whole = http.get("/tile/0/000").content
-    assert [http.get(f"/tile/0/000.p/{width}").content for width in (1, 100, 255)] == [
+def test_a_tile_that_has_become_full_is_still_served_in_part(client: httpx.Client) -> None:
+    whole = client.get("/tile/0/000").content
+    assert [client.get(f"/tile/0/000.p/{width}").content for width in (1, 100, 255)] == [
         whole[: width * 32] for width in (1, 100, 255)
     ]
-    bundled = http.get("/tile/entries/000").content
-    assert bundled.startswith(http.get("/tile/entries/000.p/255").content)
+    bundled = client.get("/tile/entries/000").content
+    assert bundled.startswith(client.get("/tile/entries/000.p/255").content)
 
 
-def test_entries_are_the_lines_behind_their_lengths(http: httpx.Client) -> None:
-    lines = http.get("/events", headers={"accept": "application/x-ndjson"}).content.splitlines()
-    assert http.get("/tile/entries/000").content == bundle(lines[:256])
-    assert http.get("/tile/entries/001.p/44").content == bundle(lines[256:])
-    assert http.get("/tile/0/001.p/44").content == b"".join(leaf_hash(line) for line in lines[256:])
+def test_entries_are_the_lines_behind_their_lengths(client: httpx.Client) -> None:
+    lines = client.get("/events", headers={"accept": "application/x-ndjson"}).content.splitlines()
+    assert client.get("/tile/entries/000").content == bundle(lines[:256])
+    assert client.get("/tile/entries/001.p/44").content == bundle(lines[256:])
+    assert client.get("/tile/0/001.p/44").content == b"".join(leaf_hash(line) for line in lines[256:])
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,18 @@ def test_entries_are_the_lines_behind_their_lengths(http: httpx.Client) -> None:
         ("gzip;q=0", None), ("gzip;q=0.0, br", None), ("notgzip", None),
     ],
 )  # fmt: skip
-def test_entries_are_compressed_where_that_is_taken(http: httpx.Client, accepted: str, encoding: str | None) -> None:
-    whole = http.get("/tile/entries/000", headers={"accept-encoding": "identity"}).content
-    request = http.build_request("GET", "/tile/entries/000", headers={"accept-encoding": accepted})
-    answer = http.send(request, stream=True)
+def test_entries_are_compressed_where_that_is_taken(client: httpx.Client, accepted: str, encoding: str | None) -> None:
+    whole = client.get("/tile/entries/000", headers={"accept-encoding": "identity"}).content
+    request = client.build_request("GET", "/tile/entries/000", headers={"accept-encoding": accepted})
+    answer = client.send(request, stream=True)
     raw = b"".join(answer.iter_raw())
     assert answer.headers.get("content-encoding") == encoding
     assert (gzip.decompress(raw) if encoding else raw) == whole
     assert "accept-encoding" in answer.headers["vary"]
 
 
-def test_hashes_are_never_compressed(http: httpx.Client) -> None:
-    assert "content-encoding" not in http.get("/tile/0/000", headers={"accept-encoding": "gzip"}).headers
+def test_hashes_are_never_compressed(client: httpx.Client) -> None:
+    assert "content-encoding" not in client.get("/tile/0/000", headers={"accept-encoding": "gzip"}).headers
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_hashes_are_never_compressed(http: httpx.Client) -> None:
         "/tile/entries/001.p/45", "/tile/entries/x001/000",
     ],
 )  # fmt: skip
-def test_a_tile_that_is_not_there_is_not_found(http: httpx.Client, path: str) -> None:
-    assert "in the tree of 300" in refused(http.get(path), 404)
+def test_a_tile_that_is_not_there_is_not_found(client: httpx.Client, path: str) -> None:
+    assert "in the tree of 300" in refused(client.get(path), 404)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_a_tile_that_is_not_there_is_not_found(http: httpx.Client, path: str) ->
         "\u0660\u0660\u0660", "x001" * 2, "/".join(["x001"] * 7 + ["000"]), "000.P/1",
     ],
 )  # fmt: skip
-def test_a_number_is_written_in_one_way(http: httpx.Client, number: str) -> None:
+def test_a_number_is_written_in_one_way(client: httpx.Client, number: str) -> None:
     for level in ("0", "entries"):
-        assert "is not the number of a tile" in refused(http.get(f"/tile/{level}/{number}"), 400, "tile")
+        assert "is not the number of a tile" in refused(client.get(f"/tile/{level}/{number}"), 400, "tile")
 
 
 @pytest.mark.parametrize("level", ["00", "01", "64", "-1", "+1", "8 ", "data", "Entries", "1000"])
-def test_a_level_is_written_in_one_way(http: httpx.Client, level: str) -> None:
-    assert "is not a level" in refused(http.get(f"/tile/{level}/000"), 400, "level")
+def test_a_level_is_written_in_one_way(client: httpx.Client, level: str) -> None:
+    assert "is not a level" in refused(client.get(f"/tile/{level}/000"), 400, "level")
 
 
 @pytest.mark.parametrize(
@@ -135,26 +135,26 @@ def test_an_address_is_read_as_it_is_written(number: int, text: str) -> None:
     assert Address.parse(f"{text}.p/5") == (number, 5) == Address.parse(str(Address(number, 5)))
 
 
-def test_nothing_else_is_asked_of_a_tile(http: httpx.Client) -> None:
-    refused(http.get("/tile/0/000?size=1"), 400, "size")
+def test_nothing_else_is_asked_of_a_tile(client: httpx.Client) -> None:
+    refused(client.get("/tile/0/000?size=1"), 400, "size")
 
 
 @pytest.mark.parametrize("size", [None, 1, 255, 256, 257, 299])
-def test_a_proof_of_inclusion_holds(http: httpx.Client, size: int | None) -> None:
+def test_a_proof_of_inclusion_holds(client: httpx.Client, size: int | None) -> None:
     for position in (1, size or SIZE):
         asked = {"position": position} | ({"size": size} if size else {})
-        proof = http.get("/proofs/inclusion", params=asked).json()
+        proof = client.get("/proofs/inclusion", params=asked).json()
         assert list(proof) == ["position", "size", "leaf", "root", "hashes"]
         assert (proof["position"], proof["size"]) == (position, size or SIZE)
         leaf, hashes = b64decode(proof["leaf"]), [*map(b64decode, proof["hashes"])]
-        assert leaf == leaf_hash(http.get(f"/events/{position}").content)
+        assert leaf == leaf_hash(client.get(f"/events/{position}").content)
         assert includes(leaf, position - 1, proof["size"], hashes, b64decode(proof["root"]))
 
 
 @pytest.mark.parametrize(("older", "newer"), [(0, 0), (0, 300), (1, 300), (256, None), (299, 300), (300, 300)])
-def test_a_proof_of_consistency_holds(http: httpx.Client, older: int, newer: int | None) -> None:
+def test_a_proof_of_consistency_holds(client: httpx.Client, older: int, newer: int | None) -> None:
     asked = {"from": older} | ({} if newer is None else {"to": newer})
-    proof = http.get("/proofs/consistency", params=asked).json()
+    proof = client.get("/proofs/consistency", params=asked).json()
     assert list(proof) == ["from", "from_root", "to", "to_root", "hashes"]
     assert (proof["from"], proof["to"]) == (older, SIZE if newer is None else newer)
     roots = b64decode(proof["from_root"]), b64decode(proof["to_root"])
@@ -174,5 +174,5 @@ def test_a_proof_of_consistency_holds(http: httpx.Client, older: int, newer: int
         ("consistency?from=1&to=x", "to"), ("consistency?from=1&size=2", "size"),
     ],
 )  # fmt: skip
-def test_a_proof_that_cannot_be_given_names_its_parameter(http: httpx.Client, path: str, field: str) -> None:
-    refused(http.get(f"/proofs/{path}"), 400, field)
+def test_a_proof_that_cannot_be_given_names_its_parameter(client: httpx.Client, path: str, field: str) -> None:
+    refused(client.get(f"/proofs/{path}"), 400, field)
