@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
+from tests.faults.kill import KILL
 from tests.faults.power import POWER
 from tests.faults.row import Fault
 
-FAULTS: Sequence[Fault] = (POWER,)
+FAULTS: Sequence[Fault] = (
+    KILL,
+    POWER,
+)
