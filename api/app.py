@@ -1,9 +1,12 @@
 """The HTTP application: routes, errors as problem documents, the life of the house behind them."""
 
 import asyncio
+import gc
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -17,6 +20,8 @@ from api.operations import House
 from api.problems import NoRoute, WrongMethod, refusal
 from api.telemetry import Metrics, Telemetry
 from events.errors import TallystickError
+
+log = structlog.get_logger()
 
 
 def routes() -> Sequence[BaseRoute]:
@@ -73,7 +78,10 @@ def make_app(house: House) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        folding = asyncio.create_task(_fold(house))
         yield
+        folding.cancel()
+        await asyncio.wait([folding])
         await house.close()
 
     app = Starlette(
@@ -90,14 +98,14 @@ def make_app(house: House) -> Starlette:
     app.state.metrics = metrics
     app.state.stopping = asyncio.Event()
     app.state.began = house.clock()
-    log = house.log
-    if log is not None:
-        metrics.gauge("tallystick_queue_events", "Events accepted, not yet committed.", lambda: log.waiting_events)
-        metrics.gauge("tallystick_head_position", "Newest committed position.", lambda: log.newest.position)
+    ledger = house.log
+    if ledger is not None:
+        metrics.gauge("tallystick_queue_events", "Events accepted, not yet committed.", lambda: ledger.waiting_events)
+        metrics.gauge("tallystick_head_position", "Newest committed position.", lambda: ledger.newest.position)
         metrics.gauge(
             "tallystick_projection_lag_events",
             "Events committed, not yet folded; folding happens when a view is asked for.",
-            lambda: log.newest.position - house.engine.position,
+            lambda: ledger.newest.position - house.engine.position,
         )
         metrics.gauge(
             "tallystick_checkpoint_events", "Events under the newest checkpoint.", lambda: house.proving.signed_size
@@ -108,6 +116,21 @@ def make_app(house: House) -> Starlette:
             lambda: house.proving.refusal is not None,
         )
     return app
+
+
+async def _fold(house: House) -> None:
+    """Bring the views up to date, behind what is asked meanwhile; leave their states out of garbage collection."""
+    began = time.monotonic()
+    try:
+        await house.fold()
+    except Exception:
+        log.exception(
+            "folding failed", advice="A view that is asked for tries again. Check the ledger's file and disk."
+        )
+        return
+    gc.freeze()
+    elapsed_ms = round(1_000 * (time.monotonic() - began))
+    log.info("folded", position=house.engine.position, elapsed_ms=elapsed_ms)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

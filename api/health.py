@@ -40,7 +40,7 @@ async def get_healthz(request: Request) -> Response:
 
 
 async def get_readyz(request: Request) -> Response:
-    """The ledger accepts events and the views are folded; 503 and the reason where not."""
+    """The ledger accepts events; 503 and the reason where it does not. A view waits until it is folded."""
     house: House = request.app.state.house
     head = (await house.reader.head()).position
     broken = house.log.broken if house.log is not None else None

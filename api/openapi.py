@@ -315,7 +315,7 @@ def _operations() -> Json:
     metrics = CONTENT_TYPE_LATEST.partition(";")[0]
     return {
         "/healthz": {"get": _open("get_healthz", "The process answers.", {"200": _told("It lives.", "Aliveness")})},
-        "/readyz": {"get": _open("get_readyz", "The ledger accepts events and the views are folded.", ready)},
+        "/readyz": {"get": _open("get_readyz", "The ledger accepts events. A view waits until it is folded.", ready)},
         "/metrics": {
             "get": _open("get_metrics", "Figures for Prometheus.", {"200": answer("Figures.", {metrics: TEXT})})
         },

@@ -114,7 +114,7 @@ async def serve(
     configure_logging(log_level)
     host, port = listening.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    house = await House.open(ledger, writable=True, address=address, progress=progress)
+    house = await House.open(ledger, writable=True, address=address, progress=progress, views=False)
     house.tokens.rate = rate
     house.tokens.exposed = not is_loopback(host)
     await house.proving.start()

@@ -44,7 +44,7 @@ class Process(NamedTuple):
 
 @contextmanager
 def tallystick(ledger: Path) -> Iterator[Process]:
-    """Our server on a ledger file, ready."""
+    """Our server on a ledger file, ready, its views folded."""
     with _process([sys.executable, "-m", "api.cli", "--ledger", str(ledger), "serve", "--port", "0"]) as (process, log):
         for line in log:
             said = msgspec.json.decode(line) if line.startswith(b"{") else {}
@@ -53,7 +53,7 @@ def tallystick(ledger: Path) -> Iterator[Process]:
                 break
         else:
             raise SystemExit("The server did not start.")
-        httpx.get(f"{url}/readyz", timeout=600).raise_for_status()
+        httpx.get(f"{url}/projections", timeout=600).raise_for_status()
         yield Process(url, process.pid)
 
 

@@ -21,7 +21,7 @@ SLICE_EVENTS = 2_000
 """Events folded before other work gets its turn: some 3 ms."""
 
 SNAPSHOT_EVENTS_MIN = 50_000
-"""Fold at least so many events, and a quarter of the log, between snapshots."""
+"""Fold at least so many events, and a quarter of the log, between snapshots: who is killed in a long fold goes on."""
 
 P = TypeVar("P", bound=Projection)
 Progress = Callable[[int, int], None]
@@ -59,6 +59,7 @@ class Engine:
         self._saved = 0
         self._vocabulary = vocabulary
         self._folding = asyncio.Lock()
+        self._started = False
 
     @property
     def live(self) -> Mapping[str, Projection]:
@@ -66,29 +67,39 @@ class Engine:
         return self._live
 
     async def start(self, progress: Progress | None = None) -> None:
-        """Take up the newest snapshots that fit and fold what came after them.
-
-        A projection that has no snapshot of its version is folded alone, beside the others, up to where they stand.
-        """
-        head = (await self._log.head()).position
-        found = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
-        self.position = max((position for _, position in found.values()), default=0)
-        self._saved = min((position for _, position in found.values()), default=0)
-        for name, (projection, position) in found.items():
-            await self._fold([projection], position, self.position, progress)
-            self._live[name] = projection
-        _join(self._live)
+        """Bring the states up to date for the first time. Nobody need wait: who asks for a view before, waits."""
         await self.catch_up(progress)
 
     async def catch_up(self, progress: Progress | None = None) -> int:
         """Fold every committed event; return the position of the views."""
         async with self._folding:
+            if not self._started:
+                await self._take_up(progress)
             head = (await self._log.head()).position
-            if self.position < head:
-                await self._fold(list(self._live.values()), self.position, head, progress, live=True)
-                if head - self._saved >= max(SNAPSHOT_EVENTS_MIN, head // 4):
+            step = max(SNAPSHOT_EVENTS_MIN, head // 4)
+            tell = None if progress is None else lambda done, _: progress(done, head)
+            while self.position < head:
+                upto = min(head, self.position + step)
+                await self._fold(list(self._live.values()), self.position, upto, tell, live=True)
+                if self.position - self._saved >= step:
                     await self._save()
             return self.position
+
+    async def _take_up(self, progress: Progress | None) -> None:
+        """Begin with the newest snapshots that fit.
+
+        A projection that has no snapshot of its version is folded alone, beside the others, up to where they stand.
+        """
+        head = (await self._log.head()).position
+        found = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
+        newest = max((position for _, position in found.values()), default=0)
+        for projection, position in found.values():
+            await self._fold([projection], position, newest, progress)
+        self._live = {name: projection for name, (projection, _) in found.items()}
+        _join(self._live)
+        self.position = newest
+        self._saved = min((position for _, position in found.values()), default=0)
+        self._started = True
 
     async def close(self) -> None:
         """Keep what was folded for the next start."""
@@ -224,7 +235,7 @@ class Engine:
         while snapshot is not None:
             if await self.anchor(snapshot.position) == snapshot.anchor:
                 try:
-                    return kind.decode(snapshot.state), snapshot.position
+                    return await asyncio.to_thread(kind.decode, snapshot.state), snapshot.position
                 except Exception:  # noqa: BLE001 - whatever a damaged state raises, folding again is the answer
                     pass
             snapshot = await self._snapshots.latest(kind.name, kind.version, snapshot.position - 1)
@@ -241,7 +252,7 @@ class Engine:
         anchor = await self.anchor(self.position)
         await self._snapshots.save(
             [
-                Snapshot(name, projection.version, self.position, anchor, projection.encode())
+                Snapshot(name, projection.version, self.position, anchor, await asyncio.to_thread(projection.encode))
                 for name, projection in self._live.items()
             ]
         )

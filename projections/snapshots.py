@@ -4,6 +4,7 @@ A snapshot is used only if its digest fits its bytes, its version is the code's,
 is the one it was made from; anything else is left aside and the projection is folded again.
 """
 
+import asyncio
 import sqlite3
 from contextlib import suppress
 from hashlib import sha256
@@ -76,7 +77,7 @@ class Snapshots:
         with suppress(sqlite3.Error):
             while rows := list(await self._connection.execute_fetchall(statement, (name, version, upto))):
                 position, anchor, digest, state = rows[0]
-                if sha256(state).digest() == digest:
+                if await asyncio.to_thread(_digest, state) == digest:
                     return Snapshot(name, version, position, anchor, state)
                 upto = position - 1
         return None
@@ -106,6 +107,10 @@ class Snapshots:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
                 _remove(self._path)
+
+
+def _digest(state: bytes) -> bytes:
+    return sha256(state).digest()
 
 
 async def _connect(path: Path, *, writable: bool) -> aiosqlite.Connection | None:

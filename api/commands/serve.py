@@ -40,6 +40,6 @@ def serve(
         if sys.stderr.isatty():
             say(f"Tallystick serves {ledger} at {address}. Ctrl-C stops it.")
 
-    with progress("folding", "events") as report:
+    with progress("opening", "events") as report:
         allowed = Rate(rate, burst) if rate else None
         uvloop.run(server.serve(ledger, listening, level, allowed, report, announce))

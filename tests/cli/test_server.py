@@ -9,7 +9,7 @@ import msgspec
 
 from tests.cli.command import ROOT, command, done, environment, refused
 from tests.cli.lines import decided, history
-from tests.serving import serving
+from tests.serving import served, serving
 
 
 def test_both_doors_give_the_same_answers(tmp_path: Path) -> None:
@@ -115,3 +115,14 @@ def test_serve_says_where_and_ends_when_asked(tmp_path: Path) -> None:
         finally:
             server.kill()
     assert done(ledger, "log").out.count(b"\n") == 1
+
+
+def test_a_server_works_before_its_views_are_folded_and_a_view_waits_for_that(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    done(ledger, "append", "-", given=history(5_000))
+    with served(ledger) as server:
+        shown = httpx.get(f"{server.url}/decisions", params={"limit": 1}).json()
+        assert (shown["total"], shown["as_of"]["position"]) == (5_000, 10_000)
+        assert server.wait_for("folded")["position"] == 10_000
+        said = [line["event"] for line in server.log()]
+        assert said.index("serving") < said.index("folded")

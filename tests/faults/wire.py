@@ -86,7 +86,5 @@ class Wire:
 
 def request(method: str, path: str, body: bytes = b"", media_type: str = "application/x-ndjson") -> bytes:
     """A request as it goes over the wire."""
-    head = (
-        f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media_type}\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    said = f"host: localhost\r\ncontent-type: {media_type}\r\ncontent-length: {len(body)}\r\n\r\n"
+    return f"{method} {path} HTTP/1.1\r\n{said}".encode() + body
