@@ -18,9 +18,11 @@ from api.commands import (
     evidence,
     importing,
     inventory,
+    keys,
     log,
     models,
     probes,
+    receipts,
     replay,
     runs,
     schema,
@@ -28,6 +30,7 @@ from api.commands import (
     tokens,
     verify,
     views,
+    witness,
 )
 from api.commands.refusing import refuse
 from events.errors import TallystickError
@@ -79,6 +82,10 @@ app.add_typer(probes.app, name="probe")
 app.add_typer(evals.app, name="eval")
 app.command("scoreboard")(evaluations.scoreboard)
 app.command("projections")(views.projections)
+app.add_typer(keys.app, name="key")
+app.command("checkpoint")(receipts.checkpoint)
+app.command("receipt")(receipts.receipt)
+app.command("witness")(witness.witness)
 app.command("verify")(verify.verify)
 app.command("schema")(schema.schema)
 app.add_typer(evidence.app, name="evidence")

@@ -8,7 +8,7 @@ from starlette.types import Scope
 
 from api.access import CrossSite, Forbidden, ForeignHost, Unauthenticated
 from api.pace import RateLimited
-from api.refusals import AttemptTaken, RunEnded
+from api.refusals import AttemptTaken, RunEnded, Unwitnessed
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
@@ -83,6 +83,7 @@ TABLE: dict[type[TallystickError], Answer] = {
     NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
     Gone: Answer("Erased", 410, INVALID_PARAMS, 1),
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
+    Unwitnessed: Answer("Not cosigned", 502, INTERNAL_ERROR, 1),
     Forked: Answer("History differs from what was signed", 503, INTERNAL_ERROR, 1),
     BadNote: Answer("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),

@@ -26,7 +26,7 @@ class Proving:
         self.tree = Tree(reader)
         self.refusal: TallystickError | None = None
         """Why nothing is signed, where something is wrong; as last told."""
-        self._ledger = ledger
+        self.ledger = ledger
         self._reader = reader
         self._writer = writer
         self._signing: Signing | None = None
@@ -37,8 +37,8 @@ class Proving:
     async def start(self) -> None:
         """Sign what is appended from now on, whether asked or not; what is wrong is logged, and stops nothing."""
         assert self._writer is not None
-        if await asyncio.to_thread(others_may_read, self._ledger):
-            log.warning("key readable by others", key=str(key_path(self._ledger)), advice="chmod 600 it.")
+        if await asyncio.to_thread(others_may_read, self.ledger):
+            log.warning("key readable by others", key=str(key_path(self.ledger)), advice="chmod 600 it.")
         await self._try(self._writer)
         self._signer = asyncio.create_task(self._sign_on(self._writer), name="signer")
 
@@ -59,9 +59,9 @@ class Proving:
         """The key that the log is known by. Errors: NotFound, where there is none; BadNote, LedgerUnusable."""
         if self._writer is not None:
             return (await self._signs(self._writer)).verifier
-        signer = await asyncio.to_thread(read_key, self._ledger)
+        signer = await asyncio.to_thread(read_key, self.ledger)
         if signer is None:
-            raise NotFound(f"{self._ledger} has no key yet.", "tallystick key make, or tallystick serve, makes one.")
+            raise NotFound(f"{self.ledger} has no key yet.", "tallystick key make, or tallystick serve, makes one.")
         return signer.verifier
 
     async def checkpoint(self, covering: int = 0) -> Signed:
@@ -72,19 +72,23 @@ class Proving:
         """
         if self._writer is not None:
             return await self._sign(self._writer, covering)
-        kept = await asyncio.to_thread(read_signed, checkpoint_path(self._ledger))
+        kept = await asyncio.to_thread(read_signed, checkpoint_path(self.ledger))
         if kept is None or kept.size < covering:
             newest = "nothing is signed yet" if kept is None else f"the newest checkpoint is of {kept.size} events"
             advice = "A server that writes it signs within a second: ask it with --url, or ask again."
-            raise NotFound(f"{self._ledger}: {newest}.", advice)
+            raise NotFound(f"{self.ledger}: {newest}.", advice)
         return kept
 
     async def witnessed(self) -> Signed:
         """The newest checkpoint that a witness has cosigned. Errors: NotFound; BadNote, LedgerUnusable."""
-        kept = await asyncio.to_thread(read_signed, witnessed_path(self._ledger))
+        kept = await self.kept_witnessed()
         if kept is None:
             raise NotFound("No witness has cosigned a checkpoint.", "Ask one: tallystick witness --url WITNESS.")
         return kept
+
+    async def kept_witnessed(self) -> Signed | None:
+        """The same, or None where there is none. Errors: BadNote, LedgerUnusable."""
+        return await asyncio.to_thread(read_signed, witnessed_path(self.ledger))
 
     async def receipt(self, position: int) -> Receipt:
         """That the event at a position is in the log; with the newest cosigned checkpoint where that covers it.
@@ -120,7 +124,7 @@ class Proving:
             if isinstance(self.refusal, LASTING):
                 raise self.refusal
             if self._signing is None:
-                self._signing = await Signing.open(self._ledger, self.tree, lambda: writer.edge)
+                self._signing = await Signing.open(self.ledger, self.tree, lambda: writer.edge)
             return self._signing
 
     async def _sign_on(self, writer: SqliteLog) -> None:
@@ -137,6 +141,6 @@ class Proving:
             await self._sign(writer, at_once=self._closing.is_set())
         except TallystickError as error:
             if str(error) != str(before):
-                log.error("unsigned", reason=str(error), ledger=str(self._ledger))
+                log.error("unsigned", reason=str(error), ledger=str(self.ledger))
         except Exception:
-            log.exception("signing failed", ledger=str(self._ledger))
+            log.exception("signing failed", ledger=str(self.ledger))

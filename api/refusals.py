@@ -1,4 +1,4 @@
-"""What the verbs of a live run refuse beside what the ledger does."""
+"""What the verbs of a live run, and witnesses, refuse beside what the ledger does."""
 
 from events.errors import TallystickError
 
@@ -9,3 +9,7 @@ class RunEnded(TallystickError):
 
 class AttemptTaken(TallystickError):
     """The attempt that is answered is not the one that is due; nothing was written: read the prompt again."""
+
+
+class Unwitnessed(TallystickError):
+    """A witness did not cosign, or not so that its key bears it out; nothing was kept."""

@@ -207,6 +207,10 @@ class ServerSink:
         parameters = {} if reason is None else {"reason": reason}
         return _decode(await self._ask("DELETE", f"/evidence/{quote(digest, safe='')}", params=parameters), Erased)
 
+    async def get(self, path: str) -> bytes:
+        """What stands at a path. Errors: the server's own, as if raised here."""
+        return (await self._ask("GET", path)).content
+
     async def _ask(
         self,
         method: str,
@@ -283,9 +287,8 @@ async def sink(ledger: Path, url: str | None, token: str | None, *, writable: bo
     Errors: LedgerLocked, LedgerUnusable, InvalidQuery.
     """
     if url is not None:
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        async with _client(url, headers) as client:
-            yield ServerSink(client, url)
+        async with server(url, token) as there:
+            yield there
         return
     if not writable and not ledger.exists():
         yield NoLedger()
@@ -299,6 +302,14 @@ async def sink(ledger: Path, url: str | None, token: str | None, *, writable: bo
                 await house.fold(report)
     finally:
         await house.close()
+
+
+@asynccontextmanager
+async def server(url: str, token: str | None) -> AsyncIterator[ServerSink]:
+    """The server at an address. Errors: InvalidQuery."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    async with _client(url, headers) as client:
+        yield ServerSink(client, url)
 
 
 def _client(url: str, headers: dict[str, str]) -> httpx.AsyncClient:

@@ -20,6 +20,8 @@ TallystickError                 events/errors.py
 ├── Damaged                     the bytes are not what was stored: restore them
 ├── Forked                   nothing is signed: restore the newer copy, or begin a new identity
 ├── BadNote                  no signed note of the key named: take it from where it was made
+├── Unwitnessed              api/refusals.py: ask the witness again, or its operator
+├── Unwitnessed                 api/refusals.py: ask the witness again, or its operator
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
 ├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose

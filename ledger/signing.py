@@ -16,11 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from events.limits import NOTE_SIGNATURES_MAX
 from ledger.durable import failure, replace_whole
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
 from ledger.keys import REPLACE, beside, key_path, make_key, read_key, retire
 from ledger.merkle import continues
-from ledger.note import Checkpoint, Signed, Signer
+from ledger.note import Checkpoint, Note, Signed, Signer
 from ledger.tiles import Edge
 from ledger.tree import Tree
 
@@ -119,6 +120,23 @@ def read_signed(path: Path) -> Signed | None:
         raise BadNote(f"{path} is damaged: {error.detail}", f"Restore it, or {REPLACE}.") from None
 
 
+def keep_witnessed(ledger: Path, cosigned: Signed) -> None:
+    """Keep what a witness has cosigned, with the cosignatures of others on the same checkpoint, unless more is kept.
+
+    Call it on a thread. Errors: BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+    """
+    path = witnessed_path(ledger)
+    kept = read_signed(path)
+    if kept is not None and kept.checkpoint == cosigned.checkpoint:
+        cosigned = Signed(cosigned.checkpoint, _merged(kept.note, cosigned.note))
+    elif kept is not None and kept.checkpoint.origin == cosigned.checkpoint.origin and kept.size > cosigned.size:
+        return
+    try:
+        replace_whole(path, cosigned.note.encode())
+    except OSError as error:
+        raise failure(error, "Keeping the cosignature", "it was not kept") from error
+
+
 def replace_key(ledger: Path, name: str | None = None) -> Signer:
     """A new key in place of the one there is, and what that one signed out of the way: another log, to everyone.
 
@@ -132,6 +150,13 @@ def replace_key(ledger: Path, name: str | None = None) -> Signer:
     for path in (checkpoint_path(ledger), witnessed_path(ledger)):
         retire(path)
     return signer
+
+
+def _merged(kept: Note, cosigned: Note) -> Note:
+    """The newer signatures, then those of other keys."""
+    newer = {signature[:2] for signature in cosigned.signatures}
+    others = tuple(signature for signature in kept.signatures if signature[:2] not in newer)
+    return cosigned._replace(signatures=(*cosigned.signatures, *others)[:NOTE_SIGNATURES_MAX])
 
 
 def _prepare(ledger: Path) -> tuple[Signer, dict[Path, Signed]]:
