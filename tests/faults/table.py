@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 
+from tests.faults.full import FULL
 from tests.faults.kill import KILL
 from tests.faults.power import POWER
+from tests.faults.retry import RETRY
 from tests.faults.row import Fault
 
 FAULTS: Sequence[Fault] = (
     KILL,
     POWER,
+    FULL,
+    RETRY,
 )

@@ -1,0 +1,216 @@
+"""A disk that is full (I3, I4): on a small file system, again and again, in the log, its tiles, and its checkpoints."""
+
+import asyncio
+import os
+import random
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import httpx
+
+from tests.faults.lines import body, examine
+from tests.faults.row import Fault, Figures, Outcome, Tell
+from tests.faults.wire import Answer, Told, Wire
+from tests.serving import Served, served
+
+WRITERS = 8
+DISK_BYTES = 640 << 20
+ROOM_BYTES = 2 << 20
+"""As much room is left, at most, before it is filled."""
+
+ENOUGH_BYTES = 96 << 20
+"""Room for everything that was refused, and for all of the write-ahead log to be moved into the file."""
+
+LOG_BYTES = 16 << 10
+"""Room for a server to say that it serves."""
+
+LONG_DOSE = 10
+"""From this dose on the write-ahead log is filled up to where it is moved into the file."""
+
+REFUSALS = 3
+"""A writer that was refused so often takes the disk to be full."""
+
+REFUSED = (507, 503)
+WAL_BYTES = 66_000_000
+"""A write-ahead log that is longer could not be moved into the file: it is moved at 16,000 pages."""
+
+READS = ("/events?limit=5&order=desc", "/events/1", "/streams/decision/0", "/calibration", "/decisions?limit=2",
+         "/decisions?search=bounded&limit=2", "/projections", "/metrics", "/healthz", "/readyz")  # fmt: skip
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of its own, in memory, that is let go at the end."""
+    place = folder / "disk"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tallystick", place], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def unfit() -> str | None:
+    """Why no file system can be mounted here, or nothing."""
+    if os.geteuid() != 0:
+        return "only root may mount a small file system"
+    mount = ["unshare", "--mount", "mount", "-t", "tmpfs", "tallystick", "/mnt"]
+    tried = subprocess.run(mount, check=False, capture_output=True)
+    return tried.stderr.decode().strip() or None
+
+
+class Disk:
+    """What room there is on it, made and taken by a file that is nothing else."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._ballast = place / "ballast"
+
+    def leave(self, room_bytes: int) -> None:
+        """Leave so much room, or as much as there is."""
+        held = self._ballast.stat().st_size if self._ballast.exists() else 0
+        size = max(0, held + self._free() - room_bytes)
+        with self._ballast.open("ab") as file:
+            if size > held:
+                os.posix_fallocate(file.fileno(), 0, size)
+            file.truncate(size)
+
+    def _free(self) -> int:
+        found = os.statvfs(self._place)
+        return found.f_bavail * found.f_frsize
+
+
+class Writing:
+    """What was posted, and what came of it."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.acknowledged: dict[str, int] = {}
+        self.refused: list[list[str]] = []
+        self.refusals = 0
+        self.torn = 0
+        self._rng = rng
+        self._number = 0
+
+    async def open(self, url: str) -> None:
+        """Post the stream that is read later."""
+        async with Wire.open(url) as wire:
+            self._keep(["o.0.0"], await wire.post(body(["o.0.0"])))
+
+    async def fill(self, url: str) -> None:
+        """Post until the disk is full, from several connections."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WRITERS):
+                tasks.create_task(self._fill(url))
+
+    async def again(self, url: str, share: float) -> None:
+        """Post a share of what was refused once more: there is room, and nothing of it is there. Forget the rest."""
+        refused, self.refused = self.refused, []
+        async with Wire.open(url) as wire:
+            for ids in refused:
+                if self._rng.random() < share:
+                    placed = Told.of(await wire.post(body(ids)))
+                    self.torn += any(one.duplicate for one in placed)
+                    self._keep(ids, await wire.post(body(ids)))
+
+    async def _fill(self, url: str) -> None:
+        refusals = 0
+        async with Wire.open(url) as wire:
+            while refusals < REFUSALS:
+                ids = self._next()
+                refusals += not self._keep(ids, await wire.post(body(ids)))
+
+    def _keep(self, ids: list[str], answer: Answer) -> bool:
+        if answer.status in REFUSED:
+            self.refused.append(ids)
+            self.refusals += 1
+            return False
+        self.acknowledged |= {placed.id: placed.position for placed in Told.of(answer)}
+        return True
+
+    def _next(self) -> list[str]:
+        self._number += 1
+        kind, size = self._rng.choice((("d", 1), ("d", 300), ("l", 1), ("l", 12)))
+        return [f"{kind}.{self._number}.{part}" for part in range(size)]
+
+
+class Reading:
+    """What is asked of a server on a full disk."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.failed: set[str] = set()
+        self.reads = 0
+        self._rng = rng
+
+    def ask(self, http: httpx.Client) -> None:
+        """Read what there is, and put evidence, which must be refused whole or kept whole."""
+        for path in READS:
+            self._check(path, http.get(path).status_code, (200,))
+        self._check("/checkpoint", http.get("/checkpoint").status_code, (200, 404, *REFUSED))
+        data = self._rng.randbytes(self._rng.choice((500, 3_000_000)))
+        put = http.put("/evidence", content=data)
+        self._check("PUT /evidence", put.status_code, (201, *REFUSED))
+        got = http.get(f"/evidence/{sha256(data).hexdigest()}")
+        self._check("GET /evidence", got.status_code, (200,) if put.status_code == 201 else (404,))
+
+    def _check(self, path: str, status: int, allowed: tuple[int, ...]) -> None:
+        self.reads += 1
+        if status not in allowed:
+            self.failed.add(f"{path} {status}")
+
+
+def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, room_bytes: int) -> None:
+    """Leave some room, write until there is none, and look."""
+    disk.leave(room_bytes)
+    asyncio.run(writing.fill(server.url))
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        reading.ask(http)
+
+
+def _relieved(disk: Disk, server: Served, writing: Writing) -> None:
+    """Make room, and post half of what was refused again."""
+    disk.leave(ENOUGH_BYTES)
+    asyncio.run(writing.again(server.url, share=0.5))
+
+
+def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+    """Fill the disk so many times under one server, and once more under one that is killed; what was found."""
+    writing, reading = Writing(rng), Reading(rng)
+    long = dose >= LONG_DOSE
+    with small_disk(folder) as place:
+        disk, ledger = Disk(place), place / "ledger.db"
+        with served(ledger) as server:
+            asyncio.run(writing.open(server.url))
+            for number in range(1, dose + 1):
+                room_bytes = WAL_BYTES if long and number == 2 else int(rng.uniform(0, ROOM_BYTES))
+                _filled(disk, server, writing, reading, room_bytes)
+                _relieved(disk, server, writing)
+                tell(number, dose)
+            _filled(disk, server, writing, reading, ROOM_BYTES)
+            server.process.kill()
+        disk.leave(LOG_BYTES)
+        with served(ledger) as server:
+            _filled(disk, server, writing, reading, LOG_BYTES)
+            _relieved(disk, server, writing)
+            wal_bytes = ledger.with_name("ledger.db-wal").stat().st_size
+        found = examine(ledger, writing.acknowledged, writing.acknowledged.keys())
+    figures: Figures = {
+        "refused": writing.refusals, "acknowledged": len(writing.acknowledged), "read meanwhile": reading.reads,
+        "write-ahead log, bytes": wal_bytes, **found, "of a refused batch written": writing.torn,
+        "reads failed": ", ".join(sorted(reading.failed)) or 0,
+    }  # fmt: skip
+    held = not (any(found.values()) or writing.torn or reading.failed) and (wal_bytes > WAL_BYTES or not long)
+    return Outcome(held, figures)
+
+
+FULL = Fault(
+    name="full",
+    title="disk full, on a small tmpfs",
+    must_hold="507 or 503, whole batch refused, reads go on, recovers without restart",
+    dose=50,
+    unit="times",
+    run=run,
+    unfit=unfit,
+)
