@@ -70,16 +70,16 @@ class Edge(NamedTuple):
         """The edge after some more leaves, and the tiles that they filled, those of lower levels first."""
         levels: list[tuple[bytes, ...]] = []
         filled: list[Tile] = []
-        size, coming, level = self.size + len(leaves), tuple(leaves), 0
-        while coming or level < len(self.levels):
+        coming: Sequence[bytes] = leaves
+        while coming:
+            level = len(levels)
             held = (*(self.levels[level] if level < len(self.levels) else ()), *coming)
             first = (self.size >> HEIGHT * level) // WIDTH
             whole = [held[start : start + WIDTH] for start in range(0, len(held) - WIDTH + 1, WIDTH)]
             filled += [Tile(level, first + offset, b"".join(hashes)) for offset, hashes in enumerate(whole)]
             levels.append(held[len(whole) * WIDTH :])
-            coming = tuple(perfect_root(hashes) for hashes in whole)
-            level += 1
-        return Edge(size, tuple(levels)), filled
+            coming = [perfect_root(hashes) for hashes in whole]
+        return Edge(self.size + len(leaves), (*levels, *self.levels[len(levels) :])), filled
 
     def partial(self, level: int, number: int) -> tuple[bytes, ...]:
         """The hashes of a partial tile; none where that tile is full, or not there."""
