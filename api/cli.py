@@ -12,6 +12,7 @@ import typer
 
 from api.commands import (
     appending,
+    backup,
     discover,
     evals,
     evaluations,
@@ -89,6 +90,8 @@ app.command("witness")(witness.witness)
 app.command("verify")(verify.verify)
 app.command("schema")(schema.schema)
 app.add_typer(evidence.app, name="evidence")
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.add_typer(tokens.app, name="token")
 
 

@@ -19,6 +19,7 @@ from ledger.errors import (
     IdentityConflict,
     InvalidQuery,
     LedgerBusy,
+    LedgerDamaged,
     LedgerFull,
     LedgerLocked,
     LedgerUnavailable,
@@ -26,6 +27,7 @@ from ledger.errors import (
     LifecycleViolation,
     LineTooLong,
     NotFound,
+    Occupied,
     StreamConflict,
 )
 
@@ -82,6 +84,8 @@ TABLE: dict[type[TallystickError], Answer] = {
     NoScenarios: Answer("No scenarios", 422, INVALID_PARAMS, 2),
     NotFound: Answer("Not found", 404, INVALID_PARAMS, 2),
     Gone: Answer("Erased", 410, INVALID_PARAMS, 1),
+    LedgerDamaged: Answer("Ledger damaged", 500, INTERNAL_ERROR, 1),
+    Occupied: Answer("Name taken", 409, INVALID_PARAMS, 2),
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unwitnessed: Answer("Not cosigned", 502, INTERNAL_ERROR, 1),
     Forked: Answer("History differs from what was signed", 503, INTERNAL_ERROR, 1),

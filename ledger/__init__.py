@@ -1,6 +1,5 @@
 """The memory: append, read, follow. Stands on `events` and knows nothing of views, instruments or doors."""
 
-from ledger.audit import Audit, Flaw, audit
 from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence import EvidenceStore
 from ledger.lock import Holder, holder_of
@@ -13,11 +12,9 @@ from ledger.sqlite import SqliteLog
 from ledger.tree import Tree
 
 __all__ = [
-    "Audit",
     "Checkpoint",
     "Clock",
     "EvidenceStore",
-    "Flaw",
     "Head",
     "Holder",
     "Log",
@@ -36,7 +33,6 @@ __all__ = [
     "SqliteReader",
     "Tree",
     "Verifier",
-    "audit",
     "holder_of",
     "microseconds",
     "moment_of",

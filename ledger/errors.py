@@ -18,10 +18,11 @@ TallystickError                 events/errors.py
 ├── NotFound                    nothing of that name is in the log
 ├── Gone                        the evidence was erased, and cannot come back
 ├── Damaged                     the bytes are not what was stored: restore them
-├── Forked                   nothing is signed: restore the newer copy, or begin a new identity
-├── BadNote                  no signed note of the key named: take it from where it was made
-├── Unwitnessed              api/refusals.py: ask the witness again, or its operator
+├── Forked                      nothing is signed: restore the newer copy, or begin a new identity
+├── BadNote                     no signed note of the key named: take it from where it was made
 ├── Unwitnessed                 api/refusals.py: ask the witness again, or its operator
+├── LedgerDamaged               the ledger or backup is not what was written: take another backup
+├── Occupied                    something of that name is there: name another   (nothing overwritten)
 ├── RunEnded                    api/refusals.py: the run takes nothing more
 ├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
 ├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose
@@ -39,6 +40,8 @@ TallystickError                 events/errors.py
 One table, `api/problems.py`, maps each class to an HTTP status, a JSON-RPC code and an exit code.
 """
 
+from collections.abc import Sequence
+
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "InvalidEvent",
     "InvalidQuery",
     "LedgerBusy",
+    "LedgerDamaged",
     "LedgerFull",
     "LedgerLocked",
     "LedgerUnavailable",
@@ -59,6 +63,7 @@ __all__ = [
     "LineTooLong",
     "MalformedInput",
     "NotFound",
+    "Occupied",
     "StreamConflict",
     "TallystickError",
 ]
@@ -194,3 +199,19 @@ class Forked(TallystickError):
             "Restore the newer copy of the ledger. Or begin a new identity, which everyone who holds the old key will "
             "see: tallystick key make --replace.",
         )
+
+
+class LedgerDamaged(TallystickError):
+    """A ledger file, or what stands beside it, is not what was written; `flaws` says each thing that is wrong."""
+
+    def __init__(self, path: str, flaws: Sequence[str], advice: str) -> None:
+        more = f" And {len(flaws) - 1} more." if len(flaws) > 1 else ""
+        super().__init__(f"{path} is damaged: {flaws[0]}{more}", advice)
+        self.flaws = flaws
+
+
+class Occupied(TallystickError):
+    """Something stands where a file was to be written; nothing was overwritten."""
+
+    def __init__(self, path: str, advice: str) -> None:
+        super().__init__(f"{path} is there already; nothing was overwritten.", advice)
