@@ -9,12 +9,14 @@ would cost more than the ledger.
 """
 
 import logging
+import os
 import re
 import sys
 import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import accumulate
 
 import msgspec
@@ -54,6 +56,22 @@ class _Level:
 _LEVEL = _Level()
 
 
+class Lines:
+    """Where log lines go, each in one write. One that cannot be written is let go: a full disk must stop no server."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._torn = False
+
+    def msg(self, message: bytes) -> None:
+        """Write a line, on a line of its own after one that found no room for its end."""
+        line = (b"\n" if self._torn else b"") + message + b"\n"
+        with suppress(OSError):
+            self._torn = os.write(self._descriptor, line) < len(line)
+
+    debug = info = warning = error = exception = critical = msg
+
+
 class Relay(logging.Handler):
     """What libraries log, as lines like ours."""
 
@@ -74,7 +92,7 @@ def configure_logging(level: str = "info") -> None:
             structlog.processors.JSONRenderer(serializer=lambda value, **_: msgspec.json.encode(value, enc_hook=repr)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer),
+        logger_factory=lambda *_: Lines(sys.stderr.fileno()),
         cache_logger_on_first_use=True,
     )
 

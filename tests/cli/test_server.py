@@ -1,6 +1,7 @@
 """The command line beside a running server, and through it."""
 
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -126,3 +127,20 @@ def test_a_server_works_before_its_views_are_folded_and_a_view_waits_for_that(tm
         assert server.wait_for("folded")["position"] == 10_000
         said = [line["event"] for line in server.log()]
         assert said.index("serving") < said.index("folded")
+
+
+def test_a_log_that_finds_no_room_stops_no_server(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = command(tmp_path / "t.db", "serve", "--port", port)
+    with (
+        Path("/dev/full").open("wb") as full,
+        subprocess.Popen(words, cwd=ROOT, env=environment(), stderr=full) as server,
+    ):
+        try:
+            with httpx.Client(transport=httpx.HTTPTransport(retries=10), base_url=f"http://127.0.0.1:{port}") as http:
+                assert http.get("/nowhere").status_code == 404
+            server.terminate()
+            assert server.wait() == 0
+        finally:
+            server.kill()

@@ -4,7 +4,7 @@ import asyncio
 import os
 import random
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.faults.wire import Answer, Told, Wire
 from tests.serving import Served, served
 
 WRITERS = 8
-DISK_BYTES = 640 << 20
+DISK_BYTES = 512 << 20
 ROOM_BYTES = 2 << 20
 """As much room is left, at most, before it is filled."""
 
@@ -27,8 +27,14 @@ ENOUGH_BYTES = 96 << 20
 LOG_BYTES = 16 << 10
 """Room for a server to say that it serves."""
 
-LONG_DOSE = 10
-"""From this dose on the write-ahead log is filled up to where it is moved into the file."""
+TIMES = 10
+"""A disk is filled so often under one server."""
+
+SMALL_TIMES = 6
+"""Of them, how often there is little room; then the write-ahead log is filled up to where it is moved into the file."""
+
+COUNTS = ("refused", "acknowledged", "read meanwhile", "with a full write-ahead log")
+"""Figures that say how much was tried; of the others each one is a failure."""
 
 REFUSALS = 3
 """A writer that was refused so often takes the disk to be full."""
@@ -45,7 +51,7 @@ READS = ("/events?limit=5&order=desc", "/events/1", "/streams/decision/0", "/cal
 def small_disk(folder: Path) -> Iterator[Path]:
     """A file system of its own, in memory, that is let go at the end."""
     place = folder / "disk"
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tallystick", place], check=True)
     try:
         yield place
@@ -175,34 +181,48 @@ def _relieved(disk: Disk, server: Served, writing: Writing) -> None:
     asyncio.run(writing.again(server.url, share=0.5))
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
-    """Fill the disk so many times under one server, and once more under one that is killed; what was found."""
+def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]) -> Figures:
+    """Fill a disk so many times under one server, and once more under one that is killed; what was found."""
     writing, reading = Writing(rng), Reading(rng)
-    long = dose >= LONG_DOSE
     with small_disk(folder) as place:
         disk, ledger = Disk(place), place / "ledger.db"
         with served(ledger) as server:
             asyncio.run(writing.open(server.url))
-            for number in range(1, dose + 1):
-                room_bytes = WAL_BYTES if long and number == 2 else int(rng.uniform(0, ROOM_BYTES))
+            for number in range(times):
+                room_bytes = int(rng.uniform(0, ROOM_BYTES)) if number < SMALL_TIMES else WAL_BYTES
                 _filled(disk, server, writing, reading, room_bytes)
                 _relieved(disk, server, writing)
-                tell(number, dose)
+                tell()
+            wal_bytes = ledger.with_name("ledger.db-wal").stat().st_size
             _filled(disk, server, writing, reading, ROOM_BYTES)
             server.process.kill()
         disk.leave(LOG_BYTES)
         with served(ledger) as server:
             _filled(disk, server, writing, reading, LOG_BYTES)
             _relieved(disk, server, writing)
-            wal_bytes = ledger.with_name("ledger.db-wal").stat().st_size
         found = examine(ledger, writing.acknowledged, writing.acknowledged.keys())
-    figures: Figures = {
+    return {
         "refused": writing.refusals, "acknowledged": len(writing.acknowledged), "read meanwhile": reading.reads,
-        "write-ahead log, bytes": wal_bytes, **found, "of a refused batch written": writing.torn,
-        "reads failed": ", ".join(sorted(reading.failed)) or 0,
+        "with a full write-ahead log": max(0, times - SMALL_TIMES) if wal_bytes > WAL_BYTES else 0,
+        **found, "of a refused batch written": writing.torn, "reads failed": ", ".join(sorted(reading.failed)) or 0,
     }  # fmt: skip
-    held = not (any(found.values()) or writing.torn or reading.failed) and (wal_bytes > WAL_BYTES or not long)
-    return Outcome(held, figures)
+
+
+def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+    """Fill disk after disk, each so often; what was found, in all."""
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        tell(done, dose)
+
+    parts = [_disk(folder, min(TIMES, dose - start), rng, count) for start in range(0, dose, TIMES)]
+    figures: Figures = {name: sum(int(part[name]) for part in parts) for name in parts[0] if name != "reads failed"} | {
+        "reads failed": next((part["reads failed"] for part in parts if part["reads failed"]), 0)
+    }
+    held = not any(value for name, value in figures.items() if name not in COUNTS)
+    return Outcome(held and (dose < TIMES or bool(figures["with a full write-ahead log"])), figures)
 
 
 FULL = Fault(
