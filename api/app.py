@@ -14,7 +14,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from api import cstp, discovery, evidence, health, ingest, openapi, outflow, receipts, scoreboard, transparency, views
+from api import (
+    cstp,
+    discovery,
+    evidence,
+    exports,
+    health,
+    ingest,
+    openapi,
+    outflow,
+    receipts,
+    scoreboard,
+    transparency,
+    views,
+)
 from api.guard import Guard
 from api.operations import House
 from api.problems import NoRoute, WrongMethod, refusal
@@ -46,6 +59,7 @@ def routes() -> Sequence[BaseRoute]:
         Route("/evidence", evidence.list_evidence),
         Route("/evidence/{digest}", evidence.get_evidence),
         Route("/evidence/{digest}", evidence.delete_evidence, methods=["DELETE"]),
+        Route("/export", exports.get_export),
         Route("/discovery", discovery.post_discovery, methods=["POST"]),
         Route("/discovery/{run}/prompt", discovery.get_prompt),
         Route("/discovery/{run}/responses", discovery.post_response, methods=["POST"]),

@@ -17,6 +17,7 @@ from api.commands import (
     evals,
     evaluations,
     evidence,
+    export,
     importing,
     inventory,
     keys,
@@ -88,6 +89,7 @@ app.command("checkpoint")(receipts.checkpoint)
 app.command("receipt")(receipts.receipt)
 app.command("witness")(witness.witness)
 app.command("verify")(verify.verify)
+app.command("export")(export.export)
 app.command("schema")(schema.schema)
 app.add_typer(evidence.app, name="evidence")
 app.command("backup")(backup.backup)

@@ -12,6 +12,7 @@ from api.evidence import BYTES, LIST_PARAMETERS
 from api.ingest import EVENT, JSON
 from api.openapi_discovery import discovery
 from api.openapi_evaluations import evaluations
+from api.openapi_export import export
 from api.openapi_parts import (
     DIGEST,
     PARAMETERS,
@@ -76,6 +77,7 @@ def document() -> Json:
             **proof(),
             **discovery(),
             **tree(),
+            **export(),
             **_operations(),
             **_cstp(),
         },

@@ -80,6 +80,7 @@ class House:
         self.search = search
         self.tokens = tokens
         self.clock = clock
+        self.path = reader.path
         self.evidence = Custody(self, reader.path)
         self.proving = Proving(reader.path, self.reader, log)
         self._scanner = reader
@@ -359,6 +360,7 @@ class _Committed:
         self.follow = log.follow
         self.position_at = scanner.position_at
         self.recorded_at = scanner.recorded_at
+        self.counts = scanner.counts
         self.tiles = scanner.tiles
 
 

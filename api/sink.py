@@ -307,16 +307,17 @@ async def sink(ledger: Path, url: str | None, token: str | None, *, writable: bo
 @asynccontextmanager
 async def server(url: str, token: str | None) -> AsyncIterator[ServerSink]:
     """The server at an address. Errors: InvalidQuery."""
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-    async with _client(url, headers) as client:
+    async with client_of(url, token) as client:
         yield ServerSink(client, url)
 
 
-def _client(url: str, headers: dict[str, str]) -> httpx.AsyncClient:
+def client_of(url: str, token: str | None) -> httpx.AsyncClient:
+    """A client of the server at an address. Errors: InvalidQuery."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise InvalidQuery("url", f"{url!r} is no address: {error}.", "Write http://127.0.0.1:8321.") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a server.", "Write http://127.0.0.1:8321.")
+    headers = {"authorization": f"Bearer {token}"} if token else {}
     return httpx.AsyncClient(base_url=parsed, headers=headers, timeout=ANSWER_S)

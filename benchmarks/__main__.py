@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.appending import batched, growing, single
+from benchmarks.exporting import exporting
 from benchmarks.grading import grading
 from benchmarks.judging import judging
 from benchmarks.measure import Measure, Report, machine
@@ -28,6 +29,7 @@ def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
         "replaying": lambda folder: replaying(folder, million, million // 100),
         "viewing": lambda folder: viewing(folder, million // 10, million),
         "growing": lambda folder: growing(folder, million // 10, 5 * million),
+        "exporting": lambda folder: exporting(folder, million),
         "scoring": scoring,
         "grading": lambda folder: grading(folder, max(2, int(500 * scale))),
         "judging": lambda folder: judging(folder, max(2, int(200 * scale))),

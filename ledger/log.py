@@ -23,6 +23,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     since_us: int | None = None
     until_us: int | None = None
+    walk: bool = False
+    """Read on from where the last page ended, for who reads all that fits: no index that would be sorted a page."""
 
 
 class Slice(NamedTuple):
@@ -79,6 +81,10 @@ class Reading(Protocol):
 
     async def recorded_at(self, position: int) -> int:
         """When a position was recorded, UTC microseconds. Errors: NotFound."""
+        ...
+
+    async def counts(self, query: Query) -> dict[str, int]:
+        """How many events of each type fit a query, whatever its limit and order. Errors: LedgerUnavailable."""
         ...
 
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:

@@ -109,6 +109,15 @@ class SqliteReader:
             raise NotFound(f"Position {position} is not in the log.", f"It ends at {(await self.head()).position}.")
         return int(rows[0][0])
 
+    async def counts(self, query: Query) -> dict[str, int]:
+        where, parameters = _where(query)
+        if _is_run(query):
+            where = where.replace("position", "+position")  # all types, in the order of their index
+        rows = await self._fetch(
+            f"SELECT type, count(*) FROM events WHERE {where} GROUP BY type ORDER BY type", parameters
+        )
+        return {str(name): int(count) for name, count in rows}
+
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
         return [hashes for (hashes,) in await self._fetch(TILES, (level, first, first + count))]
 
@@ -174,12 +183,13 @@ def _where(query: Query) -> tuple[str, tuple[object, ...]]:
     terms: list[tuple[str, tuple[object, ...]]] = [("position > ?", (query.after,))]
     if query.before is not None:
         terms.append(("position < ?", (query.before,)))
+    type_, source = ("type", "source") if not query.walk else ("+type" if len(query.types) > 1 else "type", "+source")
     if query.types:
-        terms.append((f"type IN ({', '.join('?' * len(query.types))})", query.types))
+        terms.append((f"{type_} IN ({', '.join('?' * len(query.types))})", query.types))
     if query.subjects:
         terms.append((f"subject IN ({', '.join('?' * len(query.subjects))})", query.subjects))
     if query.source is not None:
-        terms.append(("source = ?", (query.source,)))
+        terms.append((f"{source} = ?", (query.source,)))
     if query.since_us is not None:
         terms.append(("time >= ?", (query.since_us,)))
     if query.until_us is not None:

@@ -10,6 +10,7 @@ PACKAGES = ("events", "ledger", "projections", "instruments", "api")
 
 SURFACE: dict[str, list[str]] = {
     "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
+    "api.exporting": ["Archive", "Export", "Manifest", "Selection", "opened", "place", "selection_of"],
     "api.judgement": [
         "Files",
         "Judgement",

@@ -1,5 +1,6 @@
 """Reading: pages that cover everything once, filters, and positions in time."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -33,6 +34,7 @@ QUERIES = st.builds(
     source=st.sampled_from([None, None, "/agents/tester", "/agents/other", "/agents/nobody"]),
     since_us=MOMENTS,
     until_us=MOMENTS,
+    walk=st.booleans(),
 )
 
 
@@ -80,7 +82,7 @@ def fits(event: Event, query: Query) -> bool:
 @settings(max_examples=120, deadline=None)
 @given(query=QUERIES)
 def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Path, query: Query) -> None:
-    async def scenario() -> tuple[list[Event], list[Slice]]:
+    async def scenario() -> tuple[list[Event], list[Slice], dict[str, int]]:
         async with ledgers.open(filled) as log:
             everything = VOCABULARY.events((await log.read(Query(limit=EVENTS))).ndjson)
             pages = [await log.read(query)]
@@ -88,11 +90,12 @@ def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Path, quer
                 last = pages[-1].positions[-1]
                 bound = {"before": last} if query.order == "desc" else {"after": last}
                 pages.append(await log.read(structs.replace(query, **bound)))
-            return everything, pages
+            return everything, pages, await log.counts(query)
 
-    everything, pages = run(scenario())
+    everything, pages, counts = run(scenario())
     assert len(everything) == EVENTS
     wanted = [event.position for event in everything if fits(event, query)]
+    assert counts == Counter(event.name for event in everything if fits(event, query))
     if query.order == "desc":
         wanted.reverse()
     assert [position for page in pages for position in page.positions] == wanted

@@ -1,0 +1,58 @@
+"""Pages of events to the bytes of a file: lines as they are stored, or tables that carry them; gzipped or not."""
+
+import zlib
+from typing import Protocol
+
+from api.exporting.manifest import Format
+from api.exporting.sheet import Sheet
+from ledger import Slice
+
+GZIP_LEVEL = 6
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
+"""zlib's number for the gzip format. Its header has no time and no name: the same events are the same bytes."""
+
+
+class Encoder(Protocol):
+    """Something that makes a file of pages, piece by piece. It blocks: call it on a thread."""
+
+    def encode(self, page: Slice) -> bytes:
+        """What a page adds to the file."""
+        ...
+
+    def finish(self) -> bytes:
+        """What ends the file."""
+        ...
+
+
+class Lines:
+    """The stored lines, each ended by a line feed."""
+
+    def encode(self, page: Slice) -> bytes:
+        return page.ndjson + b"\n"
+
+    def finish(self) -> bytes:
+        return b""
+
+
+class Gzip:
+    """What another encoder makes, gzipped."""
+
+    def __init__(self, inner: Encoder) -> None:
+        self._inner = inner
+        self._zip = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, GZIP_WINDOW)
+
+    def encode(self, page: Slice) -> bytes:
+        return self._zip.compress(self._inner.encode(page))
+
+    def finish(self) -> bytes:
+        return self._zip.compress(self._inner.finish()) + self._zip.flush()
+
+
+def encoder_of(format_: Format, *, gzipped: bool) -> Encoder:
+    """The encoder of a format."""
+    if format_ == "parquet":
+        from api.exporting.columns import Columns  # noqa: PLC0415 - pyarrow is an extra
+
+        return Columns()
+    encoder: Encoder = Sheet() if format_ == "csv" else Lines()
+    return Gzip(encoder) if gzipped else encoder

@@ -1,0 +1,221 @@
+"""The export itself: its files, one after the other, each in one pass, in memory that does not grow with the log.
+
+What is read is bounded by the checkpoint's size, and events never change: so each file is made by a scan of its own,
+and nothing is kept from one to the next.
+
+Its speed is that of reading. A page leaves SQLite as one value, since a row at a time costs as much as all the rest; it
+is encoded, hashed and written on a thread while the next is read. The leaves of a complete export are copied from the
+tiles that are kept: working them out would take longer than everything else. Nobody trusts them: they locate a wrong
+line, once the root says that there is one.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from api.custody import Custody
+from api.exporting.anchoring import Anchor
+from api.exporting.encoding import encoder_of
+from api.exporting.manifest import (
+    CHECKPOINT,
+    EARLIER,
+    EVIDENCE,
+    FORMAT,
+    LEAVES,
+    MANIFEST,
+    PROOFS,
+    README,
+    Consistency,
+    EvidenceSum,
+    FileSum,
+    Manifest,
+    encode,
+    events_name,
+)
+from api.exporting.material import STORED, material
+from api.exporting.readme import readme
+from api.exporting.scan import scan
+from api.exporting.selection import Selection
+from api.exporting.targets import Target
+from api.exporting.writing import Writing, on_thread
+from events.envelope import timestamp
+from ledger import Reading, Signed, Slice, Tree
+from ledger.errors import LedgerUnusable
+from ledger.merkle import leaf_hashes
+from ledger.prover import Prover
+from ledger.tiles import WIDTH
+
+TILES_READ = 256
+"""Tiles that are copied at once: 2 MiB of leaves."""
+
+Piece = Callable[[], bytes]
+"""A piece of a file, made on the thread that writes it."""
+
+
+class Proof(msgspec.Struct):
+    """A line of `proofs.ndjson`."""
+
+    position: int
+    hashes: list[bytes]
+
+
+class Member(NamedTuple):
+    """A file of the export, still to be made."""
+
+    name: str
+    pieces: AsyncGenerator[Piece, None]
+
+
+class Export:
+    """One export, made once."""
+
+    def __init__(
+        self, reader: Reading, custody: Custody, selection: Selection, anchor: Anchor, created: datetime
+    ) -> None:
+        self._reader = reader
+        self._custody = custody
+        self._selection = selection
+        self._anchor = anchor
+        self._files: dict[str, FileSum] = {}
+        self._blobs = self._blob_bytes = 0
+        self._absent: list[str] = []
+        self._counting: asyncio.Future[dict[str, int]] | None = None
+        self._first: int | None = None
+        self._last: int | None = None
+        self.size = anchor.signed.size
+        """Events under the checkpoint."""
+        self.created = created
+        self.manifest: Manifest | None = None
+        """There once the export is whole."""
+
+    async def write(self, target: Target) -> AsyncGenerator[int, None]:
+        """Write every file; yields, after each piece, up to which position the events are written.
+
+        Errors: LedgerUnusable, for tiles that are not the checkpoint's; LedgerUnavailable; OSError of the target.
+        """
+        if await Tree(self._reader).root(self.size) != self._anchor.signed.checkpoint.root:
+            detail = f"The first {self.size} events are not those that the checkpoint was signed for."
+            raise LedgerUnusable(detail, "The ledger was altered or damaged: tallystick verify says where.")
+        try:
+            async with aclosing(self._members()) as members:
+                async for member in members:
+                    written = Writing(target, member.name)
+                    await on_thread(written.begin)
+                    async with aclosing(member.pieces) as pieces:
+                        async for piece in pieces:
+                            await on_thread(written.put, piece)
+                            yield self._last or 0
+                    self._count(member.name, await on_thread(written.end))
+        finally:
+            if self._counting is not None:
+                self._counting.cancel()
+
+    def _count(self, name: str, written: FileSum) -> None:
+        if name.startswith(f"{EVIDENCE}/"):
+            self._blobs += 1
+            self._blob_bytes += written.bytes
+        else:
+            self._files[name] = written
+
+    async def _members(self) -> AsyncGenerator[Member, None]:
+        """The files, in the order in which they are written."""
+        selection, anchor = self._selection, self._anchor
+        yield Member(events_name(selection.format, gzipped=selection.gzipped), self._events())
+        if selection.complete:
+            yield Member(LEAVES, self._leaves())
+        else:
+            yield Member(LEAVES, self._chosen_leaves())
+            yield Member(PROOFS, self._proofs())
+        yield Member(CHECKPOINT, _whole(anchor.signed.note.encode()))
+        earlier = None if selection.complete else anchor.earlier
+        if earlier is not None:
+            yield Member(EARLIER, _whole(earlier.note.encode()))
+        if selection.evidence:
+            pages = self._pages(types=(STORED,)) if selection.complete else self._pages()
+            async for digest, data in material(self._custody, pages, self.size):
+                if data is None:
+                    self._absent.append(digest)
+                else:
+                    yield Member(f"{EVIDENCE}/{digest}", _whole(data))
+        yield Member(README, _whole(readme(selection, earlier=earlier is not None).encode()))
+        self.manifest = await self._told(earlier)
+        yield Member(MANIFEST, _whole(encode(self.manifest)))
+
+    def _pages(self, **changed: object) -> AsyncGenerator[Slice, None]:
+        return scan(self._reader, msgspec.structs.replace(self._selection.query, **changed), self.size)
+
+    async def _events(self) -> AsyncGenerator[Piece, None]:
+        encoder = encoder_of(self._selection.format, gzipped=self._selection.gzipped)
+        async for page in self._pages():
+            yield partial(encoder.encode, page)
+            self._first = self._first or page.positions[0]
+            self._last = page.positions[-1]
+        query = msgspec.structs.replace(self._selection.query, before=self.size + 1, walk=True)
+        self._counting = asyncio.ensure_future(self._reader.counts(query))
+        yield encoder.finish
+
+    async def _leaves(self) -> AsyncGenerator[Piece, None]:
+        """Those of all events: the tiles side by side, and what no tile holds yet."""
+        full = self.size // WIDTH
+        for first in range(0, full, TILES_READ):
+            tiles = await self._reader.tiles(0, first, min(TILES_READ, full - first))
+            yield partial(b"".join, tiles)
+        rest = await Tree(self._reader).leaves(full * WIDTH, self.size)
+        yield partial(b"".join, rest)
+
+    async def _chosen_leaves(self) -> AsyncGenerator[Piece, None]:
+        async for page in self._pages():
+            yield partial(_hashed, page)
+
+    async def _proofs(self) -> AsyncGenerator[Piece, None]:
+        prover = Prover(self._reader, self.size)
+        async for page in self._pages():
+            proofs = await prover.prove(page.positions)
+            yield partial(_encoded, [Proof(position, hashes) for position, _, hashes in proofs])
+
+    async def _told(self, earlier: Signed | None) -> Manifest:
+        """The manifest of what was written."""
+        assert self._counting is not None, "the events are written first"
+        types = await self._counting
+        checkpoint = self._anchor.signed.checkpoint
+        return Manifest(
+            format=FORMAT,
+            created=timestamp(self.created),
+            origin=checkpoint.origin,
+            verifier=self._anchor.verifier,
+            size=checkpoint.size,
+            root=checkpoint.root,
+            filters=self._selection.filters,
+            complete=self._selection.complete,
+            events=sum(types.values()),
+            first=self._first,
+            last=self._last,
+            types=types,
+            consistency=await self._continued(earlier) if earlier is not None else None,
+            evidence=self._exhibited() if self._selection.evidence else None,
+            files=dict(self._files),
+        )
+
+    async def _continued(self, earlier: Signed) -> Consistency:
+        hashes = await Tree(self._reader).consistency(earlier.size, self.size)
+        return Consistency(earlier.size, earlier.checkpoint.root, tuple(hashes))
+
+    def _exhibited(self) -> EvidenceSum:
+        return EvidenceSum(self._blobs, self._blob_bytes, tuple(sorted(self._absent)))
+
+
+async def _whole(data: bytes) -> AsyncGenerator[Piece, None]:
+    yield lambda: data
+
+
+_encoded = msgspec.json.Encoder().encode_lines
+"""Proofs to lines."""
+
+
+def _hashed(page: Slice) -> bytes:
+    return b"".join(leaf_hashes(page.lines))

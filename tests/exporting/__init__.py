@@ -1,0 +1,1 @@
+"""The audit export: what it holds, that it proves it, and where it ends up."""

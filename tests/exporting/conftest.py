@@ -1,0 +1,76 @@
+"""A ledger to export: three agents, names that spreadsheets obey, evidence kept and erased, several tiles."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from api.access import OWNER
+from api.custody import Blob
+from api.exporting import Manifest, opened, place, selection_of
+from api.operations import House
+from events import Draft
+from tests.drafts import recorded, reviewed, thought
+from tests.loop import run
+
+EVENTS = 600
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\uff1d1", "a;=1+1;b", "a|-1", "plain", "a = b; c - d", "\u00e9\u00fc")
+KEPT, ERASED = b"kept material", b"erased material"
+
+
+class Ledger(NamedTuple):
+    """Where it lies, and every stored line of it."""
+
+    path: Path
+    lines: list[bytes]
+
+
+def history() -> list[Draft]:
+    """Decisions of agents in turn, with thoughts and reviews."""
+    drafts: list[Draft] = []
+    for number in range(EVENTS // 3):
+        name, text = f"d{number}", FORMULAS[number % len(FORMULAS)]
+        source = f"/agents/agent-{number % 3}"
+        drafts.append(recorded(name, text, id=f"{text} {number}", source=source))
+        drafts.append(thought(name, text, source=source))
+        drafts.append(reviewed(name))
+    return drafts
+
+
+@pytest.fixture(scope="package")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+    path = tmp_path_factory.mktemp("export") / "ledger.db"
+
+    async def fill() -> list[bytes]:
+        house = await House.open(path, writable=True, views=False)
+        try:
+            await house.record(history(), OWNER)
+            await house.proving.checkpoint(EVENTS)
+            await house.evidence.put(Blob(KEPT, None, None), OWNER)
+            erased = await house.evidence.put(Blob(ERASED, None, None), OWNER)
+            await house.evidence.erase(erased.digest, "it names a person", OWNER)
+            assert house.log is not None
+            size = (await house.log.head()).position
+            await house.proving.checkpoint(size)
+            return [await house.event(position) for position in range(1, size + 1)]
+        finally:
+            await house.close()
+
+    return Ledger(path, run(fill()))
+
+
+async def exported(ledger: Path, output: Path, parameters: Mapping[str, str]) -> Manifest:
+    """Export a ledger that nobody writes."""
+    house = await House.open(ledger, writable=False, views=False)
+    try:
+        async with opened(house, selection_of(parameters)) as export:
+            return await place(export, output, lambda done, total: None)
+    finally:
+        await house.close()
+
+
+def export(ledger: Path, output: Path, **parameters: str) -> Manifest:
+    """Export a ledger that nobody writes; a folder is ready when this returns."""
+    return asyncio.run(exported(ledger, output, parameters))
