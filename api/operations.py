@@ -2,6 +2,7 @@
 
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -123,13 +124,17 @@ class House:
         return house
 
     async def close(self) -> None:
-        """Answer what was accepted, sign it where that is done, keep what was folded, let go of the files."""
-        await self.proving.close()
-        await self.search.close()
-        await self.engine.close()
-        await self._scanner.close()
-        if self.log is not None:
-            await self.log.close()
+        """Answer what was accepted, sign it where that is done, keep what was folded, let go of the files.
+
+        Whatever fails, of the rest nothing stays open: the thread of a connection would keep the process from ending.
+        """
+        async with AsyncExitStack() as closing:
+            if self.log is not None:
+                closing.push_async_callback(self.log.close)
+            closing.push_async_callback(self._scanner.close)
+            closing.push_async_callback(self.engine.close)
+            closing.push_async_callback(self.search.close)
+            await self.proving.close()
 
     async def fold(self, progress: Progress | None = None) -> None:
         """Bring the views up to date, in a house that was opened without."""

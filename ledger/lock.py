@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -38,15 +39,20 @@ class WriterLock:
             raise LedgerLocked(
                 str(ledger), holder.pid if holder else None, holder.address if holder else None
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), address)), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), address)), 0)
+        except OSError as error:
+            os.close(descriptor)
+            raise LedgerUnusable(f"{lock_path(ledger)} cannot be written: {error}.", "Check the disk.") from error
         return cls(descriptor)
 
     def release(self) -> None:
         """Give the lock back. The file stays: unlinking it would let two processes lock two files of one name."""
         if self._descriptor is None:
             return
-        os.ftruncate(self._descriptor, 0)
+        with suppress(OSError):  # a name that stays misleads nobody: without the lock nobody reads it
+            os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = None
 

@@ -51,13 +51,13 @@ from ledger.schema import (
 )
 from ledger.tiles import WIDTH, Edge, Tile
 from ledger.tree import Tree
+from ledger.wal import MOVE_WAL, WalGauge, settle
 
 CACHE_KIB = 65_536
 """Page cache of the writer: the right edges of every index, and the streams in use."""
 
 CHECKPOINT_PAGES = 16_000
 """Length of the write-ahead log (64 MB) at which it is moved into the file: rare enough that hot pages move once."""
-
 
 TILES_STEP = 8 * WIDTH
 """Events whose tiles are made in one transaction, for a file that has none."""
@@ -83,6 +83,7 @@ class SqliteLog(SqliteReader):
         reader: aiosqlite.Connection,
         writer: aiosqlite.Connection,
         lock: WriterLock,
+        gauge: WalGauge,
         path: Path,
         *,
         head: Head,
@@ -93,6 +94,7 @@ class SqliteLog(SqliteReader):
         super().__init__(reader, path)
         self._writer = writer
         self._lock = lock
+        self._gauge = gauge
         self._head = head
         self._edge = edge
         self._vocabulary = vocabulary
@@ -135,14 +137,16 @@ class SqliteLog(SqliteReader):
             heads = list(await writer.execute_fetchall(HEAD))
             head = Head(*heads[0]) if heads else Head(0, 0)
             edge = await _complete_tiles(writer, Tree(SqliteReader(reader, path)), head.position, progress)
+            await settle(writer, path)
+            gauge = WalGauge(path)
         except BaseException as error:
             for connection in reversed(opened):
                 await connection.close()
             lock.release()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error | OSError):
                 raise LedgerUnusable(f"{path} cannot be used: {error}.", "Check the file and its disk.") from error
             raise
-        return cls(reader, writer, lock, path, head=head, edge=edge, vocabulary=vocabulary, clock=clock)
+        return cls(reader, writer, lock, gauge, path, head=head, edge=edge, vocabulary=vocabulary, clock=clock)
 
     async def close(self) -> None:
         self._closing = True
@@ -152,6 +156,7 @@ class SqliteLog(SqliteReader):
         self._committed.cancel()
         await self._connection.close()
         await self._writer.close()
+        self._gauge.close()
         self._lock.release()
 
     async def head(self) -> Head:
@@ -242,6 +247,19 @@ class SqliteLog(SqliteReader):
         if group.rows:
             self._committed.set_result(None)
             self._committed = self._loop.create_future()
+            await self._move_wal()
+
+    async def _move_wal(self) -> None:
+        """Move the write-ahead log into the file where it is long; a sync that fails there stops the writer, too."""
+        try:
+            if self._gauge.reaches(CHECKPOINT_PAGES):
+                await self._writer.execute_fetchall(MOVE_WAL)
+        except (sqlite3.Error, OSError) as error:
+            if not _is_full(error):
+                self._broken = LedgerUnavailable(
+                    f"The ledger failed to move its write-ahead log into the file: {error}. Nothing was lost.",
+                    "Check the disk, restart the server, then retry with the same ids.",
+                )
 
     async def _look_up(self, waiting: list[Waiting]) -> tuple[Known, list[list[Entry]]]:
         """Ask the log about every stream and id of the group, and name the streams that have no id yet."""
@@ -297,7 +315,7 @@ class SqliteLog(SqliteReader):
         failure: TallystickError
         if isinstance(error, LedgerUnavailable):
             failure = error
-        elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        elif _is_full(error):
             failure = LedgerFull("The disk is full; nothing was written.", "Make room, then retry.")
         else:
             failure = self._broken = LedgerUnavailable(
@@ -306,6 +324,10 @@ class SqliteLog(SqliteReader):
             )
         for waiting in group:
             _refuse(waiting.answer, failure)
+
+
+def _is_full(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def _refuse(answer: asyncio.Future[list[Placed]], error: TallystickError) -> None:
@@ -338,7 +360,7 @@ async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
         raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")
     await connection.execute("PRAGMA synchronous = FULL")
     await connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    await connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    await connection.execute("PRAGMA wal_autocheckpoint = 0")
     if not tables:
         await connection.executescript(f"BEGIN IMMEDIATE; {CREATE} COMMIT;")
     elif version == UNTILED_VERSION:

@@ -6,13 +6,13 @@ rest, a scan from 1) must be the same bytes when encoded. `check` holds the engi
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
 from events.envelope import Fact
 from events.registry import VOCABULARY, Vocabulary
-from ledger.errors import InvalidQuery
+from ledger.errors import InvalidQuery, LedgerUnavailable
 from ledger.log import Query, Reading, Slice
 from projections.projection import Projection
 from projections.snapshots import Snapshot, Snapshots
@@ -102,11 +102,14 @@ class Engine:
         self._started = True
 
     async def close(self) -> None:
-        """Keep what was folded for the next start."""
-        async with self._folding:
-            if self.position > self._saved:
-                await self._save()
-        await self._snapshots.close()
+        """Keep what was folded for the next start; where the log cannot be read any more, that folds it again."""
+        try:
+            async with self._folding:
+                if self.position > self._saved:
+                    with suppress(LedgerUnavailable):
+                        await self._save()
+        finally:
+            await self._snapshots.close()
 
     async def replace(self, kind: type[Projection]) -> None:
         """Bring in another version of a projection: fold it beside the live one, then swap."""

@@ -5,14 +5,19 @@ in any order: each sector of each write on its own, each change of a length, eac
 see `shim.c`.
 """
 
+import os
 import random
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
-from tests.faults.shim import Record
+from tests.faults.shim import CALLS, Record
 
 SECTOR_BYTES = 512
+
+MEMORY = Path("/dev/shm")
 
 Manner = Literal["none", "all", "prefix", "subset", "garbage"]
 MANNERS: tuple[Manner, ...] = ("none", "all", "prefix", "subset", "garbage")
@@ -56,12 +61,12 @@ class Inode:
 
 
 class Disk:
-    """A folder, empty at first, whose every change is known."""
+    """A folder, empty at first but for some folders, whose every change is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, *folders: str) -> None:
         self._inodes: dict[int, Inode] = {}
         self._names: dict[str, Inode] = {}
-        self._synced_names: dict[str, Inode] = {}
+        self._synced_names = {folder: Inode(folder=True) for folder in folders}
         self._pending_names: list[Step] = []
 
     def do(self, step: Record) -> None:
@@ -76,7 +81,7 @@ class Disk:
                 self._inodes[step.file].pending.append(Change(step.offset, None))
             case "S":
                 self._inodes[step.file].sync()
-            case "F" if step.offset == 2 and step.file in self._inodes:
+            case "F" if CALLS[step.offset] == "sync" and step.file in self._inodes:
                 # The pages count as written from now on: no later sync brings them to the disk.
                 self._inodes[step.file].pending.clear()
             case "D":
@@ -123,6 +128,13 @@ class Disk:
             else:
                 left.append(step)
         self._pending_names = left
+
+
+@contextmanager
+def memory(folder: Path) -> Iterator[Path]:
+    """A folder in memory, or, where there is none, in this one: a simulated disk needs no real one below it."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else folder) as place:
+        yield Path(place)
 
 
 def write_image(image: Image, folder: Path) -> None:

@@ -3,7 +3,7 @@
 import http.client
 import random
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +20,9 @@ class Answer(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
+
+    def json(self) -> Any:  # noqa: ANN401 - whatever was answered
+        return msgspec.json.decode(self.body)
 
 
 class Poster:
@@ -61,6 +64,11 @@ def draft(name: str, text: str = "Keep the queue bounded") -> Draft:
     """The same, as it comes to the log."""
     made = VOCABULARY.draft(event(name, text))
     return msgspec.structs.replace(made, source="/agents/tester")
+
+
+def text_of(name: str) -> str:
+    """The text of an event, which follows from its name: so a retry is the same."""
+    return some_text(random.Random(name))
 
 
 def some_text(rng: random.Random) -> str:

@@ -11,32 +11,20 @@ import os
 import random
 import re
 import shutil
-import sqlite3
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from events import VOCABULARY, TallystickError
-from events.evidence import EvidenceStored
-from ledger.evidence import EvidenceStore
-from ledger.log import Query
-from ledger.merkle import leaf_hashes
-from ledger.sqlite import SqliteLog
-from ledger.tiles import WIDTH, Edge
-from tests.faults.disk import MANNERS, Disk, Image, write_image
-from tests.faults.posting import Poster, draft, event, some_text
+from tests.faults.disk import MANNERS, Disk, Image, memory, write_image
+from tests.faults.posting import Poster, event, some_text
 from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import Record, Shim, unfit
+from tests.faults.soundness import examine, lines_of
 from tests.serving import Served
-
-MEMORY = Path("/dev/shm")
-"""Where images are written, if it is there: a simulated disk needs no real one, and its syncs cost nothing."""
 
 NAME = "ledger.db"
 _POSITION = re.compile(rb'"position":([0-9]+)')
@@ -110,12 +98,11 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
 def work(folder: Path, seed: int) -> Found:
     """Record one workload, and open what cuts of it leave."""
     rng = random.Random(seed)
-    shim = Shim(folder / "disk", folder / "beside", traced=True)
-    ledger = folder / "disk" / NAME
-    play(ledger, shim, rng)
-    trace = shim.trace()
-    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else folder) as images:
-        return asyncio.run(cut(trace, lines_of(ledger), Path(images), rng))
+    with memory(folder) as place:
+        shim = Shim(place / "disk", folder, traced=True)
+        ledger = place / "disk" / NAME
+        play(ledger, shim, rng)
+        return asyncio.run(cut(shim.trace(), lines_of(ledger), place, rng))
 
 
 def play(ledger: Path, shim: Shim, rng: random.Random) -> None:
@@ -165,7 +152,10 @@ async def cut(
                     place = folder / str(images)
                     place.mkdir()
                     write_image(image, place)
-                    known[digest], faults = await opened(place / NAME, history)
+                    lines, faults = await examine(place / NAME, append=True)
+                    known[digest] = len(lines)
+                    if lines != history[: len(lines)]:
+                        faults.append(f"its {len(lines)} events are not the first of {len(history)}")
                     shutil.rmtree(place)
                     wrong += [f"cut before step {step} of {len(trace)}, {manner}: {fault}" for fault in faults]
                 beyond += known[digest] > told
@@ -200,60 +190,6 @@ def _digest(image: Image) -> bytes:
         hashed.update(f"{name} {len(content)} ".encode())
         hashed.update(content)
     return hashed.digest()
-
-
-async def opened(ledger: Path, history: Sequence[bytes]) -> tuple[int, list[str]]:
-    """How many events a ledger file holds, and what is wrong with them; it is appended to, and closed."""
-    head = 0
-    try:
-        log = await SqliteLog.open(ledger)
-        try:
-            head = (await log.head()).position
-            wrong = await _wrong(log, head, history)
-        finally:
-            await log.close()
-        with closing(sqlite3.connect(ledger)) as database:
-            ((found,),) = database.execute("PRAGMA integrity_check(1)")
-        return head, wrong if found == "ok" else [*wrong, f"integrity_check: {found}"]
-    except (TallystickError, sqlite3.Error) as error:
-        return head, [f"cannot be used: {error}"]
-
-
-async def _wrong(log: SqliteLog, head: int, history: Sequence[bytes]) -> list[str]:
-    """What is wrong with an open log, to which an event is appended."""
-    wrong: list[str] = []
-    lines = (await log.read(Query(limit=head + 1))).lines
-    if lines != list(history[:head]):
-        wrong.append(f"its {head} events are not the first {head} of {len(history)}")
-    edge, filled = Edge().grow(leaf_hashes(lines))
-    if log.edge != edge:
-        wrong.append("the edge is not that of the lines")
-    for level in {tile.level for tile in filled} | {0}:
-        kept = await log.tiles(level, 0, head // WIDTH + 1)
-        if kept != [tile.hashes for tile in filled if tile.level == level]:
-            wrong.append(f"the tiles of level {level} are not those of the lines")
-    wrong += _evidence(log.path, lines)
-    (placed,) = await log.append([draft("after-the-cut")])
-    if placed.position != head + 1:
-        wrong.append(f"the next event stands at {placed.position}, after {head}")
-    return wrong
-
-
-def _evidence(ledger: Path, lines: Sequence[bytes]) -> list[str]:
-    """What the log says is kept, and is not."""
-    store = EvidenceStore(ledger)
-    stored = [event.data for event in VOCABULARY.events(b"\n".join(lines))] if lines else []
-    return [
-        f"evidence {data.digest} is not there"
-        for data in stored
-        if isinstance(data, EvidenceStored) and not store.holds(data.digest, data.size_bytes)
-    ]
-
-
-def lines_of(ledger: Path) -> list[bytes]:
-    """Every line of a ledger file that nobody writes."""
-    with closing(sqlite3.connect(ledger)) as database:
-        return [line for (line,) in database.execute("SELECT line FROM events ORDER BY position")]
 
 
 POWER = Fault(

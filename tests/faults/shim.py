@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 SOURCE = Path(__file__).with_name("shim.c")
 
@@ -75,8 +75,7 @@ class Shim:
         beside.mkdir(parents=True, exist_ok=True)
         control = beside / "control"
         control.write_bytes(bytes(8 * self.FIELDS))
-        with control.open("r+b") as file:
-            self._fields = memoryview(mmap.mmap(file.fileno(), 0)).cast("q")
+        self._fields = _shared(control)
         self.trace_path = beside / "trace"
         self.environment = {
             "LD_PRELOAD": str(compiled(beside)),
@@ -85,6 +84,13 @@ class Shim:
         }
         if traced:
             self.environment["SHIM_TRACE"] = str(self.trace_path)
+
+    @classmethod
+    def attached(cls) -> Self:
+        """That of this process, which runs with its environment."""
+        shim = cls.__new__(cls)
+        shim._fields = _shared(Path(os.environ["SHIM_CONTROL"]))
+        return shim
 
     def fail(self, call: Call, number: int, calls: int = 1, *, torn: bool = False) -> None:
         """Let the n-th call from now on fail, and so many in all; a torn write leaves its first half."""
@@ -122,6 +128,11 @@ class Shim:
         """Begin the trace anew, while nobody writes it."""
         with suppress(FileNotFoundError):
             os.truncate(self.trace_path, 0)
+
+
+def _shared(control: Path) -> memoryview:
+    with control.open("r+b") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0)).cast("q")
 
 
 def _records(trace: bytes) -> Iterator[Record]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tests.faults.errors import ERRORS
 from tests.faults.full import FULL
 from tests.faults.kill import KILL
 from tests.faults.power import POWER
@@ -12,5 +13,6 @@ FAULTS: Sequence[Fault] = (
     KILL,
     POWER,
     FULL,
+    ERRORS,
     RETRY,
 )

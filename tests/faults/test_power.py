@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.power import NAME, cut, lines_of, play
+from tests.faults.power import NAME, cut, play
 from tests.faults.shim import Record, Shim, unfit
+from tests.faults.soundness import lines_of
 
 pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
 

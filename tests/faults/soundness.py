@@ -1,0 +1,72 @@
+"""What must hold of a ledger file that was opened after a fault, whatever the fault was."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from events import VOCABULARY, TallystickError
+from events.evidence import EvidenceStored
+from ledger.evidence import EvidenceStore
+from ledger.log import Query
+from ledger.merkle import leaf_hashes
+from ledger.sqlite import SqliteLog
+from ledger.tiles import WIDTH, Edge
+from tests.faults.posting import draft
+
+
+async def examine(ledger: Path, *, append: bool = False) -> tuple[list[bytes], list[str]]:
+    """The lines of a ledger file, and what is wrong with it; it is opened for writing, appended to if asked, closed."""
+    lines: list[bytes] = []
+    try:
+        log = await SqliteLog.open(ledger)
+        try:
+            head = (await log.head()).position
+            lines = (await log.read(Query(limit=head + 1))).lines
+            wrong = await _wrong(log, lines)
+            if append and (await log.append([draft("afterwards")]))[0].position != head + 1:
+                wrong.append(f"the next event does not stand after {head}")
+        finally:
+            await log.close()
+        with closing(sqlite3.connect(ledger)) as database:
+            ((found,),) = database.execute("PRAGMA integrity_check(1)")
+        return lines, wrong if found == "ok" else [*wrong, f"integrity_check: {found}"]
+    except (TallystickError, sqlite3.Error) as error:
+        return lines, [f"cannot be used: {error}"]
+
+
+async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:
+    wrong: list[str] = []
+    events = VOCABULARY.events(b"\n".join(lines)) if lines else []
+    if [event.position for event in events] != list(range(1, (await log.head()).position + 1)):
+        wrong.append("positions are not contiguous")
+    times = [event.recordedtime for event in events]
+    if times != sorted(times):
+        wrong.append("recordedtime decreases")
+    if len({(event.source, event.id) for event in events}) != len(events):
+        wrong.append("an id is there twice")
+    edge, filled = Edge().grow(leaf_hashes(lines))
+    if log.edge != edge:
+        wrong.append("the edge is not that of the lines")
+    for level in {tile.level for tile in filled} | {0}:
+        kept = await log.tiles(level, 0, len(lines) // WIDTH + 1)
+        if kept != [tile.hashes for tile in filled if tile.level == level]:
+            wrong.append(f"the tiles of level {level} are not those of the lines")
+    store = EvidenceStore(log.path)
+    wrong += [
+        f"evidence {event.data.digest} is not there"
+        for event in events
+        if isinstance(event.data, EvidenceStored) and not store.holds(event.data.digest, event.data.size_bytes)
+    ]
+    return wrong
+
+
+def ids_of(lines: Sequence[bytes]) -> list[str]:
+    """The ids of some lines."""
+    return [event.id for event in VOCABULARY.events(b"\n".join(lines))] if lines else []
+
+
+def lines_of(ledger: Path) -> list[bytes]:
+    """Every line of a ledger file that nobody writes."""
+    with closing(sqlite3.connect(ledger)) as database:
+        return [line for (line,) in database.execute("SELECT line FROM events ORDER BY position")]
