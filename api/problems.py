@@ -29,6 +29,7 @@ from ledger.errors import (
     NotFound,
     Occupied,
     StreamConflict,
+    UnusableExport,
 )
 
 INVALID_PARAMS = -32602
@@ -89,6 +90,7 @@ TABLE: dict[type[TallystickError], Answer] = {
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unwitnessed: Answer("Not cosigned", 502, INTERNAL_ERROR, 1),
     Forked: Answer("History differs from what was signed", 503, INTERNAL_ERROR, 1),
+    UnusableExport: Answer("Not a whole export", 422, INVALID_PARAMS, 2),
     BadNote: Answer("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: Answer("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: Answer("Not allowed", 403, INTERNAL_ERROR, 2),

@@ -17,6 +17,7 @@ from benchmarks.judging import judging
 from benchmarks.measure import Measure, Report, machine
 from benchmarks.replaying import replaying
 from benchmarks.scoring import scoring
+from benchmarks.verifying import verifying
 from benchmarks.viewing import viewing
 
 
@@ -30,6 +31,7 @@ def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
         "viewing": lambda folder: viewing(folder, million // 10, million),
         "growing": lambda folder: growing(folder, million // 10, 5 * million),
         "exporting": lambda folder: exporting(folder, million),
+        "verifying": lambda folder: verifying(folder, million),
         "scoring": scoring,
         "grading": lambda folder: grading(folder, max(2, int(500 * scale))),
         "judging": lambda folder: judging(folder, max(2, int(200 * scale))),

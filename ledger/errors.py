@@ -20,6 +20,7 @@ TallystickError                 events/errors.py
 ├── Damaged                     the bytes are not what was stored: restore them
 ├── Forked                      nothing is signed: restore the newer copy, or begin a new identity
 ├── BadNote                     no signed note of the key named: take it from where it was made
+├── UnusableExport              the folder or ZIP is no whole export: get it again
 ├── Unwitnessed                 api/refusals.py: ask the witness again, or its operator
 ├── LedgerDamaged               the ledger or backup is not what was written: take another backup
 ├── Occupied                    something of that name is there: name another   (nothing overwritten)
@@ -66,6 +67,7 @@ __all__ = [
     "Occupied",
     "StreamConflict",
     "TallystickError",
+    "UnusableExport",
 ]
 
 
@@ -184,6 +186,10 @@ class Gone(TallystickError):
 
 class Damaged(TallystickError):
     """The file of an evidence is missing or holds other bytes, which are not given out."""
+
+
+class UnusableExport(TallystickError):
+    """A folder or a ZIP that is no export, or not a whole one."""
 
 
 class BadNote(TallystickError):

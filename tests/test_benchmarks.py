@@ -38,6 +38,15 @@ def test_scores_are_timed(tmp_path: Path) -> None:
     assert all(measure.ours > 0 and measure.target == "<= 1" for measure in measures)
 
 
+def test_a_verification_is_timed(tmp_path: Path) -> None:
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "verifying", "--scale", "0.002", "--json", str(report)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    (measure,) = msgspec.json.decode(report.read_bytes(), type=Report).measures
+    assert min(measure.ratio, measure.ours, measure.other) > 0
+
+
 def test_grading_is_timed(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
     command = [sys.executable, "-m", "benchmarks", "grading", "--scale", "0.01", "--json", str(report)]

@@ -39,7 +39,7 @@ SURFACE: dict[str, list[str]] = {
         "take",
     ],
     "api.takeover": ["Contradiction", "Loss", "Takeover", "TakenOver", "in_words", "warnings"],
-    "api.verifying": ["Report", "verify_ledger"],
+    "api.verifying": ["Report", "verify_ledger", "verify_package", "verify_server"],
     "events": [
         "VOCABULARY",
         "DecisionAmended",

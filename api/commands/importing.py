@@ -9,6 +9,7 @@ from api.commands.options import AsJson, BearerToken, Url, ledger_of
 
 if TYPE_CHECKING:
     from api.decision_import import DecisionImport, Imported
+    from api.rebuilding import Rebuilt
     from api.runs import Taken
     from api.takeover import TakenOver, Takeover
 
@@ -185,3 +186,51 @@ async def _take_runs(
         taken.files += 1
         taken.faults.append(one)
     return taken
+
+
+@app.command("ledger")
+def ledger_(
+    context: typer.Context,
+    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A complete export: its folder or its ZIP.")],
+    key: Annotated[
+        str | None, typer.Option(help="The verifier key of the log it is of, from somebody you trust.", metavar="KEY")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a ledger again from a complete export, where --ledger names none: the same bytes, positions and root.
+
+    The export is verified, and nothing stands there unless all of it is right. The ledger gets a key of its own when
+    it is first served; the checkpoint that it was made from stays beside it, in LEDGER.imported.
+
+    Example: tallystick --ledger again.db import ledger audit.zip --key "$(cat log.vkey)"
+    """
+    from api.printing import print_json, progress
+    from api.rebuilding import rebuild
+
+    with progress("importing", "events") as report:
+        rebuilt = rebuild(export, ledger_of(context), key, progress=report)
+    if as_json:
+        print_json(rebuilt)
+    else:
+        _tell_rebuilt(rebuilt)
+    if not rebuilt.placed:
+        raise typer.Exit(1)
+
+
+def _tell_rebuilt(rebuilt: "Rebuilt") -> None:
+    from base64 import b64encode
+
+    from api.commands.verify import tell
+    from api.printing import many
+
+    if not rebuilt.placed:
+        tell(rebuilt.report)
+        typer.echo(f"Nothing was imported: nothing stands at {rebuilt.ledger}.")
+        return
+    for note in rebuilt.report.notes:
+        typer.echo(note)
+    root = b64encode(rebuilt.report.root).decode()
+    typer.echo(
+        f"{rebuilt.ledger}: {many(rebuilt.report.events, 'event')} with {many(rebuilt.evidence, 'piece')} of evidence, "
+        f"root {root}."
+    )

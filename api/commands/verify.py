@@ -1,19 +1,22 @@
-"""verify: whether a ledger is what was signed."""
+"""verify: whether an export, a ledger or what a server serves is what was signed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.commands.options import AsJson, ledger_of
+from api.commands.options import AsJson, BearerToken, ledger_of
 
 if TYPE_CHECKING:
     from api.verifying import Report
 
 
-def verify(
+def verify(  # noqa: PLR0917 - the command line hands them over by name
     context: typer.Context,
+    path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
     ledger: Annotated[Path | None, typer.Option(help="A ledger file, beside its server or without one.")] = None,
+    url: Annotated[str | None, typer.Option(help="What the server at this address serves.")] = None,
+    token: BearerToken = None,
     key: Annotated[
         str | None, typer.Option(help="The log's verifier key, from somebody you trust.", metavar="NAME+ID+KEY")
     ] = None,
@@ -23,27 +26,50 @@ def verify(
     quick: Annotated[bool, typer.Option("--quick", help="Leave out SQLite's own check of a ledger file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Verify a ledger file: everything is worked out again from the events' lines.
+    """Verify an export, a ledger file or a server: everything is worked out again from the events' lines.
 
-    Prints what was checked, and the first position that is wrong. Exit code 0 says that nothing is wrong, 1 that
-    something is, 2 that it could not be verified.
+    Without an export and --url it is the ledger. Prints what was checked, and the first position that is wrong. Exit
+    code 0 says that nothing is wrong, 1 that something is, 2 that it could not be verified.
 
-    Example: tallystick verify
+    Example: tallystick verify export.zip --key "$(cat auditor/log.vkey)"
     """
-    from api.printing import print_json, progress
-    from api.verifying import verify_ledger
+    from api.printing import print_json
 
-    with progress("verifying", "events") as told:
-        report = verify_ledger(ledger or ledger_of(context), key, since, quick=quick, progress=told)
+    report = _verified(path, ledger, ledger_of(context), url, token, key, since, quick=quick)
     if as_json:
         print_json(report)
     else:
-        _tell(report)
+        tell(report)
     if not report.right:
         raise typer.Exit(1)
 
 
-def _tell(report: "Report") -> None:
+def _verified(
+    path: Path | None,
+    ledger: Path | None,
+    default: Path,
+    url: str | None,
+    token: str | None,
+    key: str | None,
+    since: Path | None,
+    *,
+    quick: bool,
+) -> "Report":
+    from api.printing import progress
+    from api.verifying import verify_ledger, verify_package, verify_server
+    from ledger.errors import InvalidQuery
+
+    if sum(one is not None for one in (path, ledger, url)) > 1:
+        raise InvalidQuery("verify", "an export, --ledger and --url are three things.", "Name one of them.")
+    with progress("verifying", "events") as report:
+        if path is not None:
+            return verify_package(path, key, since, progress=report)
+        if url is not None:
+            return verify_server(url, token, key, since, progress=report)
+        return verify_ledger(ledger or default, key, since, quick=quick, progress=report)
+
+
+def tell(report: "Report") -> None:
     """The checks as a table, what is wrong, what must be said beside it, and the first position that is wrong."""
     from base64 import b64encode
 

@@ -51,7 +51,7 @@ class Columns:
         return self._taken()
 
     def _close_group(self) -> None:
-        self._writer.write_table(_table(self._lines))
+        self._writer.write_table(table_of(self._lines))
         self._lines, self._size_bytes = [], 0
 
     def _taken(self) -> bytes:
@@ -62,8 +62,8 @@ class Columns:
         return made
 
 
-def _table(lines: list[bytes]) -> pa.Table:
-    """Some lines as a table. The times are cast by Arrow, a column at a time."""
+def table_of(lines: list[bytes]) -> pa.Table:
+    """Some lines as the table that is written of them. The times are cast by Arrow, a column at a time."""
     rows = [decode_row(line) for line in lines]
     columns = {name: [getattr(row, name) for row in rows] for name in Row.__struct_fields__}
     columns["line"] = [line.decode() for line in lines]

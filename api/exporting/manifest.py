@@ -1,8 +1,10 @@
 """manifest.json: what an export says of itself. Nobody signs it; what proves an export is the checkpoint in it."""
 
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 FORMAT = "tallystick-export/1"
 
@@ -78,6 +80,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     evidence: EvidenceSum | None
     files: dict[str, FileSum]
     """Every file but this one and the evidence, whose names are their digests."""
+    digest: str = ""
+    """SHA-256 of this file's bytes as they are with nothing here: no proof, but no byte of it changes unseen."""
 
 
 decode = msgspec.json.Decoder(Manifest).decode
@@ -85,7 +89,12 @@ decode = msgspec.json.Decoder(Manifest).decode
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest, indented for people."""
+    """The bytes of a manifest, indented for people, with its digest filled in."""
+    blank = _indented(structs.replace(manifest, digest=""))
+    return _indented(structs.replace(manifest, digest=sha256(blank).hexdigest()))
+
+
+def _indented(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 

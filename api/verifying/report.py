@@ -1,5 +1,6 @@
 """What `verify` answers, whatever it verified."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from api.verifying.export import verify_export
+from api.verifying.served import verify_served
 from ledger import Verifier
 from ledger.errors import BadNote, InvalidQuery
 from ledger.verifying import Account, Check, Fault, Found, verify_file
@@ -45,6 +48,39 @@ def verify_ledger(
         "ledger",
         trusted,
         lambda account: verify_file(account, path, key=trusted, earlier=earlier, quick=quick, progress=progress),
+    )
+
+
+def verify_package(
+    path: Path, key: str | None, since: Path | None, *, progress: Progress = lambda done, total: None
+) -> Report:
+    """Verify an export in a folder or a ZIP. Errors: UnusableExport, InvalidQuery."""
+    trusted, earlier = key_of(key), note_of(since)
+    return made(
+        str(path),
+        "export",
+        trusted,
+        lambda account: verify_export(account, path, key=trusted, earlier=earlier, progress=progress),
+    )
+
+
+def verify_server(
+    url: str,
+    token: str | None,
+    key: str | None,
+    since: Path | None,
+    *,
+    progress: Progress = lambda done, total: None,
+) -> Report:
+    """Verify what a server serves. Errors: LedgerUnavailable, InvalidQuery, and those that it answers."""
+    trusted, earlier = key_of(key), note_of(since)
+    return made(
+        url,
+        "server",
+        trusted,
+        lambda account: asyncio.run(
+            verify_served(account, url, token, key=trusted, earlier=earlier, progress=progress)
+        ),
     )
 
 

@@ -34,7 +34,7 @@ class Exhibits:
 
     def take(self, found: Sequence[Said], lines: Sequence[bytes]) -> None:
         """Note what the lines that follow say of evidence; those that cannot be read are told elsewhere."""
-        if not any(said.type in (STORED, ERASED) for said in found) or len(found) != len(lines):
+        if not {STORED, ERASED} & {said.type for said in found} or len(found) != len(lines):
             return
         for said, line in zip(found, lines, strict=True):
             if said.type not in (STORED, ERASED):

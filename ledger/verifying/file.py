@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence import EvidenceStore
+from ledger.keys import beside
 from ledger.merkle import leaf_hashes
 from ledger.note import Signer, Verifier
 from ledger.schema import APPLICATION_ID, COLUMNS, CREATE, SCHEMA_VERSION
@@ -56,11 +57,13 @@ def verify_file(
     key: Verifier | None = None,
     earlier: bytes | None = None,
     quick: bool = False,
+    evidence: bool = True,
     progress: Progress = lambda done, total: None,
 ) -> Found:
     """Verify a ledger file and what stands beside it; faults are told in the account.
 
-    Shapes: `earlier` is a checkpoint that was published before; `quick` leaves out SQLite's own check of its file.
+    Shapes: `earlier` is a checkpoint that was published before; `quick` leaves out SQLite's own check of its file, and
+            without `evidence` nothing is said of that.
     Errors: LedgerUnusable, for a file that is no ledger.
     """
     notes = _read_notes(account, path, earlier)
@@ -70,7 +73,7 @@ def verify_file(
     with closing(_connected(path)) as connection:
         try:
             _check_schema(account, connection)
-            _Reading(account, connection, path, regrowth).run(progress)
+            _Reading(account, connection, path, regrowth).run(progress, evidence=evidence)
             if not quick:
                 _check_structure(account, connection)
         except sqlite3.Error as error:
@@ -82,20 +85,15 @@ def verify_file(
     return Found(regrowth.edge.size, regrowth.edge.root(), key)
 
 
-def _beside(path: Path, ending: str) -> Path:
-    path = path.resolve()
-    return path.with_name(path.name + ending)
-
-
 def _read_notes(account: Account, path: Path, earlier: bytes | None) -> Notes:
     """The notes beside a ledger, and the one that was given."""
     notes = Notes(account)
     if earlier is not None:
         notes.read(earlier, "the earlier checkpoint")
-    for ending in (".witnessed", ".checkpoint"):
-        if (note := _beside(path, ending)).exists():
-            notes.read(note.read_bytes(), note.name)
-        elif ending == ".checkpoint":
+    for ending in ("imported", "witnessed", "checkpoint"):
+        if (note := beside(path, ending)).exists():
+            notes.read(note.read_bytes(), note.name, foreign=ending == "imported")
+        elif ending == "checkpoint":
             account.notes.append(
                 f"There is no {note.name}: nothing signed says what the lines must be. They were compared with the "
                 "tiles kept beside them, in which the newest 255 events may have no part."
@@ -105,7 +103,7 @@ def _read_notes(account: Account, path: Path, earlier: bytes | None) -> Notes:
 
 def _own_key(account: Account, path: Path) -> Verifier | None:
     """The public half of the key beside a ledger."""
-    file = _beside(path, ".key")
+    file = beside(path, "key")
     try:
         signer = Signer.parse(file.read_text(encoding="utf-8").strip())
     except FileNotFoundError:
@@ -190,7 +188,7 @@ class _Reading:
         self._tiles = account.check("tiles", "tiles")
         self._exhibits = Exhibits()
 
-    def run(self, progress: Progress) -> None:
+    def run(self, progress: Progress, *, evidence: bool) -> None:
         """Read and compare every row there is now. Errors: sqlite3.Error."""
         ((head,),) = self._connection.execute("SELECT coalesce(max(position), 0) FROM events")
         for rows in self._pages(head):
@@ -202,7 +200,8 @@ class _Reading:
             progress(self._regrowth.edge.size, head)
         self._run.end()
         self._count_tiles()
-        self._exhibits.check(self._account, self._store, self._erased)
+        if evidence:
+            self._exhibits.check(self._account, self._store, self._erased)
 
     def _pages(self, head: int) -> Iterator[list[Any]]:
         after = 0

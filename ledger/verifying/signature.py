@@ -29,14 +29,23 @@ class Notes:
         self._signatures = account.check("signatures", "signatures")
         self._roots = account.check("roots", "roots")
         self._signed: dict[str, Signed] = {}
+        self._foreign: set[str] = set()
+
+    @property
+    def right(self) -> bool:
+        """Whether there are some, and the lines have the root that each says."""
+        return bool(self._signed) and self._roots.right
 
     @property
     def sizes(self) -> list[int]:
         """Those of which the root is wanted."""
         return [signed.checkpoint.size for signed in self._signed.values()]
 
-    def read(self, data: bytes, name: str) -> Checkpoint | None:
-        """A checkpoint from the bytes of its note; None, with the fault told, where they are none."""
+    def read(self, data: bytes, name: str, *, foreign: bool = False) -> Checkpoint | None:
+        """A checkpoint from the bytes of its note; None, with the fault told, where they are none.
+
+        A `foreign` one is of another log, which this one was made of: no key of this one signed it.
+        """
         self._notes.count += 1
         try:
             note = Note.parse(data)
@@ -45,12 +54,16 @@ class Notes:
             self._notes.fault(f"{name} is not a signed checkpoint: {error.detail}")
             return None
         self._signed[name] = signed
+        if foreign:
+            self._foreign.add(name)
         return signed.checkpoint
 
     def check_signatures(self, key: Verifier | None) -> None:
         """Whether a key signed each of them, and each is of the log that the key is of."""
         for name, signed in self._signed.items() if key else ():
             assert key is not None
+            if name in self._foreign:
+                continue
             self._signatures.count += 1
             origin = signed.checkpoint.origin
             if key.kind == ED25519 and origin != key.name:
@@ -68,8 +81,9 @@ class Notes:
             size, root = signed.checkpoint.size, signed.checkpoint.root
             self._roots.count += 1
             if size not in regrowth.roots:
-                there = regrowth.edge.size
-                self._roots.fault(f"{name} is of {size:,} events; there are {there:,}.", there + 1)
+                there, first = regrowth.edge.size, regrowth.first
+                differ = f", which differ from {locator} from position {first:,} on" if first is not None else ""
+                self._roots.fault(f"{name} is of {size:,} events; there are {there:,}{differ}.", first or there + 1)
                 continue
             roots = regrowth.roots[size]
             if roots.lines == root:
