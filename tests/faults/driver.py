@@ -161,8 +161,8 @@ async def retry(order: Order) -> Told:
 
 async def look(order: Order) -> Told:
     """What the log holds, and what is wrong with it."""
-    lines, wrong = await examine(Path(order.ledger))
-    return Told(ids=ids_of(lines), wrong=wrong)
+    found = await examine(Path(order.ledger))
+    return Told(ids=ids_of(found.lines), wrong=found.wrong)
 
 
 async def obey(order: Order) -> None:

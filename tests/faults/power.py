@@ -23,10 +23,11 @@ from tests.faults.posting import Poster, event, some_text
 from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import Record, Shim, unfit
-from tests.faults.soundness import examine, lines_of
+from tests.faults.soundness import Examined, examine, lines_of
 from tests.serving import Served
 
 NAME = "ledger.db"
+_CHECKPOINT = re.compile(rb"[!-~]+\n([0-9]+)\n[A-Za-z0-9+/]{43}=\n\n")
 _POSITION = re.compile(rb'"position":([0-9]+)')
 
 
@@ -34,6 +35,8 @@ class Found(NamedTuple):
     """What came of one workload: how much was tried, and what did not hold."""
 
     events: int
+    promised: int
+    """Events under the newest checkpoint that was given out."""
     syncs: int
     cuts: int
     images: int
@@ -60,10 +63,10 @@ class Client(threading.Thread):
         if kind < 0.08:
             blob = self._rng.randbytes(self._rng.randint(1, 20_000))
             answer = poster.ask("PUT", "/evidence", blob, "application/octet-stream")
-        elif kind < 0.15:
-            answer = poster.ask("GET", "/events?limit=20&order=desc")
+        elif kind < 0.2:
+            answer = poster.ask("GET", self._rng.choice(("/events?limit=20&order=desc", "/checkpoint")))
         else:
-            sizes = (1, 1, 1, self._rng.randint(2, 9), self._rng.randint(20, 120), self._rng.randint(250, 400))
+            sizes = (1, 1, 1, self._rng.randint(2, 9), self._rng.randint(20, 60), self._rng.randint(250, 300))
             size = self._rng.choices(sizes, weights=(4, 4, 4, 4, 2, 1))[0]
             lines = [event(f"{name}-{place}", some_text(self._rng)) for place in range(size)]
             answer = poster.post(*lines)
@@ -84,6 +87,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
     wrong = [text for one in found for text in one.wrong]
     figures: dict[str, int | float | str] = {
         "events": sum(one.events for one in found),
+        "events under checkpoints given out": sum(one.promised for one in found),
         "syncs": sum(one.syncs for one in found),
         "cuts": sum(one.cuts for one in found),
         "disks opened": sum(one.images for one in found),
@@ -108,13 +112,13 @@ def work(folder: Path, seed: int) -> Found:
 def play(ledger: Path, shim: Shim, rng: random.Random) -> None:
     """The workload; between its parts the server is stopped, or killed when it has answered all."""
     environment = {**shim.environment, WAL_PAGES: str(rng.choice((10, 40, 160, 16_000)))}
-    parts = rng.choice((1, 1, 2, 3))
+    parts = rng.choice((1, 1, 1, 2, 3))
     for part in range(parts):
         server = Served(ledger, module="tests.faults.served", environment=environment)
         try:
             clients = [
-                Client(server.url, f"{part}.{number}", random.Random(rng.random()), rng.randint(2, 8))
-                for number in range(rng.randint(1, 5))
+                Client(server.url, f"{part}.{number}", random.Random(rng.random()), rng.randint(2, 6))
+                for number in range(rng.randint(1, 4))
             ]
             for client in clients:
                 client.start()
@@ -136,8 +140,8 @@ async def cut(
 
     An image that was left before is not opened again.
     """
-    disk, told, known, wrong = Disk(), 0, dict[bytes, int](), list[str]()
-    syncs = cuts = images = beyond = 0
+    disk, told, promised, known, wrong = Disk(), 0, 0, dict[bytes, Examined](), list[str]()
+    syncs = cuts = beyond = 0
     chosen = sorted(set(_cuts(trace, rng)))
     if most is not None:
         chosen = rng.sample(chosen, min(most, len(chosen)))
@@ -148,28 +152,34 @@ async def cut(
                 image = disk.image(manner, rng)
                 digest = _digest(image)
                 if digest not in known:
-                    images += 1
-                    place = folder / str(images)
-                    place.mkdir()
-                    write_image(image, place)
-                    lines, faults = await examine(place / NAME, append=True)
-                    known[digest] = len(lines)
-                    if lines != history[: len(lines)]:
-                        faults.append(f"its {len(lines)} events are not the first of {len(history)}")
-                    shutil.rmtree(place)
-                    wrong += [f"cut before step {step} of {len(trace)}, {manner}: {fault}" for fault in faults]
-                beyond += known[digest] > told
-                if known[digest] < told:
-                    wrong.append(
-                        f"cut before step {step}, {manner}: {told} were acknowledged, {known[digest]} are left"
-                    )
+                    known[digest] = await _opened(image, folder / f"{step}-{manner}", history)
+                    wrong += [
+                        f"cut before step {step} of {len(trace)}, {manner}: {text}" for text in known[digest].wrong
+                    ]
+                left, signed = len(known[digest].lines), known[digest].signed
+                beyond += left > told
+                if left < told or signed < promised:
+                    short = f"{told} acknowledged, {promised} signed; {left} and {signed} are left"
+                    wrong.append(f"{manner} before step {step} of {len(trace)}: {short}")
         if record is not None:
             disk.do(record)
             syncs += record.kind in "SD"
             if record.kind == "A":
                 told = max([told, *map(int, _POSITION.findall(record.data))])
+                promised = max([promised, *map(int, _CHECKPOINT.findall(record.data))])
     assert told == len(history), (told, len(history))
-    return Found(len(history), syncs, cuts, images, beyond, wrong)
+    return Found(len(history), promised, syncs, cuts, len(known), beyond, wrong)
+
+
+async def _opened(image: Image, place: Path, history: list[bytes]) -> Examined:
+    """What an image holds, and what is wrong with it."""
+    place.mkdir()
+    write_image(image, place)
+    found = await examine(place / NAME, append=True)
+    shutil.rmtree(place)
+    if found.lines != history[: len(found.lines)]:
+        found.wrong.append(f"its {len(found.lines)} events are not the first of {len(history)}")
+    return found
 
 
 def _cuts(trace: Sequence[Record], rng: random.Random) -> Iterator[int]:
@@ -195,7 +205,7 @@ def _digest(image: Image) -> bytes:
 POWER = Fault(
     name="power",
     title="power loss: cut at every sync, torn and reordered unsynced sectors",
-    must_hold="opens; the state is a prefix, no shorter than the last acknowledgement; it can be appended to",
+    must_hold="opens; a prefix no shorter than the last acknowledgement, or the last checkpoint; can be appended to",
     dose=200,
     unit="workloads",
     run=run,

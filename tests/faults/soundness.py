@@ -4,35 +4,49 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from events import VOCABULARY, TallystickError
 from events.evidence import EvidenceStored
 from ledger.evidence import EvidenceStore
 from ledger.log import Query
 from ledger.merkle import leaf_hashes
+from ledger.signing import Signing
 from ledger.sqlite import SqliteLog
 from ledger.tiles import WIDTH, Edge
+from ledger.tree import Tree
 from tests.faults.posting import draft
 
 
-async def examine(ledger: Path, *, append: bool = False) -> tuple[list[bytes], list[str]]:
-    """The lines of a ledger file, and what is wrong with it; it is opened for writing, appended to if asked, closed."""
+class Examined(NamedTuple):
+    """The lines of a ledger file, how many of them are under its checkpoint, and what is wrong with it."""
+
+    lines: list[bytes]
+    signed: int
+    wrong: list[str]
+
+
+async def examine(ledger: Path, *, append: bool = False) -> Examined:
+    """Open a ledger file for writing and signing, look at it, append to it if asked, and close it."""
     lines: list[bytes] = []
+    signed = 0
     try:
         log = await SqliteLog.open(ledger)
         try:
             head = (await log.head()).position
             lines = (await log.read(Query(limit=head + 1))).lines
             wrong = await _wrong(log, lines)
+            signing = await Signing.open(ledger, Tree(log), lambda: log.edge)
+            signed = signing.newest.size if signing.newest else 0
             if append and (await log.append([draft("afterwards")]))[0].position != head + 1:
                 wrong.append(f"the next event does not stand after {head}")
         finally:
             await log.close()
         with closing(sqlite3.connect(ledger)) as database:
             ((found,),) = database.execute("PRAGMA integrity_check(1)")
-        return lines, wrong if found == "ok" else [*wrong, f"integrity_check: {found}"]
+        return Examined(lines, signed, wrong if found == "ok" else [*wrong, f"integrity_check: {found}"])
     except (TallystickError, sqlite3.Error) as error:
-        return lines, [f"cannot be used: {error}"]
+        return Examined(lines, signed, [f"cannot be used: {error}"])
 
 
 async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:

@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 
+from tests.faults.clock import CLOCK
 from tests.faults.errors import ERRORS
 from tests.faults.full import FULL
 from tests.faults.kill import KILL
 from tests.faults.power import POWER
 from tests.faults.retry import RETRY
 from tests.faults.row import Fault
+from tests.faults.stall import STALL
 
 FAULTS: Sequence[Fault] = (
     KILL,
     POWER,
     FULL,
     ERRORS,
+    CLOCK,
     RETRY,
+    STALL,
 )

@@ -21,7 +21,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("number", [1, 2, 3, 6, 12, 15, 45])
+@pytest.mark.parametrize("number", [1, 6, 16, 45])
 def test_nothing_acknowledged_is_lost_when_a_call_fails(driver: Driver, call: Call, number: int) -> None:
     found = trial(driver, call, number, seed=number)
     assert found.hit
@@ -30,7 +30,7 @@ def test_nothing_acknowledged_is_lost_when_a_call_fails(driver: Driver, call: Ca
 
 
 def test_a_failed_sync_stops_the_log_and_what_it_covered_is_synced_before_it_is_told_again(driver: Driver) -> None:
-    stopped = [trial(driver, "sync", 15, seed) for seed in range(6)]
+    stopped = [trial(driver, "sync", 15, seed) for seed in range(3)]
     assert all(one.told.stopped and one.wrong == [] for one in stopped)
 
 

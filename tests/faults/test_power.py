@@ -13,7 +13,7 @@ from tests.faults.soundness import lines_of
 pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
 
 SEED = 4
-CUTS = 12
+CUTS = 8
 """Of more than a hundred; `make faults` does them all."""
 
 

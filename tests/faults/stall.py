@@ -1,0 +1,193 @@
+"""A disk that stalls: each sync takes half a second, under more load than that lets through.
+
+The queue of the writer fills; who comes then is refused at once and told when to come again. What is measured is the
+server as it is: its memory from the kernel, its queue from `/metrics`, and how long it takes to say that it lives.
+"""
+
+import random
+import re
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from events.limits import QUEUE_EVENTS_MAX
+from tests.faults.posting import Poster, event
+from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.shim import Shim, unfit
+from tests.serving import Served
+
+SOURCE = "/agents/anonymous"
+SYNC_MS = 500
+BATCH_EVENTS = 500
+CLIENTS = 2 * QUEUE_EVENTS_MAX // BATCH_EVENTS
+"""Twice as many as there is room for in the queue."""
+
+WARM_POSTS = 40
+MEMORY_MIB_MAX = 300
+"""What the server may take more: 64 MiB of pages, and 20,000 events in the queue with their bodies and answers."""
+
+RECOVERY_S_MAX = 15.0
+"""A full queue at 2,048 events a sync is written in ten groups; after it there is no wait."""
+
+_QUEUE = re.compile(rb"^tallystick_queue_events ([0-9.e+]+)$", re.MULTILINE)
+
+
+class Batch(NamedTuple):
+    """A batch that was acknowledged: the ids of its ends, and where they stand."""
+
+    first: str
+    last: str
+    place: int
+    events: int
+
+
+class Client(threading.Thread):
+    """Posts batch after batch until it is told to stop; waits as it is told when it is refused."""
+
+    def __init__(self, url: str, name: str, stop: threading.Event) -> None:
+        super().__init__()
+        self._url, self._name, self._stop_asked = url, name, stop
+        self.acknowledged: list[Batch] = []
+        self.busy = 0
+        self.wrong: list[str] = []
+
+    def run(self) -> None:
+        with Poster(self._url) as poster:
+            number = 0
+            while not self._stop_asked.is_set():
+                ids = [f"{self._name}-{number}-{place}" for place in range(BATCH_EVENTS)]
+                answer = poster.post(*map(event, ids))
+                if answer.status == 201:
+                    self.acknowledged.append(Batch(ids[0], ids[-1], answer.json()["first"], len(ids)))
+                    number += 1
+                elif answer.status == 503 and answer.headers.get("retry-after", "").isdigit():
+                    self.busy += 1
+                    self._stop_asked.wait(int(answer.headers["retry-after"]))
+                else:
+                    self.wrong.append(f"a post was answered {answer.status} {answer.headers} {answer.body[:200]!r}")
+                    return
+
+
+class Watch(threading.Thread):
+    """Asks how the server is, ten times a second, and looks at its memory."""
+
+    def __init__(self, server: Served, stop: threading.Event) -> None:
+        super().__init__()
+        self._server, self._stop_asked = server, stop
+        self.queue_most = 0
+        self.memory_most_mib = 0.0
+        self.slowest_ms = 0.0
+        self.wrong: list[str] = []
+
+    def run(self) -> None:
+        with Poster(self._server.url) as poster:
+            while not self._stop_asked.wait(0.1):
+                for path in ("/healthz", "/readyz"):
+                    began = time.monotonic()
+                    answer = poster.ask("GET", path)
+                    self.slowest_ms = max(self.slowest_ms, (time.monotonic() - began) * 1_000)
+                    if answer.status != 200:
+                        self.wrong.append(f"{path} was answered {answer.status} {answer.body[:200]!r}")
+                queue = _QUEUE.search(poster.ask("GET", "/metrics").body)
+                assert queue is not None
+                self.queue_most = max(self.queue_most, int(float(queue[1])))
+                self.memory_most_mib = max(self.memory_most_mib, memory_mib(self._server))
+
+
+def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+    """So many seconds of load over a disk that stalls."""
+    shim = Shim(folder / "disk", folder / "beside")
+    ledger = folder / "disk" / "ledger.db"
+    server = Served(ledger, environment=shim.environment)
+    try:
+        with Poster(server.url) as poster:
+            for number in range(WARM_POSTS):
+                assert poster.post(*[event(f"warm-{number}-{place}") for place in range(BATCH_EVENTS)]).status == 201
+        before_mib = memory_mib(server)
+        clients, watch = _load(server, shim, dose, tell)
+        recovered_s, after_ms = _recover(server, shim, clients)
+    finally:
+        server.stop()
+    acknowledged = [batch for client in clients for batch in client.acknowledged]
+    lost = missing(ledger, acknowledged)
+    grown_mib = watch.memory_most_mib - before_mib
+    busy = sum(client.busy for client in clients)
+    wrong = watch.wrong + [text for client in clients for text in client.wrong]
+    held = (
+        not wrong and not lost and busy > 0 and watch.queue_most <= QUEUE_EVENTS_MAX
+        and grown_mib <= MEMORY_MIB_MAX and recovered_s <= RECOVERY_S_MAX
+    )  # fmt: skip
+    return Outcome(
+        held,
+        {
+            "events acknowledged": sum(batch.events for batch in acknowledged), "batches lost": lost,
+            "503 with Retry-After": busy, "events in the queue at most": watch.queue_most,
+            "memory before, MiB": round(before_mib), "more at most, MiB": round(grown_mib),
+            "slowest answer of health, ms": round(watch.slowest_ms), "drained after, s": round(recovered_s, 2),
+            "slowest single then, ms": round(after_ms, 1),
+        } | ({"the first wrong": wrong[0]} if wrong else {}),
+    )  # fmt: skip
+
+
+def _load(server: Served, shim: Shim, dose: int, tell: Tell) -> tuple[list[Client], Watch]:
+    """The stall, for as long as the dose, under all the clients."""
+    stop = threading.Event()
+    clients = [Client(server.url, f"c{number}", stop) for number in range(CLIENTS)]
+    watch = Watch(server, stop)
+    shim.slow_syncs(SYNC_MS)
+    for thread in (*clients, watch):
+        thread.start()
+    for second in range(dose):
+        time.sleep(1)
+        tell(second + 1, dose)
+    stop.set()
+    watch.join()
+    return clients, watch
+
+
+def _recover(server: Served, shim: Shim, clients: list[Client]) -> tuple[float, float]:
+    """How long it takes until every client is answered, in s, and the slowest of a hundred singles after it, in ms."""
+    shim.heal()
+    began = time.monotonic()
+    for client in clients:
+        client.join()
+    recovered_s = time.monotonic() - began
+    slowest_ms = 0.0
+    with Poster(server.url) as poster:
+        for number in range(100):
+            began = time.monotonic()
+            assert poster.post(event(f"after-{number}")).status == 201
+            slowest_ms = max(slowest_ms, (time.monotonic() - began) * 1_000)
+    return recovered_s, slowest_ms
+
+
+def memory_mib(server: Served) -> float:
+    """What the server holds in memory."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
+    return int(status.split("VmRSS:")[1].split()[0]) / 1_024
+
+
+def missing(ledger: Path, acknowledged: list[Batch]) -> int:
+    """How many batches do not stand, from their first to their last event, where they were acknowledged."""
+    asked = "SELECT position FROM events WHERE source = ? AND id = ?"
+    with closing(sqlite3.connect(ledger)) as database:
+        places = [
+            [database.execute(asked, (SOURCE, name)).fetchone() for name in (batch.first, batch.last)]
+            for batch in acknowledged
+        ]
+    wanted = [[(batch.place,), (batch.place + batch.events - 1,)] for batch in acknowledged]
+    return sum(found != right for found, right in zip(places, wanted, strict=True))
+
+
+STALL = Fault(
+    name="stall",
+    title="a sync that takes 500 ms, with load",
+    must_hold="bounded queue and memory, 503 with Retry-After, the server says that it lives; recovery",
+    dose=300,
+    unit="seconds",
+    run=run,
+    unfit=unfit,
+)
