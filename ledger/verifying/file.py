@@ -167,7 +167,7 @@ def _schema_of(connection: sqlite3.Connection) -> dict[str, str | None]:
 
 
 def _check_structure(account: Account, connection: sqlite3.Connection) -> None:
-    """SQLite's own check: every page, and every index against its table (about half as long again as all the rest)."""
+    """SQLite's own check: every page, and every index against its table (a tenth to a third on top of all the rest)."""
     check = account.check("SQLite", "files")
     check.count += 1
     for (said,) in connection.execute("PRAGMA integrity_check"):

