@@ -13,10 +13,10 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from events import VOCABULARY
+from tests.faults.lines import stored
 from tests.faults.posting import Poster, event
 from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.shim import Shim, unfit
-from tests.faults.soundness import lines_of
 from tests.serving import Served
 
 HOUR_S = 3_600
@@ -98,7 +98,7 @@ def views_as_of(poster: Poster, position: int) -> list[str]:
 
 def held(ledger: Path, posted: list[Posted]) -> tuple[int, list[str]]:
     """How many posts were recorded later than the clock said, and what is wrong with the order and the times of all."""
-    events = VOCABULARY.events(b"\n".join(lines_of(ledger)))
+    events = VOCABULARY.events(b"\n".join(list(stored(ledger))))
     times = [datetime.fromisoformat(event.recordedtime) for event in events]
     wrong: list[str] = []
     if [event.position for event in events] != list(range(1, len(events) + 1)):

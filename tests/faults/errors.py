@@ -81,11 +81,9 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
         for done, finished in enumerate(threads.map(lambda planned: _tried(free, *planned), plan), 1):
             trials.append(finished)
             tell(done // len(CALLS), dose)
-    served = [
-        outage(folder / f"{call}{number}", call, number, random.Random(seed))
-        for call, number, seed in plan
-        if number % SERVED_OF == 1
-    ]
+    some = [planned for planned in plan if planned[1] % SERVED_OF == 1]
+    with ThreadPoolExecutor(DRIVERS) as threads:
+        served = list(threads.map(lambda planned: _served(folder, *planned), some))
     return _outcome(trials, served)
 
 
@@ -95,6 +93,10 @@ def _tried(free: "SimpleQueue[Driver]", call: Call, number: int, seed: int) -> T
         return trial(driver, call, number, seed)
     finally:
         free.put(driver)
+
+
+def _served(folder: Path, call: Call, number: int, seed: int) -> Outage:
+    return outage(folder / f"{call}{number}", call, number, random.Random(seed))
 
 
 def trial(driver: Driver, call: Call, number: int, seed: int) -> Trial:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.faults.disk import memory
+from tests.faults.lines import stored
 from tests.faults.posting import Answer, Poster, event, text_of
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import FOR_EVER, Call, Shim
-from tests.faults.soundness import ids_of, lines_of
+from tests.faults.soundness import ids_of
 from tests.serving import Served, serving
 
 POSTS = 700
@@ -105,7 +106,7 @@ def outage(folder: Path, call: Call, number: int, rng: random.Random) -> Outage:
 
 def again(ledger: Path, asking: Asking) -> list[str]:
     """What is wrong when the server has started again and all is retried."""
-    held = {name: place for place, name in enumerate(ids_of(lines_of(ledger)), 1)}
+    held = {name: place for place, name in enumerate(ids_of(list(stored(ledger))), 1)}
     wrong = [f"{name} was acknowledged, and lost" for name, at in asking.acknowledged.items() if held.get(name) != at]
     with serving(ledger) as url, Poster(url) as poster:
         for names in asking.posted:

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.faults.disk import MANNERS, Disk, Image, memory, write_image
+from tests.faults.lines import stored
 from tests.faults.posting import Poster, event, some_text
 from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import Record, Shim, unfit
-from tests.faults.soundness import Examined, examine, lines_of
+from tests.faults.soundness import Examined, examine
 from tests.serving import Served
 
 NAME = "ledger.db"
@@ -106,7 +107,7 @@ def work(folder: Path, seed: int) -> Found:
         shim = Shim(place / "disk", folder, traced=True)
         ledger = place / "disk" / NAME
         play(ledger, shim, rng)
-        return asyncio.run(cut(shim.trace(), lines_of(ledger), place, rng))
+        return asyncio.run(cut(shim.trace(), list(stored(ledger)), place, rng))
 
 
 def play(ledger: Path, shim: Shim, rng: random.Random) -> None:

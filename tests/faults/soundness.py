@@ -13,8 +13,9 @@ from ledger.log import Query
 from ledger.merkle import leaf_hashes
 from ledger.signing import Signing
 from ledger.sqlite import SqliteLog
-from ledger.tiles import WIDTH, Edge
+from ledger.tiles import Edge
 from ledger.tree import Tree
+from tests.faults.lines import wrong_tiles
 from tests.faults.posting import draft
 
 
@@ -59,13 +60,10 @@ async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:
         wrong.append("recordedtime decreases")
     if len({(event.source, event.id) for event in events}) != len(events):
         wrong.append("an id is there twice")
-    edge, filled = Edge().grow(leaf_hashes(lines))
-    if log.edge != edge:
+    if log.edge != Edge().grow(leaf_hashes(lines))[0]:
         wrong.append("the edge is not that of the lines")
-    for level in {tile.level for tile in filled} | {0}:
-        kept = await log.tiles(level, 0, len(lines) // WIDTH + 1)
-        if kept != [tile.hashes for tile in filled if tile.level == level]:
-            wrong.append(f"the tiles of level {level} are not those of the lines")
+    if tiles := wrong_tiles(log.path):
+        wrong.append(f"{tiles} tiles are not those of the lines")
     store = EvidenceStore(log.path)
     wrong += [
         f"evidence {event.data.digest} is not there"
@@ -78,9 +76,3 @@ async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:
 def ids_of(lines: Sequence[bytes]) -> list[str]:
     """The ids of some lines."""
     return [event.id for event in VOCABULARY.events(b"\n".join(lines))] if lines else []
-
-
-def lines_of(ledger: Path) -> list[bytes]:
-    """Every line of a ledger file that nobody writes."""
-    with closing(sqlite3.connect(ledger)) as database:
-        return [line for (line,) in database.execute("SELECT line FROM events ORDER BY position")]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.lines import stored
 from tests.faults.power import NAME, cut, play
 from tests.faults.shim import Record, Shim, unfit
-from tests.faults.soundness import lines_of
 
 pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
 
@@ -23,7 +23,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Record], li
     folder = tmp_path_factory.mktemp("power")
     shim = Shim(folder / "disk", folder / "beside", traced=True)
     play(folder / "disk" / NAME, shim, random.Random(SEED))
-    return shim.trace(), lines_of(folder / "disk" / NAME)
+    return shim.trace(), list(stored(folder / "disk" / NAME))
 
 
 def test_i4_what_was_acknowledged_survives_every_power_cut(
