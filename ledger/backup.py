@@ -19,6 +19,7 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.registry import VOCABULARY
 from ledger.durable import sync_folder
 from ledger.errors import LedgerFull, LedgerUnavailable
+from ledger.frames import require_whole
 
 STEP_PAGES = 1_000
 """Pages copied (4 MB) before progress is told."""
@@ -37,8 +38,11 @@ ERASED = "SELECT 1 FROM events WHERE subject = ? AND type = 'evidence.erased.v1'
 def copy(source: Path, target: Path, *, still: bool = False, progress: Progress) -> None:
     """Copy a ledger file, and sync the copy but for its name. `still` says that nobody writes the source.
 
-    Shapes: `progress` is told pages. Errors: LedgerFull, LedgerUnavailable, OSError; the target is of no use then.
+    Shapes: `progress` is told pages.
+    Errors: LedgerDamaged, LedgerFull, LedgerUnavailable, OSError; the target is of no use then.
     """
+    if still:
+        require_whole(source)
     wal = source.with_name(source.name + "-wal")
     alone = "&immutable=1" if still and not wal.exists() else ""
     try:

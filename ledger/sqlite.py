@@ -32,6 +32,7 @@ from ledger.clock import Clock, system_clock
 from ledger.connect import connect, transaction
 from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream, prepare
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
+from ledger.frames import require_whole
 from ledger.lock import WriterLock
 from ledger.log import Head, Placed
 from ledger.merkle import leaf_hashes
@@ -123,7 +124,7 @@ class SqliteLog(SqliteReader):
 
         `address` is where this process serves, for the message to a second writer; `progress` is told of the events
         of a file of version 1 whose tiles are made, how many of how many.
-        Errors: LedgerLocked, LedgerUnusable.
+        Errors: LedgerLocked, LedgerUnusable; LedgerDamaged, where SQLite would drop what was committed.
         """
         if not path.parent.is_dir():
             raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or name another with --ledger.")
@@ -132,6 +133,7 @@ class SqliteLog(SqliteReader):
         lock = WriterLock.acquire(path, address)
         opened: list[aiosqlite.Connection] = []
         try:
+            await asyncio.to_thread(require_whole, path)
             opened.append(writer := await _connect_writer(path))
             opened.append(reader := await connect_reader(path))
             heads = list(await writer.execute_fetchall(HEAD))

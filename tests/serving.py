@@ -69,9 +69,9 @@ class Served:
 
 
 @contextmanager
-def served(ledger: Path, *serve_args: str, module: str = "api.cli") -> Iterator[Served]:
+def served(ledger: Path, *serve_args: str) -> Iterator[Served]:
     """Run a server over a ledger file, and stop it at the end."""
-    server = Served(ledger, *serve_args, module=module)
+    server = Served(ledger, *serve_args)
     try:
         yield server
     finally:

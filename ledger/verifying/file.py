@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence import EvidenceStore
+from ledger.frames import damage
 from ledger.keys import beside
 from ledger.merkle import leaf_hashes
 from ledger.note import Signer, Verifier
@@ -66,6 +67,7 @@ def verify_file(
             without `evidence` nothing is said of that.
     Errors: LedgerUnusable, for a file that is no ledger.
     """
+    _check_wal(account, path)
     notes = _read_notes(account, path, earlier)
     key = key or _own_key(account, path)
     notes.check_signatures(key)
@@ -83,6 +85,19 @@ def verify_file(
             )
     notes.judge(regrowth, LOCATOR)
     return Found(regrowth.edge.size, regrowth.edge.root(), key)
+
+
+def _check_wal(account: Account, path: Path) -> None:
+    """Whether SQLite reads all of the write-ahead log. Errors: LedgerUnusable."""
+    log = Path(f"{path.resolve()}-wal")
+    if log.exists():
+        check = account.check("write-ahead log", "files")
+        check.count += 1
+        try:
+            if (found := damage(path)) is not None:
+                check.fault(f"{log.name}: {found}")
+        except OSError as error:
+            raise LedgerUnusable(f"{log} cannot be read: {error}.", "Check its permissions.") from error
 
 
 def _read_notes(account: Account, path: Path, earlier: bytes | None) -> Notes:

@@ -20,12 +20,16 @@ class Roots(NamedTuple):
 
 
 class Regrowth:
-    """The tree over lines from the first on; `roots` has those of the sizes that were wanted, once they are reached."""
+    """The tree over lines from the first on; `roots` has those of the sizes that were wanted, once they are reached.
+
+    `first` is the first position at which a claim differs from the line, `agreed` how far none does.
+    """
 
     def __init__(self, wanted: Sequence[int] = ()) -> None:
         self.edge = Edge()
         self.roots: dict[int, Roots] = {0: Roots(EMPTY_ROOT, EMPTY_ROOT)}
         self.first: int | None = None
+        self.agreed = 0
         self._claimed: Edge | None = None
         self._wanted = sorted(set(wanted), reverse=True)
 
@@ -66,6 +70,8 @@ class Regrowth:
             place = next(at for at in range(count) if leaves[at] != claimed[at * HASH_BYTES :][:HASH_BYTES])
             self.first = self.edge.size + place + 1
             self._claimed = self.edge
+        elif count and self.agreed == self.edge.size:
+            self.agreed += count
 
     def _next_cut(self, begin: int, end: int) -> int:
         """How far the leaves go before a root is wanted."""

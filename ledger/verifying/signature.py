@@ -92,6 +92,8 @@ class Notes:
             first = regrowth.first if regrowth.first is not None and regrowth.first <= size else None
             if first is None:
                 behind = f", but it is behind position {sound:,}" if sound else ""
+                if sound < min(regrowth.agreed, size):
+                    behind += f"; they fit up to position {min(regrowth.agreed, size):,}"
                 self._roots.fault(
                     f"the first {size:,} lines do not give the root of {name}; {locator} do not tell which of them was "
                     f"changed{behind}."

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tests.faults.bits import BITS
 from tests.faults.clock import CLOCK
 from tests.faults.errors import ERRORS
 from tests.faults.full import FULL
@@ -16,6 +17,7 @@ FAULTS: Sequence[Fault] = (
     POWER,
     FULL,
     ERRORS,
+    BITS,
     CLOCK,
     RETRY,
     STALL,

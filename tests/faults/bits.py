@@ -1,0 +1,240 @@
+"""One flipped bit: it is found where a ledger is opened or verified, and its place is named, or it is provably unused.
+
+A flip counts as unused only where everything reads as before: every column of every row, every tile and the digest of
+every view, and where the file can still be opened for writing, appended to, and verified afterwards. A flip in a
+snapshot is found where that snapshot is left aside; the views must be the same in any case. What is neither is wrong.
+"""
+
+import asyncio
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from events.errors import TallystickError
+from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
+from ledger.backup import clear
+from ledger.keys import key_path
+from ledger.schema import COLUMNS
+from ledger.signing import checkpoint_path
+from ledger.verifying import Account, verify_file
+from ledger.verifying import Fault as Told
+from projections import PROJECTIONS, Engine, Snapshots
+from tests.drafts import recorded, reviewed
+from tests.faults.row import Fault, Figures, Outcome, Tell
+
+EVENTS = 1_300
+"""Five full tiles and what stands behind them, and snapshots of that."""
+
+GROUP = 13
+SIGNED = EVENTS - 4 * GROUP
+"""Events under the newest checkpoint of the ledger that was killed; the last groups were only acknowledged."""
+
+LAYERS = ("database", "tiles", "log", "snapshot")
+FILES = ("", "-wal", ".views.db", ".key", ".checkpoint")
+
+Digests = dict[str, str]
+
+
+class Read(NamedTuple):
+    """All that a ledger says."""
+
+    rows: list[tuple[object, ...]]
+    tiles: list[tuple[object, ...]]
+    views: Digests
+
+
+class Given(NamedTuple):
+    """A ledger as it was, by the endings of its files' names, and what it says."""
+
+    files: dict[str, bytes]
+    read: Read
+
+
+def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+    """So many flips in each of the layers."""
+    closed, killed = asyncio.run(_make(folder / "made.db"))
+    tiles = _tile_bytes(folder / "pages.db", closed)
+    wal = range(len(killed.files["-wal"]))
+    views = range(len(closed.files[".views.db"]))
+    places: dict[str, tuple[Given, str, Sequence[int]]] = {
+        "database": (closed, "", range(len(closed.files[""]))),
+        "tiles": (closed, "", tiles),
+        "log": (killed, "-wal", wal),
+        "snapshot": (closed, ".views.db", views),
+    }
+    counted: Counter[str] = Counter()
+    wrong: list[str] = []
+    for number, layer in enumerate(LAYERS):
+        given, ending, bytes_ = places[layer]
+        for done in range(dose):
+            bit = 8 * rng.choice(bytes_) + rng.randrange(8)
+            verdict = asyncio.run(_flip(folder / "flipped.db", layer, given, ending, bit))
+            counted[f"{layer}: {verdict}"] += 1
+            if verdict not in ("located", "unused"):
+                wrong.append(f"{layer}, bit {bit % 8} of byte {bit // 8}: {verdict}")
+            tell(number * dose + done + 1, len(LAYERS) * dose)
+    figures: Figures = {name: counted[name] for name in sorted(counted)}
+    figures["wrong"] = len(wrong)
+    if wrong:
+        figures["the first"] = wrong[0]
+    return Outcome(not wrong, figures)
+
+
+async def _make(path: Path) -> tuple[Given, Given]:
+    """A ledger that was closed, and the same as a kill would have left it: half of its events are in its log."""
+    signer = Signer.make("tests.example/bits")
+    key_path(path).write_text(signer.secret() + "\n")
+    log = await SqliteLog.open(path)
+    await _append(log, 0, EVENTS // 2)
+    await log.close()
+    log = await SqliteLog.open(path)
+    await _append(log, EVENTS // 2, SIGNED)
+    _sign(path, signer, log)
+    await _append(log, SIGNED, EVENTS)
+    killed = {ending: path.with_name(path.name + ending).read_bytes() for ending in FILES if ending != ".views.db"}
+    _sign(path, signer, log)
+    await log.close()
+    await _views(path, save=True)
+    read = await _read(path)
+    closed = {ending: path.with_name(path.name + ending).read_bytes() for ending in FILES if ending != "-wal"}
+    return Given(closed, read), Given(killed, read)
+
+
+async def _append(log: SqliteLog, first: int, end: int) -> None:
+    for start in range(first, end, GROUP):
+        numbers = range(start, min(end, start + GROUP))
+        drafts = [
+            recorded(f"d-{at}", f"Keep the queue bounded, {at}") if at % 2 == 0 else reviewed(f"d-{at - 1}")
+            for at in numbers
+        ]
+        await log.append(drafts)
+
+
+def _sign(path: Path, signer: Signer, log: SqliteLog) -> None:
+    edge = log.edge
+    text = Checkpoint(signer.verifier.name, edge.size, edge.root()).text()
+    checkpoint_path(path).write_bytes(signer.sign(text).encode())
+
+
+def _tile_bytes(path: Path, given: Given) -> list[int]:
+    """The bytes of the pages that hold tiles."""
+    path.write_bytes(given.files[""])
+    with closing(sqlite3.connect(path)) as connection:
+        ((page_bytes,),) = connection.execute("PRAGMA page_size")
+        pages = connection.execute("SELECT pageno FROM dbstat WHERE name LIKE '%tiles%'").fetchall()
+    clear(path, "", "-wal", "-shm")
+    return [byte for (page,) in pages for byte in range((page - 1) * page_bytes, page * page_bytes)]
+
+
+async def _flip(path: Path, layer: str, given: Given, ending: str, bit: int) -> str:
+    """What comes of one flip: `located`, `unused`, or what is wrong."""
+    clear(path, *FILES, "-shm", "-journal", ".views.db-wal", ".views.db-shm", ".lock")
+    for name, data in given.files.items():
+        path.with_name(path.name + name).write_bytes(data)
+    flipped = bytearray(given.files[ending])
+    flipped[bit // 8] ^= 1 << bit % 8
+    path.with_name(path.name + ending).write_bytes(flipped)
+    if layer == "snapshot":
+        return await _judge_snapshot(path, given)
+    return await asyncio.to_thread(_verdict, path) or await _judge_unused(path, given)
+
+
+def _verdict(path: Path) -> str | None:
+    """Whether verifying finds the flip, and names where it is; None where it finds nothing."""
+    account = Account()
+    try:
+        verify_file(account, path)
+    except TallystickError:
+        return "located"  # the file itself, as its header is no ledger's
+    if account.right:
+        return None
+    faults = [fault for check in account.checks for fault in check.faults]
+    return "located" if any(fault.position is not None or _placed(fault) for fault in faults) else "found, at no place"
+
+
+def _placed(fault: Told) -> bool:
+    """Whether a fault without a position names a page, an index, a table, a frame, a file or a short run of lines."""
+    if fault.check == "roots":
+        return "they fit up to position" in fault.detail
+    return fault.check in ("schema", "SQLite", "tiles", "write-ahead log", "checkpoints", "signatures")
+
+
+async def _judge_unused(path: Path, given: Given) -> str:
+    """Whether all reads as it did, and can be gone on with."""
+    if await _read(path) != given.read:
+        return "it reads otherwise, and nothing says so"
+    try:
+        log = await SqliteLog.open(path)
+        try:
+            placed = await log.append([recorded("afterwards")])
+        finally:
+            await log.close()
+    except TallystickError:
+        return "located"  # as a file that cannot be written
+    if placed[0].position != EVENTS + 1:
+        return f"the next event stands at {placed[0].position}"
+    return "it is damaged by the next event" if await asyncio.to_thread(_verdict, path) else "unused"
+
+
+async def _judge_snapshot(path: Path, given: Given) -> str:
+    """Whether the views are what they were, and whether a snapshot was left aside for that."""
+    views, used = await _views(path)
+    if views != given.read.views:
+        return "a view is another, and nothing says so"
+    return "unused" if used else "located"
+
+
+async def _views(path: Path, *, save: bool = False) -> tuple[Digests, bool]:
+    """The digest of each view as a server opens them, and whether every one went on from the newest snapshot."""
+    reader = await SqliteReader.open(path)
+    snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=True)
+    engine = Engine(reader, PROJECTIONS, snapshots)
+    try:
+        head = (await reader.head()).position
+        newest = [await snapshots.latest(kind.name, kind.version, head) for kind in PROJECTIONS]
+        used = all(one is not None and one.position == head for one in newest)
+        await engine.start()
+        return {name: projection.digest() for name, projection in engine.live.items()}, used
+    finally:
+        if save:
+            await engine.close()
+        else:
+            await snapshots.close()
+        await reader.close()
+
+
+async def _read(path: Path) -> Read:
+    """Everything there is."""
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM events ORDER BY position").fetchall()
+            tiles = connection.execute("SELECT level, number, hashes FROM tiles ORDER BY level, number").fetchall()
+    except sqlite3.Error as error:
+        return Read([(str(error),)], [], {})
+    views, _ = await _views(path)
+    return Read(rows, tiles, views)
+
+
+def unfit() -> str | None:
+    """Pages are found by SQLite's `dbstat`."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("SELECT 1 FROM dbstat")
+        except sqlite3.Error as error:
+            return f"SQLite here cannot tell which page is whose ({error})"
+    return None
+
+
+BITS = Fault(
+    name="bits",
+    title="one flipped bit in database, tiles, write-ahead log and snapshot",
+    must_hold="found and located, or provably unused; a damaged snapshot is left aside, and the views are the same",
+    dose=1_000,
+    unit="flips each",
+    run=run,
+    unfit=unfit,
+)
