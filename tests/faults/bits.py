@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from api.verifying.export import verify_export
 from events.errors import TallystickError
 from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
 from ledger.backup import clear
@@ -23,6 +24,7 @@ from ledger.signing import checkpoint_path
 from ledger.verifying import Account, verify_file
 from ledger.verifying import Fault as Told
 from projections import PROJECTIONS, Engine, Snapshots
+from tests.cli.command import done
 from tests.drafts import recorded, reviewed
 from tests.faults.row import Fault, Figures, Outcome, Tell
 
@@ -33,7 +35,8 @@ GROUP = 13
 SIGNED = EVENTS - 4 * GROUP
 """Events under the newest checkpoint of the ledger that was killed; the last groups were only acknowledged."""
 
-LAYERS = ("database", "tiles", "log", "snapshot")
+LAYERS = ("database", "tiles", "log", "snapshot", "export")
+EXPORT = "export"
 FILES = ("", "-wal", ".views.db", ".key", ".checkpoint")
 
 Digests = dict[str, str]
@@ -66,17 +69,23 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
         "log": (killed, "-wal", wal),
         "snapshot": (closed, ".views.db", views),
     }
+    export = _export(folder, closed)
     counted: Counter[str] = Counter()
     wrong: list[str] = []
     for number, layer in enumerate(LAYERS):
-        given, ending, bytes_ = places[layer]
-        for done in range(dose):
-            bit = 8 * rng.choice(bytes_) + rng.randrange(8)
-            verdict = asyncio.run(_flip(folder / "flipped.db", layer, given, ending, bit))
+        for turn in range(dose):
+            if layer == "export":
+                file = rng.choice(sorted(export))
+                bit = rng.randrange(8 * len(export[file]))
+                verdict = _flip_export(folder / EXPORT / file, export[file], bit)
+            else:
+                given, ending, bytes_ = places[layer]
+                bit = 8 * rng.choice(bytes_) + rng.randrange(8)
+                verdict = asyncio.run(_flip(folder / "flipped.db", layer, given, ending, bit))
             counted[f"{layer}: {verdict}"] += 1
             if verdict not in ("located", "unused"):
                 wrong.append(f"{layer}, bit {bit % 8} of byte {bit // 8}: {verdict}")
-            tell(number * dose + done + 1, len(LAYERS) * dose)
+            tell(number * dose + turn + 1, len(LAYERS) * dose)
     figures: Figures = {name: counted[name] for name in sorted(counted)}
     figures["wrong"] = len(wrong)
     if wrong:
@@ -102,6 +111,33 @@ async def _make(path: Path) -> tuple[Given, Given]:
     read = await _read(path)
     closed = {ending: path.with_name(path.name + ending).read_bytes() for ending in FILES if ending != "-wal"}
     return Given(closed, read), Given(killed, read)
+
+
+def _export(folder: Path, given: Given) -> dict[str, bytes]:
+    """An export of a ledger, by the names of its files."""
+    for name, data in given.files.items():
+        (folder / f"exported.db{name}").write_bytes(data)
+    done(folder / "exported.db", "export", "--output", folder / EXPORT)
+    return {path.name: path.read_bytes() for path in (folder / EXPORT).iterdir()}
+
+
+def _flip_export(file: Path, data: bytes, bit: int) -> str:
+    """What comes of one flip in a file of an export: `located`, by the file's name or a position, or what is wrong."""
+    flipped = bytearray(data)
+    flipped[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(flipped)
+    account = Account()
+    try:
+        verify_export(account, file.parent)
+    except TallystickError:
+        return "located" if file.name == "manifest.json" else f"{file.name} makes it unusable"
+    finally:
+        file.write_bytes(data)
+    if account.right:
+        return f"nothing is found in {file.name}"
+    faults = [fault for check in account.checks for fault in check.faults]
+    named = any(fault.position is not None or file.name in fault.detail for fault in faults)
+    return "located" if named else f"found in {file.name}, at no place"
 
 
 async def _append(log: SqliteLog, first: int, end: int) -> None:
@@ -231,7 +267,7 @@ def unfit() -> str | None:
 
 BITS = Fault(
     name="bits",
-    title="one flipped bit in database, tiles, write-ahead log and snapshot",
+    title="one flipped bit in database, tiles, write-ahead log, snapshot and export",
     must_hold="found and located, or provably unused; a damaged snapshot is left aside, and the views are the same",
     dose=1_000,
     unit="flips each",
