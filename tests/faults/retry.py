@@ -12,7 +12,6 @@ from tests.faults.wire import GONE, Told, Wire, request
 from tests.serving import served
 
 CLIENTS = 16
-WHERE = ("id", "position", "subject", "streamversion")
 PATIENCE_S = 0.004
 """Who waits for an answer waits at most so long, before it gives up."""
 
@@ -32,7 +31,7 @@ class Client:
         self._number = 0
 
     async def ambiguous(self) -> None:
-        """One batch: given up once or several times, then posted by several at once, by one, and in other batches."""
+        """One batch: given up once or several times, then posted by several at once, singly, and behind others."""
         ids = self._next()
         self.posted.update(ids)
         for _ in range(self._rng.choice((1, 1, 1, 2, 4))):
@@ -44,12 +43,13 @@ class Client:
         new = sum(not placed.duplicate for answer in told for placed in answer)
         self.stood_already += new == 0
         self.twice_new += new > len(ids)
-        told.append([placed for event_id in ids for placed in await self._posted([event_id])])
+        told += [await self._posted([event_id]) for event_id in self._rng.sample(ids, min(len(ids), 3))]
         other = self._next()
         self.posted.update(other)
         told.append((await self._posted([*other, *ids]))[len(other) :])
-        first = _where(told[0])
-        self.differing += sum(_where(answer) != first for answer in told)
+        first = {placed.id: _where(placed) for placed in told[0]}
+        assert list(first) == ids
+        self.differing += sum(first[placed.id] != _where(placed) for answer in told for placed in answer)
         self.acknowledged |= {placed.id: placed.position for placed in told[0]}
 
     async def _give_up(self, ids: list[str]) -> None:
@@ -83,8 +83,8 @@ class Client:
         return [f"{kind}.{place}.{part}" for part in range(size)]
 
 
-def _where(told: list[Placed]) -> list[tuple[object, ...]]:
-    return [tuple(getattr(placed, name) for name in WHERE) for placed in told]
+def _where(placed: Placed) -> tuple[int, str, int]:
+    return placed.position, placed.subject, placed.streamversion
 
 
 async def _load(clients: list[Client], dose: int, tell: Tell) -> None:
