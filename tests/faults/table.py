@@ -7,6 +7,7 @@ from tests.faults.clock import CLOCK
 from tests.faults.errors import ERRORS
 from tests.faults.full import FULL
 from tests.faults.kill import KILL
+from tests.faults.middle import MIDDLE
 from tests.faults.power import POWER
 from tests.faults.retry import RETRY
 from tests.faults.row import Fault
@@ -19,6 +20,7 @@ FAULTS: Sequence[Fault] = (
     ERRORS,
     BITS,
     CLOCK,
+    MIDDLE,
     RETRY,
     STALL,
 )
