@@ -65,6 +65,9 @@ TILES_STEP = 8 * WIDTH
 
 LINE = COLUMNS.index("line")
 
+_NO_INDEX = "The disk was full when this append was in the write-ahead log, and not yet in the index of that."
+"""It is not in the ledger, and the next append takes its place; but if the process ends before, it will be there."""
+
 Progress = Callable[[int, int], None]
 """Told how many are done, of how many."""
 
@@ -319,6 +322,8 @@ class SqliteLog(SqliteReader):
             failure = error
         elif _is_full(error):
             failure = LedgerFull("The disk is full; nothing was written.", "Make room, then retry.")
+        elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
+            failure = LedgerUnavailable(_NO_INDEX, "Make room, then retry with the same ids.")
         else:
             failure = self._broken = LedgerUnavailable(
                 f"The ledger failed to write: {error}. Whether this append is in it is unknown.",

@@ -6,7 +6,9 @@ is told; to know when, it looks whether a frame that far in the log is one of th
 Source: SQLite's file format, "The Write-Ahead Log".
 """
 
+import asyncio
 import os
+import sqlite3
 from pathlib import Path
 
 import aiosqlite
@@ -17,6 +19,7 @@ MOVE_WAL = "PRAGMA wal_checkpoint(PASSIVE)"
 SETTLE_WAL = "PRAGMA wal_checkpoint(FULL)"
 """Move all of it; wait for readers, as long as SQLite waits for a lock."""
 
+STEP_BYTES = 1 << 20
 HEADER_BYTES = 32
 FRAME_HEADER_BYTES = 24
 _PAGE_BYTES, _SALTS, _FRAME_SALTS = slice(8, 12), slice(16, 24), slice(8, 16)
@@ -48,12 +51,27 @@ async def settle(writer: aiosqlite.Connection, path: Path) -> None:
 
     After a failed sync the log may hold, in the memory of the machine alone, events of a writer that is gone: no later
     sync of the log writes them, as they count as written. Moved into the file they are. (A reader that is in the midst
-    of an older state holds that up; then what it holds up is moved with what comes next.)
+    of an older state holds that up; then what it holds up is moved with what comes next. And where the disk is full,
+    the log is written again where it is, byte for byte.)
     And SQLite tells nobody when the sync of the folder fails, without which a new file may have no name after a crash.
     """
-    await writer.execute_fetchall(SETTLE_WAL)
+    try:
+        await writer.execute_fetchall(SETTLE_WAL)
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
+            raise
+        await asyncio.to_thread(_write_again, Path(f"{path.resolve()}-wal"))
     folder = os.open(path.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _write_again(path: Path) -> None:
+    """Write the bytes of a file once more, and sync them: it needs no room. Errors: OSError."""
+    with path.open("r+b", buffering=0) as file:
+        at = 0
+        while data := os.pread(file.fileno(), STEP_BYTES, at):
+            at += os.pwrite(file.fileno(), data, at)
+        os.fsync(file.fileno())

@@ -21,13 +21,18 @@ STOP_S = 60.0
 class Served:
     """A running server: its address, its process, and the lines of its log.
 
-    `module` is what is run as the command, and `environment` what it finds beside ours.
+    `module` is what is run as the command, `environment` what it finds beside ours, and `logs` the folder of its log.
     """
 
     def __init__(
-        self, ledger: Path, *serve_args: str, module: str = "api.cli", environment: Mapping[str, str] | None = None
+        self,
+        ledger: Path,
+        *serve_args: str,
+        module: str = "api.cli",
+        environment: Mapping[str, str] | None = None,
+        logs: Path | None = None,
     ) -> None:
-        self.errors = ledger.with_name(f"{ledger.name}.{time.monotonic_ns()}.stderr")
+        self.errors = (logs or ledger.parent) / f"{ledger.name}.{time.monotonic_ns()}.stderr"
         command = [sys.executable, "-m", module, "--ledger", str(ledger), "serve", "--port", "0", *serve_args]
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
@@ -69,9 +74,9 @@ class Served:
 
 
 @contextmanager
-def served(ledger: Path, *serve_args: str) -> Iterator[Served]:
+def served(ledger: Path, *serve_args: str, logs: Path | None = None) -> Iterator[Served]:
     """Run a server over a ledger file, and stop it at the end."""
-    server = Served(ledger, *serve_args)
+    server = Served(ledger, *serve_args, logs=logs)
     try:
         yield server
     finally:

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of long work: of folds, replays, imports and copies. Done again, all is as if nothing had been."""
+"""kill -9 in the middle of long work: folds, replays, imports, copies. Done again, it is as if nothing had been."""
 
 import asyncio
 import os
@@ -36,8 +36,8 @@ class Work(NamedTuple):
     """A verb that takes long: its words in a folder, and what came of it.
 
     `begin` makes what the folder holds before; `result` is the same text for equal outcomes; `half` says whether
-    something that is not whole stands under the final name. `says` is the log line that ends it, of a server, which does
-    not end by itself.
+    something that is not whole stands under the final name. `says` is in the log line that ends it, of a server,
+    which does not end by itself.
     """
 
     name: str
@@ -185,12 +185,15 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
         tallies[work.name].append(_dose(work, clean[work.name], folder / "place", rng))
         tell(number + 1, dose)
     found = [sum(column) for column in zip(*(one for each in tallies.values() for one in each), strict=True)]
+    kills, working, differing, half = found
     each = ", ".join(f"{name} {sum(one.working for one in each)}" for name, each in tallies.items())
-    _, _, differing, half = found
     return Outcome(
         not (differing or half),
-        {"kills": found[0], "in the middle": each, "digests that differ": differing, "half under a final name": half},
-    )
+        {
+            "kills": kills, "in the middle": working, "of these": each,
+            "digests that differ": differing, "half under a final name": half,
+        },
+    )  # fmt: skip
 
 
 MIDDLE = Fault(
