@@ -4,12 +4,14 @@ import asyncio
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
@@ -28,6 +30,8 @@ ROWS_PER_DOSE = 100
 EARLIEST = 0.3
 """The earliest kill, as a part of the time that the work takes: before it a process only loads."""
 
+FOLDER, ZIP, BACKUP, LEDGER = "audit", "audit.zip", "copy.db", "ledger.db"
+
 AGAIN = 0.3
 """How often what goes on after a kill is killed, too."""
 
@@ -35,8 +39,8 @@ AGAIN = 0.3
 class Work(NamedTuple):
     """A verb that takes long: its words in a folder, and what came of it.
 
-    `begin` makes what the folder holds before; `result` is the same text for equal outcomes; `half` says whether
-    something that is not whole stands under the final name. `says` is in the log line that ends it, of a server,
+    `begin` makes what the folder holds before; `result` is the same text for equal outcomes; `final` is the name under
+    which what it makes stands once it is whole. `says` is in the log line that ends it, of a server,
     which does not end by itself.
     """
 
@@ -44,8 +48,15 @@ class Work(NamedTuple):
     begin: Callable[[Path], object]
     words: Callable[[Path], list[str]]
     result: Callable[[Path], str]
-    half: Callable[[Path], bool] = lambda place: False
+    final: str | None = None
     says: bytes | None = None
+
+
+class Clean(NamedTuple):
+    """What a run that nobody interrupts comes to, and how long the work takes."""
+
+    result: str
+    seconds: float
 
 
 class Tally(NamedTuple):
@@ -64,14 +75,29 @@ def works(folder: Path, dose: int) -> list[Work]:
     rows.write_bytes(b"".join(_row(number) for number in range(ROWS_PER_DOSE * dose)))
     write_store(store, [WHOLE | {"id": f"{number:08x}"} for number in range(ROWS_PER_DOSE * dose // 4)])
 
+    audit = folder / "source"
+    for words in (("key", "make"), ("export", "--output", audit)):
+        subprocess.run(command(ledger, *words), cwd=ROOT, env=environment(), check=True, capture_output=True)
+
     def copy(place: Path) -> None:
-        shutil.copyfile(ledger, place / "ledger.db")
+        for suffix in ("", ".key"):
+            shutil.copyfile(f"{ledger}{suffix}", place / f"{LEDGER}{suffix}")
+
+    def verb(*words: str | Path) -> Callable[[Path], list[str]]:
+        return lambda place: command(place / LEDGER, *words)
+
+    def making(final: str, *words: str) -> Callable[[Path], list[str]]:
+        return lambda place: command(place / LEDGER, *words, place / final)
 
     return [
-        Work("fold", copy, lambda place: _verb(place, "serve", "--port", "0"), _views, says=b'"event":"folded"'),
-        Work("replay", copy, lambda place: _verb(place, "replay", "--check"), _views),
-        Work("import decisions", _nothing, lambda place: _verb(place, "import", "decisions", rows), _lines),
-        Work("import cstp", _nothing, lambda place: _verb(place, "import", "cstp", store.parent), _lines),
+        Work("fold", copy, verb("serve", "--port", "0"), _views, says=b'"event":"folded"'),
+        Work("import decisions", _nothing, verb("import", "decisions", rows), _lines),
+        Work("backup", copy, making(BACKUP, "backup"), lambda place: _copied(place / BACKUP), BACKUP),
+        Work("export", copy, making(FOLDER, "export", "--output"), _exported, FOLDER),
+        Work("export a ZIP", copy, making(ZIP, "export", "--output"), _zipped, ZIP),
+        Work("import ledger", _nothing, verb("import", "ledger", audit), lambda place: _copied(place / LEDGER), LEDGER),
+        Work("replay", copy, verb("replay", "--check"), _views),
+        Work("import cstp", _nothing, verb("import", "cstp", store.parent), _lines),
     ]
 
 
@@ -89,14 +115,14 @@ def _row(number: int) -> bytes:
     ) + b"\n"  # fmt: skip
 
 
-def _verb(place: Path, *words: str | Path) -> list[str]:
-    return command(place / "ledger.db", *words)
-
-
 def _views(place: Path) -> str:
     """The digests of all views as they are kept, and whether they are those of a replay."""
     ended = subprocess.run(
-        _verb(place, "replay", "--check", "--json"), cwd=ROOT, env=environment(), check=False, capture_output=True
+        command(place / LEDGER, "replay", "--check", "--json"),
+        cwd=ROOT,
+        env=environment(),
+        check=False,
+        capture_output=True,
     )
     return f"exit code {ended.returncode}: {ended.stdout.decode()}"
 
@@ -104,11 +130,44 @@ def _views(place: Path) -> str:
 def _lines(place: Path) -> str:
     """A digest of every event, but for when it was recorded."""
     decode, digest = msgspec.json.Decoder(Line).decode, sha256()
-    for raw in stored(place / "ledger.db"):
+    for raw in stored(place / LEDGER):
         line = decode(raw)
         line.recordedtime = ""
         digest.update(msgspec.json.encode(line))
     return f"{digest.hexdigest()} {wrong_tiles(place / 'ledger.db')} wrong tiles"
+
+
+def _exported(place: Path) -> str:
+    """A digest of every member, but for when they were made."""
+    return _digest({path.name: path.read_bytes() for path in (place / FOLDER).iterdir()})
+
+
+def _zipped(place: Path) -> str:
+    with ZipFile(place / ZIP) as archive:
+        return _digest({name: archive.read(name) for name in archive.namelist()})
+
+
+def _digest(members: dict[str, bytes]) -> str:
+    manifest = msgspec.json.decode(members.pop("manifest.json"), type=dict[str, Any])
+    del manifest["created"], manifest["files"]["README.md"], members["README.md"]
+    members["manifest.json"] = msgspec.json.encode(manifest)
+    return sha256(msgspec.msgpack.encode(sorted(members.items()))).hexdigest()
+
+
+def _copied(ledger: Path) -> str:
+    """A digest of every line as it is stored."""
+    digest = sha256(b"\n".join(stored(ledger))).hexdigest()
+    return f"{digest} {wrong_tiles(ledger)} wrong tiles"
+
+
+def _half(work: Work, clean: Clean, place: Path) -> bool:
+    """Whether something that is not whole stands under the final name."""
+    if work.final is None or not (place / work.final).exists():
+        return False
+    try:
+        return work.result(place) != clean.result
+    except (OSError, KeyError, BadZipFile, sqlite3.Error, msgspec.DecodeError):
+        return True
 
 
 def _start(work: Work, place: Path) -> "subprocess.Popen[bytes]":
@@ -142,13 +201,6 @@ def _interrupt(work: Work, place: Path, wait_s: float) -> bool:
     return working
 
 
-class Clean(NamedTuple):
-    """What a run that nobody interrupts comes to, and how long the work takes."""
-
-    result: str
-    seconds: float
-
-
 def _clean(work: Work, place: Path) -> Clean:
     place.mkdir()
     work.begin(place)
@@ -168,8 +220,11 @@ def _dose(work: Work, clean: Clean, place: Path, rng: random.Random) -> Tally:
     while not kills or rng.random() < AGAIN:
         kills += 1
         working += _interrupt(work, place, rng.uniform(EARLIEST, 1) * clean.seconds)
-        half += work.half(place)
-    _finish(work, place)
+        half += _half(work, clean, place)
+        if work.final is not None and (place / work.final).exists():
+            break
+    if work.final is None or not (place / work.final).exists():
+        _finish(work, place)
     differing = work.result(place) != clean.result
     shutil.rmtree(place)
     return Tally(kills, working, int(differing), half)
@@ -177,28 +232,29 @@ def _dose(work: Work, clean: Clean, place: Path, rng: random.Random) -> Tally:
 
 def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
     """Interrupt the works in turn, so often in all; what was found."""
-    known = works(folder, dose)
-    clean = {work.name: _clean(work, folder / "clean") for work in known}
+    known = works(folder, dose)[:dose]
+    clean = [_clean(work, folder / "clean") for work in known]
     tallies: dict[str, list[Tally]] = {work.name: [] for work in known}
     for number in range(dose):
         work = known[number % len(known)]
-        tallies[work.name].append(_dose(work, clean[work.name], folder / "place", rng))
+        tallies[work.name].append(_dose(work, clean[number % len(known)], folder / "place", rng))
         tell(number + 1, dose)
     found = [sum(column) for column in zip(*(one for each in tallies.values() for one in each), strict=True)]
     kills, working, differing, half = found
     each = ", ".join(f"{name} {sum(one.working for one in each)}" for name, each in tallies.items())
+    wrong = [name for name, each in tallies.items() if any(one.differing or one.half for one in each)]
     return Outcome(
         not (differing or half),
         {
             "kills": kills, "in the middle": working, "of these": each,
-            "digests that differ": differing, "half under a final name": half,
+            "wrong": ", ".join(wrong) or 0, "digests that differ": differing, "half under a final name": half,
         },
     )  # fmt: skip
 
 
 MIDDLE = Fault(
     name="middle",
-    title="kill in mid-fold, mid-replay, mid-import",
+    title="kill in mid-replay, mid-export, mid-backup, mid-import",
     must_hold="digest equal to a clean run; no half file under the final name",
     dose=200,
     unit="works",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.faults import kill
 
-KILLS = 40
+KILLS = 30
 SEED = 20260221
 
 
