@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import msgspec
@@ -148,8 +148,8 @@ def _zipped(place: Path) -> str:
 
 
 def _digest(members: dict[str, bytes]) -> str:
-    manifest = msgspec.json.decode(members.pop("manifest.json"), type=dict[str, Any])
-    del manifest["created"], manifest["files"]["README.md"], members["README.md"]
+    manifest = msgspec.json.decode(members.pop("manifest.json"), type=dict[str, object])
+    del manifest["created"], manifest["digest"]
     members["manifest.json"] = msgspec.json.encode(manifest)
     return sha256(msgspec.msgpack.encode(sorted(members.items()))).hexdigest()
 
