@@ -88,7 +88,7 @@ TABLE: dict[type[TallystickError], Answer] = {
     LedgerDamaged: Answer("Ledger damaged", 500, INTERNAL_ERROR, 1),
     Occupied: Answer("Name taken", 409, INVALID_PARAMS, 2),
     Damaged: Answer("Evidence damaged", 500, INTERNAL_ERROR, 1),
-    Unwitnessed: Answer("Not cosigned", 502, INTERNAL_ERROR, 1),
+    Unwitnessed: Answer("Not cosigned", 503, INTERNAL_ERROR, 1),
     Forked: Answer("History differs from what was signed", 503, INTERNAL_ERROR, 1),
     UnusableExport: Answer("Not a whole export", 422, INVALID_PARAMS, 2),
     BadNote: Answer("Not a signed note", 422, INVALID_PARAMS, 2),

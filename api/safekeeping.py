@@ -288,7 +288,7 @@ def _companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
 
 def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
     for ending, data in beside.items():
-        replace_whole(ledger.with_name(ledger.name + ending), data, mode=0o666 if ending in SIGNED else 0o600)
+        replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
 
 
 def _wanted(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
