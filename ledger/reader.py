@@ -22,6 +22,17 @@ _JOINED = (
 )
 """A page joined inside SQLite: one row, one step and one release of the interpreter's lock for all of it."""
 
+_COUNTS = """
+WITH RECURSIVE named (type) AS (
+  SELECT min(type) FROM events
+  UNION ALL SELECT (SELECT min(type) FROM events WHERE type > named.type) FROM named WHERE named.type IS NOT NULL
+), counted (type, count) AS MATERIALIZED (
+  SELECT type, (SELECT count(*) FROM events WHERE type = named.type AND position > ? AND position < ?) FROM named
+)
+SELECT type, count FROM counted WHERE count > 0 ORDER BY type
+"""
+"""How many of each type a run holds: a range of the index by type for each, counted faster than GROUP BY walks it."""
+
 POLL_S = 0.05
 """How often a reader in another process looks for new events."""
 
@@ -61,7 +72,7 @@ class SqliteReader:
         first, last, head, ndjson = (await self._fetch(statement, (query.after, before, query.limit)))[0]
         if first is None:
             return Slice(b"", [], more=False)
-        numbers = list(range(first, last + 1))
+        numbers = range(first, last + 1)
         if query.order == "desc":
             return Slice(ndjson, numbers[::-1], more=first > query.after + 1)
         return Slice(ndjson, numbers, more=last < min(head, before - 1))
@@ -110,12 +121,13 @@ class SqliteReader:
         return int(rows[0][0])
 
     async def counts(self, query: Query) -> dict[str, int]:
-        where, parameters = _where(query)
         if _is_run(query):
-            where = where.replace("position", "+position")  # all types, in the order of their index
-        rows = await self._fetch(
-            f"SELECT type, count(*) FROM events WHERE {where} GROUP BY type ORDER BY type", parameters
-        )
+            before = query.before if query.before is not None else POSITION_MAX
+            rows = await self._fetch(_COUNTS, (query.after, before))
+        else:
+            where, parameters = _where(query)
+            statement = f"SELECT type, count(*) FROM events WHERE {where} GROUP BY type ORDER BY type"
+            rows = await self._fetch(statement, parameters)
         return {str(name): int(count) for name, count in rows}
 
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:

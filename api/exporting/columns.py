@@ -37,14 +37,14 @@ class Columns:
         self._lines: list[bytes] = []
         self._size_bytes = 0
 
-    def encode(self, page: Slice) -> bytes:
+    def encode(self, page: Slice) -> tuple[bytes]:
         self._lines += page.lines
         self._size_bytes += len(page.ndjson)
         if self._size_bytes >= GROUP_BYTES:
             self._close_group()
         return self._taken()
 
-    def finish(self) -> bytes:
+    def finish(self) -> tuple[bytes]:
         if self._lines:
             self._close_group()
         self._writer.close()
@@ -54,12 +54,12 @@ class Columns:
         self._writer.write_table(table_of(self._lines))
         self._lines, self._size_bytes = [], 0
 
-    def _taken(self) -> bytes:
+    def _taken(self) -> tuple[bytes]:
         """What was made since it was last asked."""
         made = self._made.getvalue()
         self._made.seek(0)
         self._made.truncate()
-        return made
+        return (made,)
 
 
 def table_of(lines: list[bytes]) -> pa.Table:

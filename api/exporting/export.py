@@ -4,7 +4,9 @@ What is read is bounded by the checkpoint's size, and events never change: so ea
 and nothing is kept from one to the next.
 
 Its speed is that of reading. A page leaves SQLite as one value, since a row at a time costs as much as all the rest; it
-is encoded, hashed and written on a thread while the next is read. The leaves of a complete export are copied from the
+is encoded, hashed and written on a thread while the next is read. Where the processor time of a bare scan is 1, that of
+the joined pages is 1.15, of their SHA-256 0.45, of writing them 0.35: so no page is copied, and nothing that takes long
+holds the interpreter's lock, for which both threads would wait. The leaves of a complete export are copied from the
 tiles that are kept: working them out would take longer than everything else. Nobody trusts them: they locate a wrong
 line, once the root says that there is one.
 """
@@ -20,7 +22,7 @@ import msgspec
 
 from api.custody import Custody
 from api.exporting.anchoring import Anchor
-from api.exporting.encoding import encoder_of
+from api.exporting.encoding import Parts, encoder_of
 from api.exporting.manifest import (
     CHECKPOINT,
     EARLIER,
@@ -53,7 +55,7 @@ from ledger.tiles import WIDTH
 TILES_READ = 256
 """Tiles that are copied at once: 2 MiB of leaves."""
 
-Piece = Callable[[], bytes]
+Piece = Callable[[], Parts]
 """A piece of a file, made on the thread that writes it."""
 
 
@@ -164,9 +166,9 @@ class Export:
         full = self.size // WIDTH
         for first in range(0, full, TILES_READ):
             tiles = await self._reader.tiles(0, first, min(TILES_READ, full - first))
-            yield partial(b"".join, tiles)
+            yield partial(_joined, tiles)
         rest = await Tree(self._reader).leaves(full * WIDTH, self.size)
-        yield partial(b"".join, rest)
+        yield partial(_joined, rest)
 
     async def _chosen_leaves(self) -> AsyncGenerator[Piece, None]:
         async for page in self._pages():
@@ -210,12 +212,19 @@ class Export:
 
 
 async def _whole(data: bytes) -> AsyncGenerator[Piece, None]:
-    yield lambda: data
+    yield lambda: (data,)
 
 
-_encoded = msgspec.json.Encoder().encode_lines
-"""Proofs to lines."""
+def _joined(hashes: list[bytes]) -> Parts:
+    return (b"".join(hashes),)
 
 
-def _hashed(page: Slice) -> bytes:
-    return b"".join(leaf_hashes(page.lines))
+def _hashed(page: Slice) -> Parts:
+    return _joined(leaf_hashes(page.lines))
+
+
+def _encoded(proofs: list[Proof]) -> Parts:
+    return (_encode_lines(proofs),)
+
+
+_encode_lines = msgspec.json.Encoder().encode_lines

@@ -49,13 +49,13 @@ class Sheet:
     def __init__(self) -> None:
         self._head = BYTE_ORDER_MARK + _written([COLUMNS])
 
-    def encode(self, page: Slice) -> bytes:
+    def encode(self, page: Slice) -> tuple[bytes]:
         head, self._head = self._head, ""
-        return (head + _written([_row(line) for line in page.lines])).encode()
+        return ((head + _written([_row(line) for line in page.lines])).encode(),)
 
-    def finish(self) -> bytes:
+    def finish(self) -> tuple[bytes]:
         head, self._head = self._head, ""
-        return head.encode()
+        return (head.encode(),)
 
 
 def harmless(cell: str) -> str:

@@ -1,7 +1,7 @@
 """A file of an export while it is written: its bytes to the target, and their sum."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import sha256
 from typing import ParamSpec, TypeVar
@@ -26,12 +26,12 @@ class Writing:
         """Begin it."""
         self._target.begin(self._name)
 
-    def put(self, piece: Callable[[], bytes]) -> None:
-        """Make a piece, and write it."""
-        data = piece()
-        self._sum.update(data)
-        self._size_bytes += len(data)
-        self._target.write(data)
+    def put(self, piece: Callable[[], Iterable[bytes]]) -> None:
+        """Make a piece, and write it, part by part."""
+        for part in piece():
+            self._sum.update(part)
+            self._size_bytes += len(part)
+            self._target.write(part)
 
     def end(self) -> FileSum:
         """End it; what it came to."""

@@ -112,7 +112,7 @@ def _rows(source: Source, name: str, check: Check) -> Iterator[list[bytes]]:
             check.fault(f"{name} is no table as an export writes it behind row {done:,}: {error}.")
             raise Stopped from error
         held = b"\r\n".join(records) + b"\r\n"
-        made = _made(sheet.encode, lines) if lines else sheet.finish()
+        made = _made(sheet.encode, lines) if lines else sheet.finish()[0]
         if made is not None and made != held:
             again = made.split(b"\r\n")
             place = next(at for at, record in enumerate(records) if at >= len(again) or record != again[at])
@@ -129,10 +129,10 @@ def _line_of(cell: str) -> bytes:
     return cell.encode() if cell[:1] == "{" else b64decode(cell, validate=True)
 
 
-def _made(encode: Callable[[Slice], bytes], lines: list[bytes]) -> bytes | None:
+def _made(encode: Callable[[Slice], tuple[bytes]], lines: list[bytes]) -> bytes | None:
     """What an export makes of lines; None of lines that are no events, which are told elsewhere."""
     try:
-        return encode(Slice(b"\n".join(lines), range(len(lines)), more=False))
+        return encode(Slice(b"\n".join(lines), range(len(lines)), more=False))[0]
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

@@ -149,7 +149,7 @@ def test_a_read_sees_what_was_acknowledged_before_it(ledgers: Ledgers) -> None:
             for number in range(1, 30):
                 (placed,) = await log.append([recorded()])
                 assert (await log.head()).position == placed.position == number
-                assert (await log.read(Query(order="desc", limit=1))).positions == [number]
+                assert list((await log.read(Query(order="desc", limit=1))).positions) == [number]
 
     run(scenario())
 

@@ -1,6 +1,7 @@
 """An auditor of exports: who has the folder, its README, and Python."""
 
 import re
+import sys
 from contextlib import chdir, redirect_stdout
 from hashlib import sha256
 from io import StringIO
@@ -28,6 +29,7 @@ def audit(folder: Path, *, signature: bool = False) -> str:
 
 def _said(program: CodeType, folder: Path) -> str:
     said, names = StringIO(), {"__name__": "__main__"}
+    ours, sys.argv = sys.argv, ["README.md"]
     try:
         with chdir(folder), redirect_stdout(said):
             exec(program, names)
@@ -36,6 +38,7 @@ def _said(program: CodeType, folder: Path) -> str:
     except (ValueError, LookupError) as error:
         return f"WRONG: {error!r}"
     finally:
+        sys.argv = ours
         names.clear()
     return said.getvalue()
 

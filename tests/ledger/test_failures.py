@@ -38,7 +38,7 @@ def test_a_full_disk_refuses_and_the_log_goes_on(tmp_path: Path) -> None:
             await log.append(big)
         assert log.broken is None
         assert (await log.head()).position == 1
-        assert (await log.read(Query())).positions == [1]
+        assert list((await log.read(Query())).positions) == [1]
         await log._writer.execute_fetchall("PRAGMA max_page_count = 1000000")
         assert [placed.position for placed in await log.append(big)] == list(range(2, 22))
         await log.close()
@@ -58,7 +58,7 @@ def test_an_unknown_outcome_stops_the_writer_and_a_retry_tells(tmp_path: Path) -
         assert log.broken is not None
         with pytest.raises(LedgerUnavailable):
             await log.append([recorded("y", id="y")])
-        assert (await log.read(Query())).positions == [1, 2, 3]
+        assert list((await log.read(Query())).positions) == [1, 2, 3]
         assert log.waiting_events == 0
         await log.close()
 
@@ -79,7 +79,7 @@ def test_what_waits_behind_a_failure_is_not_written(tmp_path: Path, monkeypatch:
         broken = draft_of(DecisionThought(decision_id="d0", text=object()))  # type: ignore[arg-type]
         answers = await outcomes(log, [broken], *([one] for one in batch_of(5, "late")))
         assert [type(answer) for answer in answers] == [LedgerUnavailable] * 6
-        assert (await log.read(Query())).positions == [1]
+        assert list((await log.read(Query())).positions) == [1]
         await log.close()
 
     run(scenario())
