@@ -29,14 +29,14 @@ async def _pieces(house: House, selection: Selection) -> AsyncGenerator[bytes, N
     """The bytes of the ZIP. What is refused is refused before the first."""
     made: list[bytes] = []
     async with opened(house, selection) as export:
-        archive = Archive(made.append, export.created)
-        async with aclosing(export.write(archive)) as written:
-            async for _ in written:
-                if made:
-                    yield b"".join(made)
-                    made.clear()
-        archive.close()
-        yield b"".join(made)
+        with Archive(made.append, export.created) as archive:
+            async with aclosing(export.write(archive)) as written:
+                async for _ in written:
+                    if made:
+                        yield b"".join(made)
+                        made.clear()
+            archive.close()
+            yield b"".join(made)
 
 
 async def _from(first: bytes, pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:

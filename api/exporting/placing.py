@@ -69,9 +69,9 @@ async def place(export: Export, output: Path, report: Report) -> Manifest:
     with placing(output) as part:
         if is_archive(output):
             with part.open("xb", buffering=0) as file:
-                archive = Archive(file.write, export.created)
-                await _write(export, archive, report)
-                await on_thread(archive.close)
+                with Archive(file.write, export.created) as archive:
+                    await _write(export, archive, report)
+                    await on_thread(archive.close)
                 await on_thread(os.fsync, file.fileno())
         else:
             part.mkdir()

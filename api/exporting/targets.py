@@ -76,7 +76,8 @@ class Archive:
     """
 
     def __init__(self, write: Callable[[bytes], object], created: datetime) -> None:
-        self._zip = ZipFile(_Stream(write), "w", ZIP_STORED)  # type: ignore[call-overload]
+        self._stream = _Stream(write)
+        self._zip = ZipFile(self._stream, "w", ZIP_STORED)  # type: ignore[call-overload]
         self._when = created.timetuple()[:6]
         self._file: IO[bytes] | None = None
 
@@ -98,16 +99,32 @@ class Archive:
         """Write the directory."""
         self._zip.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Let go of one that was not closed: a ZipFile that is forgotten would still write its directory."""
+        self._stream.end()
+        if self._file is not None:
+            self._file.close()
+        self._zip.close()
+
 
 class _Stream:
     """What takes bytes, as a file without places."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write
+        self._ended = False
 
     def write(self, piece: bytes) -> int:
-        self._write(bytes(piece))
+        if not self._ended:
+            self._write(bytes(piece))
         return len(piece)
+
+    def end(self) -> None:
+        """Take what is written from now on, and do nothing with it."""
+        self._ended = True
 
     def flush(self) -> None:
         """There is nothing to flush."""

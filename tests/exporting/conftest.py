@@ -11,11 +11,13 @@ from api.access import OWNER
 from api.custody import Blob
 from api.exporting import Manifest, opened, place, selection_of
 from api.operations import House
+from benchmarks import ledgers
 from events import Draft
 from tests.drafts import recorded, reviewed, thought
 from tests.loop import run
 
 EVENTS = 600
+SMALL, LARGE = 5_000, 50_000
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\uff1d1", "a;=1+1;b", "a|-1", "plain", "a = b; c - d", "\u00e9\u00fc")
 KEPT, ERASED = b"kept material", b"erased material"
 
@@ -59,6 +61,29 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
             await house.close()
 
     return Ledger(path, run(fill()))
+
+
+@pytest.fixture(scope="package")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger of SMALL events, signed."""
+    return made(tmp_path_factory.mktemp("small") / "ledger.db", SMALL)
+
+
+@pytest.fixture(scope="package")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger of LARGE events, signed."""
+    return made(tmp_path_factory.mktemp("large") / "ledger.db", LARGE)
+
+
+def made(path: Path, size: int) -> Path:
+    async def sign() -> None:
+        house = await House.open(path, writable=True, views=False)
+        await house.proving.checkpoint(size)
+        await house.close()
+
+    asyncio.run(ledgers.make(path, size))
+    asyncio.run(sign())
+    return path
 
 
 async def exported(ledger: Path, output: Path, parameters: Mapping[str, str]) -> Manifest:

@@ -1,9 +1,5 @@
 """The export through its doors: the verb beside a server and without one, and GET /export."""
 
-import os
-import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -14,10 +10,10 @@ import msgspec
 import pytest
 
 from api.exporting import Manifest
-from tests.cli.command import command, done, environment, refused
+from tests.cli.command import done, refused
 from tests.exporting.auditing import audit
 from tests.exporting.conftest import Ledger
-from tests.serving import ROOT, Served, served
+from tests.serving import Served, served
 
 
 @pytest.fixture(scope="module")
@@ -98,21 +94,3 @@ def test_a_server_answers_with_a_zip_alone(ledger: Ledger, server: Served, tmp_p
     gone = refused(ledger.path, "export", "--output", tmp_path / "a.zip", "--url", "http://127.0.0.1:9", code=1)
     assert "nothing is left" in gone
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("name", ["out", "out.zip"])
-def test_what_broke_off_is_not_there(ledger: Ledger, tmp_path: Path, sent: signal.Signals, name: str) -> None:
-    """Stopped while it writes: its export never has its name, and Ctrl-C leaves nothing at all."""
-    words = command(ledger.path, "export", "--output", tmp_path / name, "--gzip", "--format", "csv")
-    process = subprocess.Popen(words, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL)
-    while process.poll() is None and not list(tmp_path.iterdir()):
-        time.sleep(0.001)
-    os.kill(process.pid, sent)
-    code = process.wait()
-    left = [path.name for path in tmp_path.iterdir()]
-    if code == 0:
-        assert left == [name]
-    else:
-        assert name not in left
-        assert sent == signal.SIGKILL or left == []

@@ -45,11 +45,11 @@ READS = ("/events?limit=5&order=desc", "/events/1", "/streams/decision/0", "/cal
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
+def small_disk(folder: Path, size_bytes: int = DISK_BYTES) -> Iterator[Path]:
     """A file system of its own, in memory, that is let go at the end."""
     place = folder / "disk"
     place.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tallystick", place], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tallystick", place], check=True)
     try:
         yield place
     finally:
