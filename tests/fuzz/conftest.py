@@ -1,0 +1,13 @@
+"""One house for each module of fuzzers, with the application over it, in this process."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fuzz.indoors import Indoors
+
+
+@pytest.fixture(scope="module")
+def indoors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indoors]:
+    with Indoors(tmp_path_factory.mktemp("fuzzed") / "ledger.db") as house:
+        yield house

@@ -1,0 +1,92 @@
+"""Whatever is posted, a door takes it whole, or refuses it and writes nothing; it never answers by a fault."""
+
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.cstp.methods import METHODS
+from api.ingest import MEDIA
+from api.problems import INTERNAL_ERROR
+from tests.cli.installation import WHOLE
+from tests.events.samples import SAMPLES
+from tests.fuzz.indoors import Headers, Indoors
+from tests.fuzz.mutated import SCALARS, VALUES, bodies, documents, noise
+
+EVENTS: list[dict[str, Any]] = [
+    {"type": name, "id": f"e-{name}", "source": "/agents/ann", "time": "2026-02-05T10:00:00Z", "data": payload}
+    for name, payload in ((name, msgspec.to_builtins(payload)) for name, payload in SAMPLES.items())
+]
+ONE = bodies(EVENTS)
+MANY = bodies([EVENTS[:3], EVENTS[5:9], EVENTS[:1] * 2])
+LINES = st.lists(ONE, max_size=3).map(b"\n".join)
+TYPES = st.sampled_from([media.encode() for media in MEDIA] * 3 + [b"", b"text/plain", b"application/json; q=\xff"])
+
+CALLS: list[dict[str, Any]] = [
+    {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    for method in METHODS
+    for params in (
+        {},
+        {**WHOLE, "filters": {"project": "acme/gateway", "agent": "ann", "category": "tooling"}, "limit": 5},
+        {"query": "gateway pool", "filters": {"dateFrom": "2026-02-05", "tags": ["pool"]}, "options": {}},
+    )
+]
+
+
+def posted(indoors: Indoors, body: bytes, headers: Headers) -> None:
+    """Post events; what is taken is what the head moved by."""
+    answer = indoors.post("/events", body, headers)
+    told = msgspec.json.decode(answer.body)
+    if answer.status >= 400:
+        assert answer.status < 500, told
+        assert answer.moved == 0
+        assert told["detail"]
+        return
+    new = told["count"] - told["duplicates"] if "count" in told else 1 - told["duplicate"]
+    assert answer.moved == new
+    assert answer.status == (201 if new else 200)
+
+
+@given(ONE | MANY | LINES, TYPES)
+def test_events_are_taken_whole_or_refused(indoors: Indoors, body: bytes, media: bytes) -> None:
+    posted(indoors, body, [(b"content-type", media)])
+
+
+@given(MANY)
+def test_batches_are_taken_whole_or_refused(indoors: Indoors, body: bytes) -> None:
+    posted(indoors, body, [(b"content-type", b"application/cloudevents-batch+json")])
+
+
+NAMES = st.sampled_from(
+    ["type", "id", "source", "time", "subject", "specversion", "expectedversion", "data", "position", "", "\xe9"]
+)
+WRITTEN = SCALARS.map(str) | st.text(max_size=8)
+HEADERS = st.dictionaries(NAMES, WRITTEN.map(quote) | st.binary(max_size=8).map(lambda value: value.decode("latin-1")))
+
+
+@given(st.sampled_from(EVENTS), HEADERS, st.data())
+def test_binary_mode_is_taken_whole_or_refused(
+    indoors: Indoors, event: dict[str, Any], more: dict[str, str], data: st.DataObject
+) -> None:
+    body = data.draw(bodies([event["data"]]))
+    said = {name: value for name, value in event.items() if name != "data"} | {"specversion": "1.0"} | more
+    headers = [(f"ce-{name}".encode("latin-1"), value.encode("latin-1")) for name, value in said.items()]
+    posted(indoors, body, headers)
+
+
+FRAMES = documents(CALLS) | st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "method": st.sampled_from(sorted(METHODS)), "params": VALUES}
+)
+CALLED = FRAMES.map(msgspec.json.encode)
+
+
+@given(CALLED | noise(CALLED))
+def test_a_call_is_answered_or_refused(indoors: Indoors, body: bytes) -> None:
+    answer = indoors.post("/cstp", body)
+    assert answer.status == 200, answer.body
+    told = msgspec.json.decode(answer.body)
+    if "error" in told:
+        assert told["error"]["code"] != INTERNAL_ERROR, told
+        assert answer.moved == 0
