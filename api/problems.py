@@ -40,6 +40,26 @@ class BodyTooLarge(TallystickError):
     """A request body over the limit; nothing was read or written."""
 
 
+class HeadTooLarge(TallystickError):
+    """The head of a request over the limits; nothing was done."""
+
+
+class AddressTooLong(TallystickError):
+    """The address of a request over the limit; nothing was done."""
+
+
+class TooSlow(TallystickError):
+    """A head or a body that trickled; nothing was done."""
+
+
+class StalledReader(TallystickError):
+    """An answer that nobody took; the connection was ended."""
+
+
+class TooManyConnections(TallystickError):
+    """As many connections are open as may be; nothing was read."""
+
+
 class UnsupportedMedia(TallystickError):
     """A content type that is not spoken here; nothing was written."""
 
@@ -98,6 +118,11 @@ TABLE: dict[type[TallystickError], Answer] = {
     ForeignHost: Answer("Not under this name", 421, INTERNAL_ERROR, 2),
     RateLimited: Answer("Too many requests", 429, INTERNAL_ERROR, 1),
     BodyTooLarge: Answer("Body too large", 413, INVALID_PARAMS, 2),
+    HeadTooLarge: Answer("Head too large", 431, INVALID_PARAMS, 2),
+    AddressTooLong: Answer("Address too long", 414, INVALID_PARAMS, 2),
+    TooSlow: Answer("Too slow", 408, INTERNAL_ERROR, 1),
+    StalledReader: Answer("Answer not taken", 408, INTERNAL_ERROR, 1),
+    TooManyConnections: Answer("Too many connections", 503, INTERNAL_ERROR, 1),
     UnsupportedMedia: Answer("Unsupported media type", 415, INVALID_PARAMS, 2),
     NoRoute: Answer("No such path", 404, INVALID_PARAMS, 2),
     FixtureExists: Answer("Fixture exists", 409, INVALID_PARAMS, 2),

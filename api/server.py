@@ -1,10 +1,15 @@
 """The serving process: a socket, signals, and a stop that answers what was accepted."""
 
+import asyncio
 import gc
+import resource
 import socket
+import ssl
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 import uvicorn
@@ -12,10 +17,12 @@ from starlette.applications import Starlette
 
 from api.access import Tokens
 from api.app import make_app
-from api.guard import HEADERS, is_loopback
+from api.connection import Connection
+from api.guard import HEADERS, TLS_HEADERS, is_loopback
 from api.operations import House
 from api.pace import Rate
 from api.telemetry import configure_logging
+from events.limits import CONNECTIONS_MAX, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections import Progress
 
@@ -24,11 +31,70 @@ DEFAULT_PORT = 8321
 STOP_S = 30
 """How long a stop waits for answers under way."""
 
+FILES = 128
+"""Files that the ledger and its readers have open beside the connections."""
+
+LOOK_TICKS = 10
+"""Every how many ticks of uvicorn, ten a second, it is looked at who takes too long."""
+
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2, what TLS 1.3 does too: forward secrecy and authenticated encryption. Older versions are not spoken."""
+
 log = structlog.get_logger()
 
 
+class Tls(NamedTuple):
+    """A certificate with its chain, and its key."""
+
+    cert: Path
+    key: Path
+
+
+class Terms(NamedTuple):
+    """On what terms the door stands open: how fast a token may go, how many connections there may be, and TLS."""
+
+    rate: Rate | None = None
+    connections: int = CONNECTIONS_MAX
+    tls: Tls | None = None
+
+
 class Server(uvicorn.Server):
-    """uvicorn, that ends feeds when it stops: they would keep it waiting for ever."""
+    """uvicorn, with connections of ours, that ends feeds when it stops: they would keep it waiting for ever."""
+
+    def __init__(self, config: uvicorn.Config, house: House, connections_max: int) -> None:
+        super().__init__(config)
+        self._house = house
+        self._connections_max = connections_max
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; uvicorn would give a TLS handshake a minute, and know no bounds."""
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(1)
+        app = self.config.app
+        assert isinstance(app, Starlette)
+
+        def connect() -> Connection:
+            return Connection(
+                self.config, self.server_state, self.lifespan.state,
+                house=self._house, metrics=app.state.metrics, connections_max=self._connections_max,
+            )  # fmt: skip
+
+        loop = asyncio.get_running_loop()
+        handshake_s = HEAD_S if self.config.ssl else None
+        self.servers = [
+            await loop.create_server(connect, sock=listening, ssl=self.config.ssl, ssl_handshake_timeout=handshake_s)
+            for listening in sockets or ()
+        ]
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % LOOK_TICKS == 0:
+            now_s = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                assert isinstance(connection, Connection)
+                connection.look(now_s)
+        return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -73,6 +139,33 @@ def bind_any(host: str, port: int) -> socket.socket:
     return listening
 
 
+def check_tls(tls: Tls) -> None:
+    """Errors: InvalidQuery, for files that are no certificate, or no key of it."""
+
+    def no_password() -> str:
+        raise InvalidQuery("tls-key", f"{tls.key} is encrypted.", "Decrypt it: openssl pkey -in KEY -out PLAIN.")
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(tls.cert, tls.key, no_password)
+    except OSError as error:
+        said = error.strerror or error
+        raise InvalidQuery(
+            "tls-cert", f"{tls.cert} and {tls.key} cannot be used: {said}.", "Name PEM files that belong together."
+        ) from None
+
+
+def make_room(connections: int) -> int:
+    """Let the process open as many files as it needs; how many connections there is room for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    wanted = connections + FILES
+    if soft != unlimited and soft < wanted:
+        soft = wanted if hard == unlimited else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return connections if soft == unlimited else max(1, min(connections, soft - FILES))
+
+
 def uvicorn_config(app: Starlette) -> uvicorn.Config:
     """How the server runs; the benchmarks run the bare handler so, too."""
     return uvicorn.Config(
@@ -86,6 +179,17 @@ def uvicorn_config(app: Starlette) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=STOP_S,
     )
+
+
+def guarded_config(app: Starlette, tls: Tls | None) -> uvicorn.Config:
+    """How the server runs, guarded."""
+    config = uvicorn_config(app)
+    config.headers = [*HEADERS, *(TLS_HEADERS if tls else ())]
+    config.timeout_keep_alive = IDLE_S
+    config.ws = "none"
+    if tls is not None:
+        config.ssl_certfile, config.ssl_keyfile, config.ssl_ciphers = tls.cert, tls.key, CIPHERS
+    return config
 
 
 def settle_collector() -> None:
@@ -103,25 +207,23 @@ async def serve(
     ledger: Path,
     listening: socket.socket,
     log_level: str,
-    rate: Rate | None,
+    terms: Terms,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a ledger on a socket until a signal; tell `announce` the address.
-
-    `rate` is how fast each token may go. Errors: LedgerLocked, LedgerUnusable.
-    """
+    """Serve a ledger on a socket until a signal; tell `announce` the address. Errors: LedgerLocked, LedgerUnusable."""
     configure_logging(log_level)
     host, port = listening.getsockname()[:2]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    address = f"http{'s' if terms.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
     house = await House.open(ledger, writable=True, address=address, progress=progress, views=False)
-    house.tokens.rate = rate
+    house.tokens.rate = terms.rate
     house.tokens.exposed = not is_loopback(host)
     await house.proving.start()
-    config = uvicorn_config(make_app(house))
-    config.headers = list(HEADERS)
+    config = guarded_config(make_app(house), terms.tls)
+    if terms.tls is None and house.tokens.exposed:
+        log.warning("clear", advice="Tokens and events travel unencrypted: serve --tls-cert --tls-key, or a proxy.")
     settle_collector()
     log.info("serving", address=address, ledger=str(ledger), head=(await house.reader.head()).position)
     announce(address)
-    await Server(config).serve(sockets=[listening])
+    await Server(config, house, make_room(terms.connections)).serve(sockets=[listening])
     log.info("stopped", ledger=str(ledger))

@@ -239,9 +239,11 @@ class ServerSink:
         try:
             return await self._client.send(request)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            raise LedgerUnavailable(
-                f"{self._url} cannot be reached: {_said(error)}.", "Is the server running there?"
-            ) from error
+            untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
+            advice = (
+                "Name who signed its certificate in SSL_CERT_FILE." if untrusted else "Is the server running there?"
+            )
+            raise LedgerUnavailable(f"{self._url} cannot be reached: {_said(error)}.", advice) from error
         except httpx.TransportError as error:
             raise LedgerUnavailable(
                 f"{self._url} broke off: {_said(error)}; whether this batch was written is unknown.",

@@ -82,6 +82,7 @@ class Relay(logging.Handler):
 def configure_logging(level: str = "info") -> None:
     """JSON lines on standard error, from `level` up: debug, info, warning or error; of libraries, their warnings."""
     logging.basicConfig(level=logging.WARNING, handlers=[Relay()])
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what it warns of is a refusal, and told as one
     _LEVEL.debug = level == "debug"
     structlog.configure(
         processors=[

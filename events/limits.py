@@ -9,6 +9,42 @@ LINE_BYTES_MAX = 65_535
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """One HTTP request body."""
 
+HEAD_BYTES_MAX = 65_536
+"""The head of one HTTP request: its address and headers; and whatever stands between pieces of a body."""
+
+HEADERS_MAX = 100
+"""Headers of one HTTP request."""
+
+URL_BYTES_MAX = 32_768
+"""The address of one HTTP request; 256 streams are asked for in 21,000."""
+
+PIPELINED_MAX = 16
+"""HTTP requests that a connection may send before the first is answered."""
+
+CONNECTIONS_MAX = 1_000
+"""Connections open at once, unless `serve --connections` says otherwise."""
+
+HEAD_S = 10
+"""Seconds that a client has for the head of a request, and for its first one, and for a TLS handshake."""
+
+BODY_S = 20
+"""Seconds that a client has for a body, besides those for its size."""
+
+BODY_BYTES_PER_S_MIN = 16_384
+"""How fast a body must come on average, once BODY_S are over."""
+
+STALL_BYTES = 65_536
+"""Bytes of an answer that waits for its client which that must take every STALL_S."""
+
+STALL_S = 60
+"""Seconds that a client has to take STALL_BYTES."""
+
+IDLE_S = 30
+"""Seconds that a connection may be kept without a request."""
+
+LINGER_S = 2
+"""Seconds for which what comes after a refusal is thrown away before the connection is closed."""
+
 EVIDENCE_BYTES_MAX = BODY_BYTES_MAX
 """One piece of evidence, uncompressed."""
 

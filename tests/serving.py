@@ -74,9 +74,9 @@ class Served:
 
 
 @contextmanager
-def served(ledger: Path, *serve_args: str, logs: Path | None = None) -> Iterator[Served]:
+def served(ledger: Path, *serve_args: str, module: str = "api.cli", logs: Path | None = None) -> Iterator[Served]:
     """Run a server over a ledger file, and stop it at the end."""
-    server = Served(ledger, *serve_args, logs=logs)
+    server = Served(ledger, *serve_args, module=module, logs=logs)
     try:
         yield server
     finally:

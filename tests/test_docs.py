@@ -12,9 +12,12 @@ import pytest
 import typer.main
 from starlette.routing import Route
 
+from api.access import SCOPES
 from api.app import routes
 from api.cli import app
-from events import VOCABULARY
+from api.pace import BURST_DEFAULT, RATE_DEFAULT
+from api.problems import TABLE
+from events import VOCABULARY, limits
 from tests.serving import served
 
 ROOT = Path(__file__).parent.parent
@@ -144,3 +147,33 @@ def test_the_finding_of_the_readme_is_in_the_data(tmp_path: Path) -> None:
     told = [line for kind, text in _block.findall(section) for line in text.splitlines() if kind == "text" and line]
     assert len(told) > 10
     assert [line for line in told if line not in map(str.rstrip, said.splitlines())] == []
+
+
+def test_the_limits_of_the_security_policy_are_those_of_the_code() -> None:
+    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Limits")[2]
+    figures = {figure.replace(",", "") for figure in re.findall(r"\b\d[\d,]*\b", told)}
+    wanted = (
+        limits.BODY_BYTES_MAX, limits.LINE_BYTES_MAX, limits.BATCH_EVENTS_MAX, limits.URL_BYTES_MAX,
+        limits.HEAD_BYTES_MAX, limits.HEADERS_MAX, limits.HEAD_S, limits.BODY_S, limits.BODY_BYTES_PER_S_MIN,
+        limits.STALL_S, limits.STALL_BYTES, limits.PIPELINED_MAX, limits.CONNECTIONS_MAX, limits.IDLE_S,
+        round(RATE_DEFAULT), round(BURST_DEFAULT), limits.QUEUE_EVENTS_MAX,
+    )  # fmt: skip
+    assert {str(figure) for figure in wanted} <= figures
+    statuses = {str(answer.status) for answer in TABLE.values()}
+    assert set(re.findall(r"\|(\d{3})\|$", told, re.MULTILINE)) <= statuses
+
+
+def test_the_options_and_scopes_of_the_security_policy_exist() -> None:
+    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    command = typer.main.get_command(app)
+    options = {
+        option
+        for name in ("serve", "token")
+        for verb in (command.commands[name], *getattr(command.commands[name], "commands", {}).values())  # type: ignore[attr-defined]
+        for parameter in verb.params
+        for option in parameter.opts
+    }
+    assert set(re.findall(r"--[a-z-]+", told)) <= options
+    assert set(re.findall(r"scope `(\w+)`", told)) <= set(SCOPES)
+    open_paths = set(re.findall(r"`(/[a-z.]+)`", told))
+    assert open_paths <= {getattr(route, "path", "") for route in routes()}

@@ -277,5 +277,5 @@ def test_what_is_no_http_is_logged_as_json_too(server: Served) -> None:
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(b"HELO there\r\n\r\n")
         assert connection.makefile("rb").read().startswith(b"HTTP/1.1 400 ")
-    line = server.wait_for("library", logger="uvicorn.error")
-    assert (line["level"], line["message"]) == ("warning", "Invalid HTTP request received.")
+    line = server.wait_for("refused", reason="malformed-input")
+    assert (line["status"], line["client"]) == (400, "127.0.0.1")
