@@ -17,11 +17,11 @@ import msgspec
 from api.capturing import check_writable, unwritable
 from api.scenarios import Recorded, record
 from api.sink import Sink
+from instruments.errors import BadFixtures, Fault, FixtureExists
 from instruments.evals import Scenario
 from instruments.evals.cases import Case, Format, Wrong, cases, folder_name
-from instruments.evals.faults import BadFixtures, Fault
 from instruments.evals.loading import SCENARIO_FILES, load
-from instruments.evals.writing import FILES, FixtureExists, write
+from instruments.evals.writing import FILES, write
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 

@@ -10,7 +10,7 @@ from api.access import CrossSite, Forbidden, ForeignHost, Unauthenticated
 from api.pace import RateLimited
 from api.refusals import AttemptTaken, RunEnded, Unwitnessed
 from events.errors import InvalidEvent, MalformedInput, TallystickError
-from instruments.evals import BadExpression, BadFixtures, FixtureExists, NoScenarios
+from instruments.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
     BadNote,
     Damaged,

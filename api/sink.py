@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import quote
 
-import httpx
 import msgspec
 
 from api.access import OWNER, Unauthenticated
@@ -21,6 +20,9 @@ from events.errors import TallystickError
 from events.limits import PAGE_EVENTS_MAX
 from ledger import Query
 from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable, NotFound
+
+if TYPE_CHECKING:
+    import httpx
 
 FOLD_EVENTS_MIN = 10_000
 """After so many events appended to a file the views are folded and kept: else every reader would fold them again."""
@@ -159,7 +161,7 @@ class NoLedger:
 class ServerSink:
     """A server's routes."""
 
-    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+    def __init__(self, client: "httpx.AsyncClient", url: str) -> None:
         self._client = client
         self._url = url
 
@@ -219,7 +221,7 @@ class ServerSink:
         content: bytes | None = None,
         params: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
-    ) -> httpx.Response:
+    ) -> "httpx.Response":
         """What a server answers, asked again while it is busy or the token too fast.
 
         Errors: the server's own, as if raised here.
@@ -235,7 +237,9 @@ class ServerSink:
             await asyncio.sleep(int(response.headers.get("retry-after", "1")))
         raise AssertionError("the last try answers or raises")
 
-    async def _send(self, request: httpx.Request) -> httpx.Response:
+    async def _send(self, request: "httpx.Request") -> "httpx.Response":
+        import httpx  # noqa: PLC0415 - a fifth of what a verb loads, and only who writes through a server needs it
+
         try:
             return await self._client.send(request)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
@@ -251,7 +255,7 @@ class ServerSink:
             ) from error
 
 
-def error_of(response: httpx.Response) -> TallystickError:
+def error_of(response: "httpx.Response") -> TallystickError:
     """The error that a server answered with."""
     try:
         problem = msgspec.json.decode(response.content, type=Problem)
@@ -266,7 +270,7 @@ def error_of(response: httpx.Response) -> TallystickError:
     return error
 
 
-def _decode(response: httpx.Response, kind: type[_Answer], content: bytes | None = None) -> _Answer:
+def _decode(response: "httpx.Response", kind: type[_Answer], content: bytes | None = None) -> _Answer:
     try:
         return msgspec.json.decode(response.content if content is None else content, type=kind)
     except msgspec.DecodeError:
@@ -277,7 +281,7 @@ def _said(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _no_tallystick(response: httpx.Response) -> InvalidQuery:
+def _no_tallystick(response: "httpx.Response") -> InvalidQuery:
     detail = f"{response.url} answered {response.status_code}, but not as Tallystick does."
     return InvalidQuery("url", detail, "Check the address.")
 
@@ -313,8 +317,10 @@ async def server(url: str, token: str | None) -> AsyncIterator[ServerSink]:
         yield ServerSink(client, url)
 
 
-def client_of(url: str, token: str | None) -> httpx.AsyncClient:
+def client_of(url: str, token: str | None) -> "httpx.AsyncClient":
     """A client of the server at an address. Errors: InvalidQuery."""
+    import httpx  # noqa: PLC0415 - as above
+
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:

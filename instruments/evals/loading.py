@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from events.limits import STREAM_ID_CHARS_MAX
+from instruments.errors import BadFixtures, Fault, NoScenarios
 from instruments.evals.checking import check_analysis, describe
-from instruments.evals.faults import BadFixtures, Fault, NoScenarios
 from instruments.evals.reading import (
     DESCRIPTION_BYTES_MAX,
     INVESTIGATION_BYTES_MAX,

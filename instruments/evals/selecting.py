@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from events.errors import TallystickError
+from instruments.errors import BadExpression
 from instruments.evals.scenario import Scenario
 
 DEPTH_MAX = 50
@@ -21,12 +21,6 @@ _OPERATORS = frozenset({"and", "or", "not"})
 _token = re.compile(r"""\s*(?:([()])|"([^"]*)"|'([^']*)'|([^\s()"']+))""")
 
 _Test = Callable[[str], bool]
-
-
-class BadExpression(TallystickError):
-    """An expression that selects nothing because it cannot be read."""
-
-    field = "-k"
 
 
 def select(scenarios: Sequence[Scenario], expression: str) -> tuple[Scenario, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from events.errors import TallystickError
+from instruments.errors import FixtureExists
 from instruments.evals.loading import INVESTIGATION_FILE, SCENARIO_FILES
 
 README = "README.md"
@@ -26,10 +26,6 @@ _ambiguous = re.compile(r"[yYnN]|0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(
 
 _odd_breaks = re.compile("[\r\x85\u2028\u2029]")
 """Line breaks that a block scalar does not keep."""
-
-
-class FixtureExists(TallystickError):
-    """The folder holds a fixture; nothing was written: name another folder, or replace it on purpose."""
 
 
 def write(

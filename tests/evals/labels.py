@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from instruments.errors import Fault
 from instruments.evals.cases.case import Case
-from instruments.evals.faults import Fault
 
 Json = dict[str, Any]
 

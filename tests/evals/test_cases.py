@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from instruments.errors import BadFixtures, Fault
 from instruments.evals.cases import Case, cases, folder, itbench, opsbench
 from instruments.evals.cases.labelled import common
-from instruments.evals.faults import BadFixtures, Fault
 from instruments.evals.loading import load
 from instruments.evals.writing import write
 from tests.evals.labels import LABEL, METADATA, TRUTH, Json, case, lines, trace

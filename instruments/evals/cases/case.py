@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from events.limits import STREAM_ID_CHARS_MAX
-from instruments.evals.faults import Fault
+from instruments.errors import Fault
 
 _Kind = TypeVar("_Kind")
 _no_name = re.compile(r"[^A-Za-z0-9._-]+")

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from instruments.errors import Fault
 from instruments.evals.cases.case import Case, Wrong, converted
 from instruments.evals.cases.labelled import Truth, case_of, tool_of
 from instruments.evals.cases.opsbench import Process, Sentence, Word, tools_of
-from instruments.evals.faults import Fault
 from instruments.evals.reading import Unreadable, json_value
 
 _Kind = TypeVar("_Kind")

@@ -18,11 +18,11 @@ from typing import Any
 
 import msgspec
 
+from instruments.errors import Fault
 from instruments.evals.cases.case import Case, Wrong, converted, fingerprint
 from instruments.evals.cases.opsbench import Sentence, Word
 from instruments.evals.cases.prose import cause_terms, meaning, terms
 from instruments.evals.cases.wording import PATTERN_CHARS_MAX, denials, named, phrase, regex
-from instruments.evals.faults import Fault
 from instruments.evals.patterns import BadPattern, discerning
 from instruments.evals.reading import Unreadable, yaml_value
 from instruments.evals.scenario import PATTERNS_MAX

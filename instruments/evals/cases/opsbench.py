@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
+from instruments.errors import Fault
 from instruments.evals.cases.case import Case, Wrong, converted
 from instruments.evals.cases.labelled import Truth, case_of, tool_of
-from instruments.evals.faults import Fault
 from instruments.evals.reading import Unreadable, json_value
 
 FORMAT = "opsbench"

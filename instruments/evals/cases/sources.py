@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 from events.limits import BODY_BYTES_MAX
+from instruments.errors import Fault
 from instruments.evals.cases import folder, itbench, opsbench
 from instruments.evals.cases.case import Case
-from instruments.evals.faults import Fault
 from instruments.evals.reading import Unreadable, read
 
 Format = Literal["opsbench", "case", "itbench"]

@@ -1,4 +1,4 @@
-"""What is wrong with a suite: every fault of it, told at once."""
+"""What a suite is refused for, apart from what reads suites: every verb knows its errors, and few load the scorer."""
 
 from collections.abc import Sequence
 
@@ -35,3 +35,13 @@ class NoScenarios(BadFixtures):
     def __init__(self, fault: Fault) -> None:
         super().__init__([fault])
         self.detail = str(fault)
+
+
+class FixtureExists(TallystickError):
+    """The folder holds a fixture; nothing was written: name another folder, or replace it on purpose."""
+
+
+class BadExpression(TallystickError):
+    """An expression that selects nothing because it cannot be read."""
+
+    field = "-k"
