@@ -12,7 +12,11 @@ from typing import Any
 import httpx
 import msgspec
 
+from tests.warm import Warm
+
 ROOT = Path(__file__).parent.parent
+COMMAND = "api.cli"
+NULL = Path(os.devnull)
 POLL_S = 0.02
 STOP_S = 60.0
 """How long a server that was asked to stop is given before it is killed."""
@@ -22,22 +26,28 @@ class Served:
     """A running server: its address, its process, and the lines of its log.
 
     `module` is what is run as the command, `environment` what it finds beside ours, and `logs` the folder of its log.
+    With a module or an environment of its own it starts cold, as for a user; without, and for a test, warm.
     """
 
     def __init__(
         self,
         ledger: Path,
         *serve_args: str,
-        module: str = "api.cli",
+        module: str = "",
         environment: Mapping[str, str] | None = None,
         logs: Path | None = None,
     ) -> None:
         self.errors = (logs or ledger.parent) / f"{ledger.name}.{time.monotonic_ns()}.stderr"
-        command = [sys.executable, "-m", module, "--ledger", str(ledger), "serve", "--port", "0", *serve_args]
-        with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, stderr=errors
-            )
+        words = ["--ledger", str(ledger), "serve", "--port", "0", *serve_args]
+        self.process: Warm | subprocess.Popen[bytes]
+        if module or environment or "PYTEST_VERSION" not in os.environ:
+            command = [sys.executable, "-m", module or COMMAND, *words]
+            told = {**os.environ, **(environment or {})}
+            with self.errors.open("wb") as errors:
+                self.process = subprocess.Popen(command, cwd=ROOT, env=told, stdin=subprocess.DEVNULL, stderr=errors)
+        else:
+            self.errors.touch()
+            self.process = Warm(words, os.environ, ROOT, NULL, NULL, self.errors)
         try:
             self.url: str = self.wait_for("serving")["address"]
             while httpx.get(f"{self.url}/readyz").status_code != 200:
@@ -74,7 +84,7 @@ class Served:
 
 
 @contextmanager
-def served(ledger: Path, *serve_args: str, module: str = "api.cli", logs: Path | None = None) -> Iterator[Served]:
+def served(ledger: Path, *serve_args: str, module: str = "", logs: Path | None = None) -> Iterator[Served]:
     """Run a server over a ledger file, and stop it at the end."""
     server = Served(ledger, *serve_args, module=module, logs=logs)
     try:

@@ -18,7 +18,7 @@ from api.cli import app
 from api.pace import BURST_DEFAULT, RATE_DEFAULT
 from api.problems import TABLE
 from events import VOCABULARY, limits
-from tests.serving import served
+from tests.serving import COMMAND, served
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
     blocks = _block.findall(README)
     first_served = next(number for number, (_, text) in enumerate(blocks) if "8321" in text)
     _follow(blocks[:first_served], tmp_path, "")
-    with served(tmp_path / "tallystick.db") as server:
+    with served(tmp_path / "tallystick.db", module=COMMAND) as server:
         _follow(blocks[first_served:], tmp_path, server.url)
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.cli import warm
+from tests import warm
 
 ROOT = Path(__file__).parents[2]
 ENDS_S = 120
