@@ -3,6 +3,7 @@
 import hashlib
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +16,9 @@ from ledger.verifying import Check
 
 BLOCK_BYTES = 1 << 20
 """Read at once."""
+
+HASHED_ASIDE_BYTES = 1 << 16
+"""A piece that is worth the way to a thread."""
 
 UNREADABLE = (OSError, BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What reading a damaged archive or disk raises."""
@@ -84,15 +88,18 @@ def package_of(path: Path) -> Iterator[Package]:
 class Summed:
     """A file that is read to its end, and its sum: size, and SHA-256 of all its bytes.
 
-    One that cannot be read to its end is a fault, told once, and ends there.
+    One that cannot be read to its end is a fault, told once, and ends there. A long piece is hashed on a thread while
+    what it says is looked at: hashing lets go of the interpreter's lock, and took a tenth of a verification.
     """
 
-    def __init__(self, file: IO[bytes], name: str, check: Check) -> None:
+    def __init__(self, file: IO[bytes], name: str, check: Check, thread: Executor) -> None:
         self._file = file
         self._name = name
         self._check = check
         self._digest = hashlib.sha256()
         self._size_bytes = 0
+        self._thread = thread
+        self._hashing: Future[None] | None = None
 
     def read(self, size: int = BLOCK_BYTES) -> bytes:
         """What follows."""
@@ -102,9 +109,18 @@ class Summed:
             self._check.fault(f"{self._name} cannot be read to its end: {error}.")
             self._file = BytesIO()
             return b""
-        self._digest.update(data)
         self._size_bytes += len(data)
+        self._hash(data)
         return data
+
+    def _hash(self, data: bytes) -> None:
+        if self._hashing is not None:
+            self._hashing.result()
+            self._hashing = None
+        if len(data) < HASHED_ASIDE_BYTES:
+            self._digest.update(data)
+        else:
+            self._hashing = self._thread.submit(self._digest.update, data)
 
     def sum(self) -> FileSum:
         """Read what is left; the sum of all."""
@@ -122,8 +138,8 @@ def summed(package: Package, name: str, check: Check, wanted: FileSum | None) ->
     except UNREADABLE as error:
         check.fault(f"{name} cannot be opened: {error}.")
         opened = BytesIO()
-    with opened:
-        file = Summed(opened, name, check)
+    with opened, ThreadPoolExecutor(1) as thread:
+        file = Summed(opened, name, check, thread)
         yield file
         found = file.sum()
     if wanted is not None and found.bytes != wanted.bytes:
