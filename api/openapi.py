@@ -11,12 +11,15 @@ from starlette.responses import Response
 from api.evidence import BYTES, LIST_PARAMETERS
 from api.ingest import EVENT, JSON
 from api.openapi_discovery import discovery
+from api.openapi_door import behind_door
 from api.openapi_evaluations import evaluations
 from api.openapi_export import export
+from api.openapi_links import linked
 from api.openapi_parts import (
     DIGEST,
     PARAMETERS,
     POSITION,
+    PROBLEM,
     STREAM_ID,
     TEXT,
     WORDS,
@@ -64,23 +67,24 @@ async def get_openapi(request: Request) -> Response:
 @cache
 def document() -> Json:
     """The OpenAPI 3.1 document."""
+    paths = {
+        **_events(),
+        **_views(),
+        **_runs(),
+        **_models(),
+        **evaluations(),
+        **_evidence(),
+        **proof(),
+        **discovery(),
+        **tree(),
+        **export(),
+        **_operations(),
+        **_cstp(),
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tallystick", "version": version("tallystick"), "description": PROSE},
-        "paths": {
-            **_events(),
-            **_views(),
-            **_runs(),
-            **_models(),
-            **evaluations(),
-            **_evidence(),
-            **proof(),
-            **discovery(),
-            **tree(),
-            **export(),
-            **_operations(),
-            **_cstp(),
-        },
+        "paths": linked(behind_door(paths)),
         "components": {
             "schemas": schemas(),
             "securitySchemes": {
@@ -339,7 +343,10 @@ def _cstp() -> Json:
                 "responses": {
                     "200": _told("The result, or an error.", "RpcAnswer"),
                     "401": answer("A token is required.", {JSON: refused}),
-                    "403": answer("The token does not allow this.", {JSON: refused}),
+                    "403": answer(
+                        "The token does not allow this; or, without tokens, a page of elsewhere asks.",
+                        {JSON: refused, PROBLEM: reference("Problem")},
+                    ),
                     **problems(413, 415, 429, 503),
                 },
             }

@@ -273,17 +273,21 @@ def page(description: str, *, streams: bool = False) -> Json:
 
 
 PROBLEMS: dict[int, str] = {
-    400: "Not well-formed, or a parameter that cannot be met; nothing was written.",
+    400: "Not well-formed, no HTTP/1.1, or a parameter that cannot be met; nothing was written.",
     401: "A token is required.",
-    403: "The token does not allow this; nothing was written.",
+    403: "The token does not allow this; or, without tokens, a page of elsewhere would write. Nothing was written.",
     404: "There is nothing of that name or number.",
+    408: "The request, or the taking of an answer, took too long; nothing was done.",
     409: "The log as it stands does not admit this; nothing was written.",
     410: "The evidence was erased, and cannot come back.",
     413: "The body, or an event in it, is too long; nothing was written.",
+    414: "The address is too long; nothing was done.",
     415: "A content type or encoding that is not spoken here; nothing was written.",
+    421: "Without tokens, a name that is not loopback's; nothing was done.",
     422: "An event that does not fit the vocabulary; nothing was written.",
     429: "The token is used faster than it may be; nothing was done. Retry after as many seconds as Retry-After says.",
-    503: "The ledger cannot serve this now; retry after as many seconds as Retry-After says.",
+    431: "The head of the request is too large; nothing was done.",
+    503: "Not served now, or too many connections are open; retry after as many seconds as Retry-After says.",
     507: "The disk is full; nothing was written.",
 }
 

@@ -8,11 +8,12 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api import discovery, evidence, outflow, scoreboard, transparency, views
+from api import discovery, evidence, openapi_door, openapi_links, outflow, scoreboard, transparency, views
 from api.app import routes
 from api.openapi import document
 from api.problems import TABLE
 from events import VOCABULARY
+from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
 from tests.serving import Served
 
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -118,9 +119,50 @@ def test_every_type_can_be_posted_and_read() -> None:
 
 def test_statuses_are_those_that_errors_have() -> None:
     told = {int(status) for operation in described().values() for status in operation["responses"]}
-    unrouted, faults, before_any_route, of_the_command_line = {405}, {500}, {408, 414, 421, 431}, {502}
+    unrouted, faults = {405}, {500}
     known = {answer.status for answer in TABLE.values()}
-    assert told - {200, 201, 304} == known - unrouted - faults - before_any_route - of_the_command_line
+    assert told - {200, 201, 304} == known - unrouted - faults
+
+
+def test_what_stands_before_every_route_is_told_at_each() -> None:
+    for key, operation in described().items():
+        for status in openapi_door.STATUSES:
+            assert "application/problem+json" in operation["responses"][str(status)]["content"], (key, status)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "headers", "status"),
+    [
+        ("get", "/healthz", "", {"host": "ledger.example"}, 421),
+        ("post", "/cstp", "", {"host": "ledger.example"}, 421),
+        ("post", "/cstp", "", {"origin": "https://page.example"}, 403),
+        ("put", "/evidence", "", {"sec-fetch-site": "cross-site"}, 403),
+        ("get", "/readyz", "x" * URL_BYTES_MAX, {}, 414),
+        ("get", "/checkpoint", "", {"x-long": "x" * HEAD_BYTES_MAX}, 431),
+    ],
+)
+def test_what_the_door_refuses_is_described(
+    client: httpx.Client, method: str, path: str, query: str, headers: dict[str, str], status: int
+) -> None:
+    response = client.request(method, f"{path}?{query}", headers=headers)
+    assert response.status_code == status
+    answer = described()[method, path]["responses"][str(status)]
+    assert response.headers["content-type"] in answer["content"]
+    assert set(answer["headers"]) <= set(response.headers)
+
+
+def test_every_link_leads_from_what_is_answered_to_what_is_taken() -> None:
+    by_id = {operation["operationId"]: operation for operation in described().values()}
+    told: set[tuple[str, str]] = set()
+    for source, operation in by_id.items():
+        for status, answer in operation["responses"].items():
+            for name, link in answer.get("links", {}).items():
+                told.add((source, name))
+                path_parameters = {
+                    made["name"] for made in by_id[link["operationId"]]["parameters"] if made["in"] == "path"
+                }
+                assert set(link["parameters"]) == path_parameters, (source, status, name)
+    assert told == {(link.source, link.name) for link in openapi_links.LINKS}
 
 
 def test_a_refusal_is_a_problem_document() -> None:
