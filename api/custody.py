@@ -7,8 +7,8 @@ ledger is next opened for writing. Each digest has its turn: of many who put the
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -19,6 +19,7 @@ import msgspec
 from api.access import Speaker
 from api.answers import AsOf
 from api.problems import BodyTooLarge
+from api.thread import on_thread
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
@@ -116,12 +117,12 @@ class Custody:
 
     async def recover(self) -> None:
         """Finish what the last writer was about when it ended. Errors: LedgerUnavailable."""
-        digests = await _on_thread(self._store.pending)
+        digests = await on_thread(self._store.pending)
         known = await self.known(digests)
         for digest in digests:
             found = known.get(digest)
             finish = self._store.settle if found is not None and found.erasure is None else self._store.remove
-            await _on_thread(finish, digest)
+            await on_thread(finish, digest)
 
     async def put(self, blob: Blob, speaker: Speaker) -> Kept:
         """Keep bytes; the same bytes again give the first answer, and no second event.
@@ -167,11 +168,11 @@ class Custody:
             missing = [
                 digest
                 for digest, found in known.items()
-                if not await _on_thread(self._store.holds, digest, found.stored.size_bytes)
+                if not await on_thread(self._store.holds, digest, found.stored.size_bytes)
             ]
             fresh = [digest for digest in wanted if digest not in known]
             blank = {digest: wanted[digest].data for digest in (*fresh, *missing)}
-            new = await _on_thread(self._store.hold, blank) if blank else []
+            new = await on_thread(self._store.hold, blank) if blank else []
             drafts = [_draft(digest, wanted[digest]) for digest in fresh]
             with self._appending(drafts):
                 try:
@@ -188,7 +189,7 @@ class Custody:
         speaker.require("read")
         found = await self._found(digest)
         try:
-            data = await _on_thread(self._store.read, digest, found.stored.size_bytes)
+            data = await on_thread(self._store.read, digest, found.stored.size_bytes)
         except Damaged:
             await self._found(digest)  # which says so, where it was erased meanwhile
             raise
@@ -210,7 +211,7 @@ class Custody:
             if not duplicate:
                 await self._record_erasure(digest, reason, speaker)
                 found = (await self.known([digest]))[digest]
-            await _on_thread(self._store.remove, digest)
+            await on_thread(self._store.remove, digest)
         assert found.erasure is not None
         return Erased(
             digest=digest,
@@ -261,23 +262,23 @@ class Custody:
 
     async def _record_erasure(self, digest: str, reason: str | None, speaker: Speaker) -> None:
         draft = _erased(data=EvidenceErased(digest=digest, reason=_worded("reason", reason)))
-        await _on_thread(self._store.withdraw, digest)
+        await on_thread(self._store.withdraw, digest)
         with self._appending([draft]):
             try:
                 await self._house.record([draft], speaker)
             except LedgerUnavailable:
                 raise
             except TallystickError:
-                await _on_thread(self._store.settle, digest)
+                await on_thread(self._store.settle, digest)
                 raise
 
     async def _conclude(self, digests: Iterable[str], new: Sequence[str]) -> None:
         """Move to their places the bytes that are recorded, and let go of new ones that are not."""
         known = await self.known(tuple(digests))
         for digest in known:
-            await _on_thread(self._store.settle, digest)
+            await on_thread(self._store.settle, digest)
         for digest in set(new) - known.keys():
-            await _on_thread(self._store.remove_pending, digest)
+            await on_thread(self._store.remove_pending, digest)
 
     @contextmanager
     def _appending(self, drafts: Sequence[Draft]) -> Iterator[None]:
@@ -296,19 +297,6 @@ class Custody:
             for digest in sorted(digests):
                 await stack.enter_async_context(self._turns.setdefault(digest, asyncio.Lock()))
             yield
-
-
-async def _on_thread(function: Callable[..., _Result], *given: object) -> _Result:
-    """What a function gives, on a thread. Who gives up waiting waits until it has ended: it holds its digest's turn."""
-    running = asyncio.ensure_future(asyncio.to_thread(function, *given))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        while not running.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([running])
-        running.exception()
-        raise
 
 
 def digest_of(data: bytes) -> str:

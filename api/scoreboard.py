@@ -1,16 +1,15 @@
 """GET of evaluations: the scoreboard, the list, one whole, two compared."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api import judging
+from api.asked import answer, asked
 from api.judging import EvaluationQuery
-from api.operations import House
-from api.parameters import choice, integer, known, several, single, time_range
-from api.problems import to_json
+from api.parameters import choice, integer, several, time_range
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery
 from projections import VERSIONS, BoardWanted, EvaluationSelection
@@ -25,39 +24,39 @@ EVALUATION_INCLUSIONS = ("analyses",)
 
 async def get_scoreboard(request: Request) -> Response:
     """What each version of each agent is worth, by suite."""
-    house, parameters = _asked(request, SCOREBOARD_PARAMETERS)
-    return _json(
+    house, parameters = asked(request, SCOREBOARD_PARAMETERS)
+    return answer(
         await judging.scoreboard(house, board_wanted(parameters), await house.resolve(parameters.get("as_of")))
     )
 
 
 async def get_evaluations(request: Request) -> Response:
     """Evaluations in short, the one that began last first."""
-    house, parameters = _asked(request, EVALUATIONS_PARAMETERS)
+    house, parameters = asked(request, EVALUATIONS_PARAMETERS)
     query = evaluation_query(parameters, house.clock())
-    return _json(await judging.list_evaluations(house, query, await house.resolve(parameters.get("as_of"))))
+    return answer(await judging.list_evaluations(house, query, await house.resolve(parameters.get("as_of"))))
 
 
 async def get_evaluation(request: Request) -> Response:
     """One evaluation whole, with the answers where asked for."""
-    house, parameters = _asked(request, EVALUATION_PARAMETERS)
+    house, parameters = asked(request, EVALUATION_PARAMETERS)
     included = [
         choice("include", one, EVALUATION_INCLUSIONS, "analyses")
         for one in several("include", parameters.get("include"))
     ]
     as_of = await house.resolve(parameters.get("as_of"))
     run_id = request.path_params["run"]
-    return _json(await judging.show_evaluation(house, run_id, as_of, analyses="analyses" in included))
+    return answer(await judging.show_evaluation(house, run_id, as_of, analyses="analyses" in included))
 
 
 async def get_comparison(request: Request) -> Response:
     """Two evaluations compared, the candidate with the baseline."""
-    house, parameters = _asked(request, COMPARE_PARAMETERS)
+    house, parameters = asked(request, COMPARE_PARAMETERS)
     for name in ("baseline", "candidate"):
         if not parameters.get(name):
             raise InvalidQuery(name, "is missing.", "Name the runs: ?baseline=RUN&candidate=RUN.")
     as_of = await house.resolve(parameters.get("as_of"))
-    return _json(await judging.compare(house, parameters["baseline"], parameters["candidate"], as_of))
+    return answer(await judging.compare(house, parameters["baseline"], parameters["candidate"], as_of))
 
 
 def board_wanted(parameters: Mapping[str, str]) -> BoardWanted:
@@ -78,16 +77,3 @@ def evaluation_query(parameters: Mapping[str, str], now: datetime) -> Evaluation
         limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
         offset=integer("offset", parameters.get("offset"), 0, 0),
     )
-
-
-def _asked(request: Request, allowed: Collection[str]) -> tuple[House, Mapping[str, str]]:
-    """The house, for who may read, and what is asked. Errors: AccessRefused, InvalidQuery."""
-    house: House = request.app.state.house
-    house.tokens.identify(request.headers.get("authorization")).require("read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
-    return house, parameters
-
-
-def _json(value: object) -> Response:
-    return Response(to_json(value), media_type="application/json")

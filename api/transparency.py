@@ -6,16 +6,15 @@ handing it out where a token is asked for, today or later.
 
 import re
 from asyncio import to_thread
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from gzip import compress
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api import proofs
-from api.operations import House
-from api.parameters import integer, known, single
-from api.problems import to_json
+from api.asked import answer, asked
+from api.parameters import integer
 from ledger.errors import InvalidQuery
 from ledger.tiles import Address
 
@@ -35,14 +34,14 @@ _gzip_taken = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:0\.\d*[1-9]\d*|1(
 
 async def get_tile(request: Request) -> Response:
     """The hashes of a tile."""
-    house, _ = _asked(request, ())
+    house, _ = asked(request, ())
     data = await proofs.tile(house, _level_of(request.path_params["level"]), _address(request))
     return Response(data, headers={**_KEPT, "vary": "authorization"}, media_type=BYTES)
 
 
 async def get_entries(request: Request) -> Response:
     """The lines behind a tile of level 0; compressed where that is taken."""
-    house, _ = _asked(request, ())
+    house, _ = asked(request, ())
     data = await proofs.entries(house, _address(request))
     headers = {**_KEPT, "vary": "authorization, accept-encoding"}
     if _gzip_taken.search(request.headers.get("accept-encoding", "")):
@@ -53,18 +52,18 @@ async def get_entries(request: Request) -> Response:
 
 async def get_inclusion(request: Request) -> Response:
     """The proof that an event is in the tree of a size."""
-    house, parameters = _asked(request, INCLUSION_PARAMETERS)
+    house, parameters = asked(request, INCLUSION_PARAMETERS)
     position = integer("position", _needed("position", parameters), 0, 1)
     size = integer("size", parameters["size"], 0, 1) if "size" in parameters else None
-    return _json(await proofs.inclusion(house, position, size))
+    return answer(await proofs.inclusion(house, position, size))
 
 
 async def get_consistency(request: Request) -> Response:
     """The proof that a tree begins with an older one."""
-    house, parameters = _asked(request, CONSISTENCY_PARAMETERS)
+    house, parameters = asked(request, CONSISTENCY_PARAMETERS)
     older = integer("from", _needed("from", parameters), 0, 0)
     newer = integer("to", parameters["to"], 0, 0) if "to" in parameters else None
-    return _json(await proofs.consistency(house, older, newer))
+    return answer(await proofs.consistency(house, older, newer))
 
 
 def _level_of(text: str) -> int:
@@ -85,16 +84,3 @@ def _needed(name: str, parameters: Mapping[str, str]) -> str:
     if name not in parameters:
         raise InvalidQuery(name, "is missing.", "Name the event: ?position=7." if name == "position" else "?from=7.")
     return parameters[name]
-
-
-def _asked(request: Request, allowed: Collection[str]) -> tuple[House, Mapping[str, str]]:
-    """The house, and the parameters. Errors: AccessRefused, InvalidQuery."""
-    house: House = request.app.state.house
-    house.tokens.identify(request.headers.get("authorization")).require("read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
-    return house, parameters
-
-
-def _json(value: object) -> Response:
-    return Response(to_json(value), media_type="application/json")

@@ -44,7 +44,8 @@ from api.exporting.readme import readme
 from api.exporting.scan import scan
 from api.exporting.selection import Selection
 from api.exporting.targets import Target
-from api.exporting.writing import Writing, on_thread
+from api.exporting.writing import Writing
+from api.thread import on_thread
 from events.envelope import timestamp
 from ledger import Reading, Signed, Slice, Tree
 from ledger.errors import LedgerUnusable

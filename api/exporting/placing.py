@@ -14,7 +14,7 @@ from pathlib import Path
 from api.exporting.export import Export
 from api.exporting.manifest import Manifest
 from api.exporting.targets import Archive, Folder, Target
-from api.exporting.writing import on_thread
+from api.thread import on_thread
 from ledger.durable import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
 

@@ -1,16 +1,10 @@
 """A file of an export while it is written: its bytes to the target, and their sum."""
 
-import asyncio
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from hashlib import sha256
-from typing import ParamSpec, TypeVar
 
 from api.exporting.manifest import FileSum
 from api.exporting.targets import Target
-
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
 
 
 class Writing:
@@ -37,17 +31,3 @@ class Writing:
         """End it; what it came to."""
         self._target.end()
         return FileSum(self._size_bytes, self._sum.hexdigest())
-
-
-async def on_thread(function: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs) -> _Result:
-    """What a function gives, on a thread. Who gives up waiting waits until it has ended: its file is closed then."""
-    running = asyncio.ensure_future(asyncio.to_thread(function, *given, **named))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        while not running.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([running])
-        if not running.cancelled():
-            running.exception()
-        raise
