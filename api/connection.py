@@ -13,10 +13,12 @@ from typing import Any
 
 import structlog
 import uvicorn
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from api.operations import House
+from api.outlet import Outlet
 from api.problems import (
     AddressTooLong,
     HeadTooLarge,
@@ -73,11 +75,13 @@ class Connection(HttpToolsProtocol):
         app_state: dict[str, Any],
         house: House,
         metrics: Metrics,
+        headers: bytes,
         connections_max: int,
     ) -> None:
         super().__init__(config, server_state, app_state)
         self._house = house
         self._metrics = metrics
+        self._headers = headers
         self._connections_max = connections_max
         self._fault: TallystickError | None = None
         self._phase = _Phase.NEW
@@ -122,6 +126,10 @@ class Connection(HttpToolsProtocol):
         self.headers = _TRAILERS
         self._phase = _Phase.BODY
         self._taken = 0
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        cycle.transport = Outlet(cycle.transport, self._headers, self.loop)  # type: ignore[assignment]
+        super()._start_asgi_task(cycle, app)
 
     def _fault_of_head(self) -> TallystickError | None:
         if len(self.url) > URL_BYTES_MAX:
@@ -233,7 +241,8 @@ class Connection(HttpToolsProtocol):
             (b"x-request-id", request_id.encode()), (b"connection", b"close"),
         ]  # fmt: skip
         head = b"".join(b"%b: %b\r\n" % header for header in headers)
-        self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[response.status_code], head, bytes(response.body)))
+        status = STATUS_LINE[response.status_code]
+        self.transport.write(b"%b%b%b\r\n%b" % (status, self._headers, head, bytes(response.body)))
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()

@@ -16,14 +16,14 @@ from api.access import AccessRefused, CrossSite, ForeignHost, Tokens
 from api.problems import refusal
 
 HEADERS = (
-    ("x-content-type-options", "nosniff"),
-    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-resource-policy", "same-origin"),
+    b"x-content-type-options: nosniff\r\n"
+    b"content-security-policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n"
+    b"referrer-policy: no-referrer\r\n"
+    b"cross-origin-resource-policy: same-origin\r\n"
 )
 """On every answer: a browser takes it for what it says it is, and runs, frames and embeds nothing of it."""
 
-TLS_HEADERS = (("strict-transport-security", "max-age=31536000"),)
+TLS_HEADERS = b"strict-transport-security: max-age=31536000\r\n"
 """On every answer under TLS besides."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -6,7 +6,6 @@ Proofs are RFC 6962's. Who verifies one counts leaves from 0: the event at posit
 import msgspec
 
 from api.operations import House
-from ledger import Tree
 from ledger.errors import InvalidQuery, NotFound
 from ledger.tiles import WIDTH, Address, bundle, width_of
 
@@ -34,22 +33,17 @@ class Consistency(msgspec.Struct, frozen=True):
     """None where `from` is 0 or `to`."""
 
 
-def tree_of(house: House) -> Tree:
-    """The tree over the ledger of a house, as it stands now."""
-    return Tree(house.reader, house.log.edge if house.log is not None else None)
-
-
 async def tile(house: House, level: int, address: Address) -> bytes:
     """The hashes of a tile, side by side. Errors: NotFound, for more of them than there are."""
     await _check_width(house, level, address)
-    return await tree_of(house).tile(level, *address)
+    return await house.proving.tree.tile(level, *address)
 
 
 async def entries(house: House, address: Address) -> bytes:
     """The lines behind a tile of level 0, each behind its length. Errors: NotFound, for more than there are."""
     await _check_width(house, 0, address)
     first = address.number * WIDTH
-    return bundle(await tree_of(house).lines(first, first + address.width))
+    return bundle(await house.proving.tree.lines(first, first + address.width))
 
 
 async def inclusion(house: House, position: int, size: int | None = None) -> Inclusion:
@@ -57,7 +51,7 @@ async def inclusion(house: House, position: int, size: int | None = None) -> Inc
     size = await _checked_size(house, "size", size)
     if position > size:
         raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
-    tree = tree_of(house)
+    tree = house.proving.tree
     (leaf,) = await tree.leaves(position - 1, position)
     return Inclusion(position, size, leaf, await tree.root(size), await tree.inclusion(position, size))
 
@@ -67,7 +61,7 @@ async def consistency(house: House, older: int, newer: int | None = None) -> Con
     newer = await _checked_size(house, "to", newer)
     if older > newer:
         raise InvalidQuery("from", f"{older} is beyond the tree of {newer}.", "Name a size up to it.")
-    tree = tree_of(house)
+    tree = house.proving.tree
     hashes = await tree.consistency(older, newer)
     return Consistency(older, await tree.root(older), newer, await tree.root(newer), hashes)
 

@@ -23,7 +23,6 @@ class Proving:
     """What a house proves: it signs where it may write, and else gives what was signed."""
 
     def __init__(self, ledger: Path, reader: Reading, writer: SqliteLog | None) -> None:
-        self.tree = Tree(reader)
         self.refusal: TallystickError | None = None
         """Why nothing is signed, where something is wrong; as last told."""
         self.ledger = ledger
@@ -54,6 +53,11 @@ class Proving:
         """How many events the newest checkpoint covers that this process knows."""
         newest = self._signing.newest if self._signing is not None else None
         return newest.size if newest is not None else 0
+
+    @property
+    def tree(self) -> Tree:
+        """The tree over the log as it stands now."""
+        return Tree(self._reader, self._writer.edge if self._writer is not None else None)
 
     async def verifier(self) -> Verifier:
         """The key that the log is known by. Errors: NotFound, where there is none; BadNote, LedgerUnusable."""
@@ -124,7 +128,7 @@ class Proving:
             if isinstance(self.refusal, LASTING):
                 raise self.refusal
             if self._signing is None:
-                self._signing = await Signing.open(self.ledger, self.tree, lambda: writer.edge)
+                self._signing = await Signing.open(self.ledger, writer)
             return self._signing
 
     async def _sign_on(self, writer: SqliteLog) -> None:

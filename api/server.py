@@ -77,7 +77,9 @@ class Server(uvicorn.Server):
         def connect() -> Connection:
             return Connection(
                 self.config, self.server_state, self.lifespan.state,
-                house=self._house, metrics=app.state.metrics, connections_max=self._connections_max,
+                house=self._house, metrics=app.state.metrics,
+                headers=HEADERS + TLS_HEADERS if self.config.is_ssl else HEADERS,
+                connections_max=self._connections_max,
             )  # fmt: skip
 
         loop = asyncio.get_running_loop()
@@ -184,7 +186,6 @@ def uvicorn_config(app: Starlette) -> uvicorn.Config:
 def guarded_config(app: Starlette, tls: Tls | None) -> uvicorn.Config:
     """How the server runs, guarded."""
     config = uvicorn_config(app)
-    config.headers = [*HEADERS, *(TLS_HEADERS if tls else ())]
     config.timeout_keep_alive = IDLE_S
     config.ws = "none"
     if tls is not None:

@@ -7,6 +7,7 @@ import msgspec
 
 from events.envelope import Draft
 from events.limits import PAGE_EVENTS_DEFAULT
+from ledger.tiles import Edge
 
 Order = Literal["asc", "desc"]
 
@@ -94,6 +95,11 @@ class Reading(Protocol):
 
 class Log(Reading, Protocol):
     """The log with its writer."""
+
+    @property
+    def edge(self) -> Edge:
+        """The right edge of the tree over what is committed, without waiting."""
+        ...
 
     async def append(self, batch: Sequence[Draft]) -> list[Placed]:
         """Append a batch atomically; return where each event stands.

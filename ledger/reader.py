@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Self
 
-import aiosqlite
 from msgspec import structs
 
-from ledger.connect import connect
+from ledger.connect import Connection, connect
 from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Query, Slice
 from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN, TILES
@@ -40,7 +39,7 @@ POLL_S = 0.05
 class SqliteReader:
     """A read-only view of a ledger file, beside its writer or without one."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+    def __init__(self, connection: Connection, path: Path) -> None:
         self._connection = connection
         self._open = True
         self.path = path
@@ -148,7 +147,7 @@ class SqliteReader:
             raise LedgerUnavailable(f"{self.path} cannot be read: {error}.", "Check the disk, then retry.") from error
 
 
-async def connect_reader(path: Path) -> aiosqlite.Connection:
+async def connect_reader(path: Path) -> Connection:
     """A read-only connection to a ledger file. Errors: LedgerUnusable."""
     if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
         raise LedgerUnusable(f"SQLite {sqlite3.sqlite_version} is older than 3.37.", "Use a newer Python or SQLite.")
@@ -166,7 +165,7 @@ async def connect_reader(path: Path) -> aiosqlite.Connection:
     return connection
 
 
-async def check_identity(connection: aiosqlite.Connection, path: Path) -> int:
+async def check_identity(connection: Connection, path: Path) -> int:
     """The version of a ledger file's tables. Errors: LedgerUnusable, for a file that is none, or a newer one's."""
     try:
         ((application,),) = await connection.execute_fetchall("PRAGMA application_id")

@@ -11,7 +11,6 @@ tiles that are kept; whether each line still is what its tile says, who reads al
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -20,6 +19,7 @@ from events.limits import NOTE_SIGNATURES_MAX
 from ledger.durable import failure, replace_whole
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
 from ledger.keys import REPLACE, beside, key_path, make_key, read_key, retire
+from ledger.log import Log
 from ledger.merkle import continues
 from ledger.note import Checkpoint, Note, Signed, Signer
 from ledger.tiles import Edge
@@ -32,30 +32,27 @@ PACE_S = 1.0
 class Signing:
     """The one who signs for a log."""
 
-    def __init__(
-        self, ledger: Path, signer: Signer, held: dict[Path, Signed], tree: Tree, edge_of: Callable[[], Edge]
-    ) -> None:
+    def __init__(self, ledger: Path, signer: Signer, held: dict[Path, Signed], log: Log) -> None:
         self.verifier = signer.verifier
         self.newest = held.get(checkpoint_path(ledger))
         """The newest checkpoint that is durable; None before the first."""
         self._ledger = ledger
         self._signer = signer
         self._held = list(held.values())
-        self._tree = tree
-        self._edge_of = edge_of
+        self._log = log
         self._signed_s = float("-inf")
         self._one = asyncio.Lock()
 
     @classmethod
-    async def open(cls, ledger: Path, tree: Tree, edge_of: Callable[[], Edge]) -> Self:
+    async def open(cls, ledger: Path, log: Log) -> Self:
         """Begin to sign, by the holder of the writer's lock; a key is made where there is none.
 
         Errors: Forked, for a log that does not continue what was signed; BadNote, for a key or a checkpoint that is
         damaged or another's; LedgerUnusable, LedgerFull, LedgerUnavailable.
         """
         signer, held = await asyncio.to_thread(_prepare, ledger)
-        signing = cls(ledger, signer, held, tree, edge_of)
-        await signing._check(edge_of())
+        signing = cls(ledger, signer, held, log)
+        await signing._check(log.edge)
         return signing
 
     async def checkpoint(self, covering: int = 0, *, at_once: bool = False) -> Signed:
@@ -65,7 +62,7 @@ class Signing:
         no pace. Whoever gives up waiting stops nothing: what was begun is kept.
         Errors: Forked; LedgerFull, LedgerUnavailable, where it could not be kept, and is not given.
         """
-        assert covering <= self._edge_of().size, covering
+        assert covering <= self._log.edge.size, covering
         return await asyncio.shield(asyncio.ensure_future(self._newest(covering, at_once)))
 
     async def _newest(self, covering: int, at_once: bool) -> Signed:
@@ -75,7 +72,7 @@ class Signing:
                 if self.newest is not None and self.newest.size >= covering:
                     return self.newest
                 await asyncio.sleep(wait_s)
-            return await self._sign(self._edge_of())
+            return await self._sign(self._log.edge)
 
     async def _sign(self, edge: Edge) -> Signed:
         checkpoint = Checkpoint(self.verifier.name, edge.size, edge.root())
@@ -90,10 +87,11 @@ class Signing:
 
     async def _check(self, edge: Edge) -> None:
         """S2. Errors: Forked."""
+        tree = Tree(self._log, edge)
         for held in self._held:
             if held.size > edge.size:
                 raise Forked(f"{held.size} events were signed, and the ledger has {edge.size}.")
-            proof = await self._tree.consistency(held.size, edge.size)
+            proof = await tree.consistency(held.size, edge.size)
             if not continues(held.size, edge.size, proof, held.checkpoint.root, edge.root()):
                 raise Forked(f"The first {held.size} of its {edge.size} events are not those that were signed.")
 

@@ -14,45 +14,29 @@ Each has its test in `tests/contract/`, named after it.
 
 import asyncio
 import os
-import random
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
-import aiosqlite
-import msgspec
-
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.limits import BATCH_EVENTS_MAX, GROUP_EVENTS_MAX, QUEUE_EVENTS_MAX
 from events.registry import VOCABULARY, Vocabulary
 from ledger.clock import Clock, system_clock
-from ledger.connect import connect, transaction
-from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream, prepare
+from ledger.connect import Connection, connect
+from ledger.decide import Entry, prepare
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
 from ledger.frames import require_whole
 from ledger.lock import WriterLock
 from ledger.log import Head, Placed
-from ledger.merkle import leaf_hashes
 from ledger.reader import SqliteReader, check_identity, connect_reader
-from ledger.schema import (
-    COLUMNS,
-    CREATE,
-    CREATE_TILES,
-    HEAD,
-    INSERT_TILE,
-    KNOWN,
-    SCHEMA_VERSION,
-    TILES_KEPT,
-    UNTILED_VERSION,
-    insert_statement,
-    statement_rows,
-)
-from ledger.tiles import WIDTH, Edge, Tile
+from ledger.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILES_KEPT, UNTILED_VERSION
+from ledger.tiles import WIDTH, Edge
 from ledger.tree import Tree
 from ledger.wal import MOVE_WAL, WalGauge, settle
+from ledger.writer import Writer, keep
 
 CACHE_KIB = 65_536
 """Page cache of the writer: the right edges of every index, and the streams in use."""
@@ -62,8 +46,6 @@ CHECKPOINT_PAGES = 16_000
 
 TILES_STEP = 8 * WIDTH
 """Events whose tiles are made in one transaction, for a file that has none."""
-
-LINE = COLUMNS.index("line")
 
 _NO_INDEX = "The disk was full when this append was in the write-ahead log, and not yet in the index of that."
 """It is not in the ledger, and the next append takes its place; but if the process ends before, it will be there."""
@@ -84,8 +66,8 @@ class SqliteLog(SqliteReader):
 
     def __init__(
         self,
-        reader: aiosqlite.Connection,
-        writer: aiosqlite.Connection,
+        reader: Connection,
+        writer: Writer,
         lock: WriterLock,
         gauge: WalGauge,
         path: Path,
@@ -93,7 +75,6 @@ class SqliteLog(SqliteReader):
         head: Head,
         edge: Edge,
         vocabulary: Vocabulary,
-        clock: Clock,
     ) -> None:
         super().__init__(reader, path)
         self._writer = writer
@@ -102,8 +83,6 @@ class SqliteLog(SqliteReader):
         self._head = head
         self._edge = edge
         self._vocabulary = vocabulary
-        self._clock = clock
-        self._rng = random.Random()
         self._queue: deque[Waiting] = deque()
         self._waiting_events = 0
         self._wake = asyncio.Event()
@@ -134,7 +113,7 @@ class SqliteLog(SqliteReader):
         if path.exists() and not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
             raise LedgerUnusable(f"{path} is not a file that can be written.", "Name another with --ledger.")
         lock = WriterLock.acquire(path, address)
-        opened: list[aiosqlite.Connection] = []
+        opened: list[Connection] = []
         try:
             await asyncio.to_thread(require_whole, path)
             opened.append(writer := await _connect_writer(path))
@@ -151,7 +130,8 @@ class SqliteLog(SqliteReader):
             if isinstance(error, sqlite3.Error | OSError):
                 raise LedgerUnusable(f"{path} cannot be used: {error}.", "Check the file and its disk.") from error
             raise
-        return cls(reader, writer, lock, gauge, path, head=head, edge=edge, vocabulary=vocabulary, clock=clock)
+        hand = Writer(writer, vocabulary, clock)
+        return cls(reader, hand, lock, gauge, path, head=head, edge=edge, vocabulary=vocabulary)
 
     async def close(self) -> None:
         self._closing = True
@@ -160,7 +140,7 @@ class SqliteLog(SqliteReader):
         self._open = False
         self._committed.cancel()
         await self._connection.close()
-        await self._writer.close()
+        await self._writer.connection.close()
         self._gauge.close()
         self._lock.release()
 
@@ -233,23 +213,16 @@ class SqliteLog(SqliteReader):
             events += len(group[-1].batch)
         return group
 
-    async def _commit(self, waiting: list[Waiting]) -> None:
-        known, batches = await self._look_up(waiting)
-        group = Group(self._vocabulary, self._head, self._clock(), known, self._rng)
-        answers: list[tuple[asyncio.Future[list[Placed]], list[Placed]]] = []
-        for entry, batch in zip(waiting, batches, strict=True):
-            try:
-                answers.append((entry.answer, group.admit(batch)))
-            except TallystickError as error:
-                _refuse(entry.answer, error)
-        if group.rows:
-            edge, filled = self._edge.grow(leaf_hashes(group.rows[LINE :: len(COLUMNS)]))  # type: ignore[arg-type]
-            await self._insert(group.rows, filled)
-            self._head, self._edge = Head(group.position, group.recorded_us), edge
-        for answer, placed in answers:
-            if not answer.done():
-                answer.set_result(placed)
-        if group.rows:
+    async def _commit(self, group: list[Waiting]) -> None:
+        written = await self._writer.write([waiting.batch for waiting in group], self._head, self._edge)
+        grown = written.head != self._head
+        self._head, self._edge = written.head, written.edge
+        for waiting, answer in zip(group, written.answers, strict=True):
+            if isinstance(answer, TallystickError):
+                _refuse(waiting.answer, answer)
+            elif not waiting.answer.done():
+                waiting.answer.set_result(answer)
+        if grown:
             self._committed.set_result(None)
             self._committed = self._loop.create_future()
             await self._move_wal()
@@ -258,58 +231,13 @@ class SqliteLog(SqliteReader):
         """Move the write-ahead log into the file where it is long; a sync that fails there stops the writer, too."""
         try:
             if self._gauge.reaches(CHECKPOINT_PAGES):
-                await self._writer.execute_fetchall(MOVE_WAL)
+                await self._writer.connection.execute_fetchall(MOVE_WAL)
         except (sqlite3.Error, OSError) as error:
             if not _is_full(error):
                 self._broken = LedgerUnavailable(
                     f"The ledger failed to move its write-ahead log into the file: {error}. Nothing was lost.",
                     "Check the disk, restart the server, then retry with the same ids.",
                 )
-
-    async def _look_up(self, waiting: list[Waiting]) -> tuple[Known, list[list[Entry]]]:
-        """Ask the log about every stream and id of the group, and name the streams that have no id yet."""
-        batches = [list(entry.batch) for entry in waiting]
-        keys = {(e.draft.source, e.draft.id) for batch in batches for e in batch if e.draft.id is not None}
-        subjects = {e.subject for batch in batches for e in batch if not e.made}
-        unnamed = [(batch, index) for batch in batches for index, entry in enumerate(batch) if entry.made]
-        while True:
-            for offset, (batch, index) in enumerate(unnamed, 1):
-                batch[index] = self._name(batch[index], self._head.position + offset, subjects)
-            known = await self._ask(subjects, keys)
-            unnamed = [(batch, index) for batch, index in unnamed if batch[index].subject in known.streams]
-            if not unnamed:
-                return known, batches
-
-    def _name(self, entry: Entry, position: int, subjects: set[str]) -> Entry:
-        while (named := name_stream(entry, position, self._rng)).subject in subjects:
-            pass
-        subjects.add(named.subject)
-        return named
-
-    async def _ask(self, subjects: set[str], keys: set[tuple[str | None, str]]) -> Known:
-        known = Known({}, {})
-        asked = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
-        for subject, version, kind, source, event_id, position, line in await self._writer.execute_fetchall(
-            KNOWN, asked
-        ):
-            if line is None:
-                known.streams[subject] = StreamHead(version, kind)
-            else:
-                placed = Placed(position, event_id, subject, version, duplicate=False)
-                known.taken[source, event_id] = Taken(placed, line)
-        return known
-
-    async def _insert(self, values: list[object], filled: list[Tile]) -> None:
-        """One transaction, one sync (I3, I4): of one statement, but where a tile is full."""
-        rows = len(values) // len(COLUMNS)
-        places = statement_rows(rows)
-        values.extend([None] * ((places - rows) * len(COLUMNS)))
-        if not filled:
-            await self._writer.execute_insert(insert_statement(places), values)
-            return
-        async with transaction(self._writer):
-            await self._writer.execute_insert(insert_statement(places), values)
-            await self._writer.executemany(INSERT_TILE, filled)
 
     def _fail(self, group: list[Waiting], error: Exception) -> None:
         """Answer a group whose transaction failed.
@@ -342,7 +270,7 @@ def _refuse(answer: asyncio.Future[list[Placed]], error: TallystickError) -> Non
         answer.set_exception(error)
 
 
-async def _connect_writer(path: Path) -> aiosqlite.Connection:
+async def _connect_writer(path: Path) -> Connection:
     """The one connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
         connection = await connect(path, isolation_level=None, cached_statements=64)
@@ -359,7 +287,7 @@ async def _connect_writer(path: Path) -> aiosqlite.Connection:
     return connection
 
 
-async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
+async def _prepare_file(connection: Connection, path: Path) -> None:
     ((tables,),) = await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")
     version = await check_identity(connection, path) if tables else SCHEMA_VERSION
     ((mode,),) = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
@@ -374,15 +302,14 @@ async def _prepare_file(connection: aiosqlite.Connection, path: Path) -> None:
         await connection.executescript(f"BEGIN IMMEDIATE; {CREATE_TILES} COMMIT;")
 
 
-async def _complete_tiles(writer: aiosqlite.Connection, tree: Tree, size: int, progress: Progress | None) -> Edge:
+async def _complete_tiles(writer: Connection, tree: Tree, size: int, progress: Progress | None) -> Edge:
     """Keep the tiles of lines that were appended by a version that kept none; the edge of all."""
     ((tiles,),) = await writer.execute_fetchall(TILES_KEPT)
     edge = await tree.edge(tiles * WIDTH)
     while size - edge.size >= WIDTH:
         leaves = await tree.leaves(edge.size, min(size - size % WIDTH, edge.size + TILES_STEP))
         edge, filled = edge.grow(leaves)
-        async with transaction(writer):
-            await writer.executemany(INSERT_TILE, filled)
+        await writer.run(keep, [], filled)
         if progress is not None:
             progress(edge.size, size)
     return await tree.edge(size)

@@ -155,6 +155,19 @@ def test_requests_sent_at_once_are_answered_in_their_order(server: Served) -> No
         assert rest_of(connection).count(b"HTTP/1.1 ") == PIPELINED_MAX
 
 
+def test_an_answer_is_one_piece_and_what_comes_before_it_has_no_headers_of_it(server: Served) -> None:
+    body = msgspec.json.encode(recorded())
+    with connected(server) as connection:
+        connection.sendall(POST + b"expect: 100-continue\r\ncontent-length: %d\r\n\r\n" % len(body))
+        assert connection.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        head, _, answer = connection.recv(1 << 16).partition(b"\r\n\r\n")
+        assert b"x-content-type-options: nosniff" in head.split(b"\r\n")
+        assert msgspec.json.decode(answer)["streamversion"] == 1
+        connection.sendall(b"HEAD /events HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert connection.recv(1 << 16).endswith(b"\r\n\r\n")
+
+
 def test_trailers_are_no_headers(server: Served, client: httpx.Client) -> None:
     body = msgspec.json.encode(recorded())
     with connected(server) as connection:

@@ -202,8 +202,8 @@ def test_a_full_ledger_leaves_the_evidence_as_it_was(tmp_path: Path) -> None:
     async def _(house: House) -> None:
         digest = (await house.evidence.put(Blob(b"there"), OWNER)).digest
         assert house.log is not None
-        ((pages,),) = await house.log._writer.execute_fetchall("PRAGMA page_count")
-        await house.log._writer.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+        ((pages,),) = await house.log._writer.connection.execute_fetchall("PRAGMA page_count")
+        await house.log._writer.connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
         for words in (1_000, 100, 1):
             with pytest.raises(LedgerFull):
                 await fill(house, words)
@@ -212,7 +212,7 @@ def test_a_full_ledger_leaves_the_evidence_as_it_was(tmp_path: Path) -> None:
         assert await refusal(house.evidence.put(Blob(b"more", note="n" * 1_000), OWNER)) is LedgerFull
         assert (await house.evidence.get(digest, OWNER)).data == b"there"
         assert bytes_beside(ledger).keys() == {digest}
-        await house.log._writer.execute_fetchall("PRAGMA max_page_count = 1000000")
+        await house.log._writer.connection.execute_fetchall("PRAGMA max_page_count = 1000000")
         assert (await house.evidence.erase(digest, reason, OWNER)).position == full + 1
 
 

@@ -68,7 +68,9 @@ def test_i4_an_acknowledged_event_is_in_the_files(tmp_path: Path) -> None:
 def test_i4_the_answer_follows_the_sync(tmp_path: Path) -> None:
     async def scenario() -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")
-        settings = [await log._writer.execute_fetchall(f"PRAGMA {name}") for name in ("synchronous", "journal_mode")]
+        settings = [
+            await log._writer.connection.execute_fetchall(f"PRAGMA {name}") for name in ("synchronous", "journal_mode")
+        ]
         await log.close()
         assert [list(rows) for rows in settings] == [[(2,)], [("wal",)]]
 
@@ -116,7 +118,7 @@ def test_i4_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         log = await SqliteLog.open(path)
-        await log._writer.execute_fetchall("PRAGMA wal_autocheckpoint = 10")
+        await log._writer.connection.execute_fetchall("PRAGMA wal_autocheckpoint = 10")
         reader = await SqliteReader.open(path)
         for number in range(20):
             await asyncio.gather(*(log.append(batch_of(20, f"{number}.{part}.")) for part in range(5)))

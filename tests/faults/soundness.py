@@ -14,7 +14,6 @@ from ledger.merkle import leaf_hashes
 from ledger.signing import Signing
 from ledger.sqlite import SqliteLog
 from ledger.tiles import Edge
-from ledger.tree import Tree
 from tests.faults.lines import wrong_tiles
 from tests.faults.posting import draft
 
@@ -37,7 +36,7 @@ async def examine(ledger: Path, *, append: bool = False) -> Examined:
             head = (await log.head()).position
             lines = (await log.read(Query(limit=head + 1))).lines
             wrong = await _wrong(log, lines)
-            signing = await Signing.open(ledger, Tree(log), lambda: log.edge)
+            signing = await Signing.open(ledger, log)
             signed = signing.newest.size if signing.newest else 0
             if append and (await log.append([draft("afterwards")]))[0].position != head + 1:
                 wrong.append(f"the next event does not stand after {head}")

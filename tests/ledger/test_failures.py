@@ -31,15 +31,15 @@ def test_a_full_disk_refuses_and_the_log_goes_on(tmp_path: Path) -> None:
     async def scenario() -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")
         await log.append(batch_of(1))
-        ((pages,),) = await log._writer.execute_fetchall("PRAGMA page_count")
-        await log._writer.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+        ((pages,),) = await log._writer.connection.execute_fetchall("PRAGMA page_count")
+        await log._writer.connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
         big = [recorded(f"big{number}", "x" * 4000, id=f"big{number}") for number in range(20)]
         with pytest.raises(LedgerFull, match="nothing was written"):
             await log.append(big)
         assert log.broken is None
         assert (await log.head()).position == 1
         assert list((await log.read(Query())).positions) == [1]
-        await log._writer.execute_fetchall("PRAGMA max_page_count = 1000000")
+        await log._writer.connection.execute_fetchall("PRAGMA max_page_count = 1000000")
         assert [placed.position for placed in await log.append(big)] == list(range(2, 22))
         await log.close()
 

@@ -13,7 +13,7 @@ def test_a_name_that_is_in_use_is_not_given_again(tmp_path: Path) -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")
         subjects = set()
         for number in range(5):
-            log._rng = random.Random(7)
+            log._writer._rng = random.Random(7)
             (placed,) = await log.append([recorded(id=f"{number}")])
             subjects.add(placed.subject)
         assert len(subjects) == 5

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Signing, SqliteLog, Tree
+from ledger import Signing, SqliteLog
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnavailable, TallystickError
 from ledger.keys import key_path, make_key, others_may_read, read_key
 from ledger.merkle import EMPTY_ROOT
@@ -34,7 +34,7 @@ def ledger(tmp_path: Path) -> Path:
 async def opened(ledger: Path) -> AsyncIterator[tuple[SqliteLog, Signing]]:
     log = await SqliteLog.open(ledger)
     try:
-        yield log, await Signing.open(ledger, Tree(log), lambda: log.edge)
+        yield log, await Signing.open(ledger, log)
     finally:
         await log.close()
 
@@ -166,7 +166,7 @@ def test_s2_a_log_that_forks_while_it_is_served_is_not_signed(ledger: Path) -> N
             assert newest is not None
             assert signer is not None
             other = newest._replace(checkpoint=newest.checkpoint._replace(root=bytes(32)))
-            forked = Signing(ledger, signer, {checkpoint_path(ledger): other}, Tree(log), lambda: log.edge)
+            forked = Signing(ledger, signer, {checkpoint_path(ledger): other}, log)
             await log.append(batch_of(1, "more"))
             with pytest.raises(Forked):
                 await forked.checkpoint(4)

@@ -1,0 +1,127 @@
+"""The writing of a group of appends, on the thread of the one connection that writes.
+
+The group is looked up, decided and committed in one visit to that thread: each visit costs hand-overs of the
+interpreter's lock in which requests wait.
+"""
+
+import random
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from events.errors import TallystickError
+from events.registry import Vocabulary
+from ledger.clock import Clock
+from ledger.connect import Connection
+from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream
+from ledger.log import Head, Placed
+from ledger.merkle import leaf_hashes
+from ledger.schema import COLUMNS, INSERT_TILE, KNOWN, insert_statement, statement_rows
+from ledger.tiles import Edge, Tile
+
+LINE = COLUMNS.index("line")
+
+
+class Written(NamedTuple):
+    """What became of a group: for each batch where its events stand, or why not; and the log's head and edge then."""
+
+    answers: list[list[Placed] | TallystickError]
+    head: Head
+    edge: Edge
+
+
+class Writer:
+    """The one who writes. Everything behind `write` runs on the connection's thread."""
+
+    def __init__(self, connection: Connection, vocabulary: Vocabulary, clock: Clock) -> None:
+        self.connection = connection
+        self._vocabulary = vocabulary
+        self._clock = clock
+        self._rng = random.Random()
+
+    async def write(self, batches: Sequence[Sequence[Entry]], head: Head, edge: Edge) -> Written:
+        """Write what can be admitted of some batches, each whole or not at all, and sync it once (I3, I4).
+
+        Errors: sqlite3.Error; nothing is known to be written then.
+        """
+        return await self.connection.run(self._write, batches, head, edge)
+
+    def _write(
+        self, connection: sqlite3.Connection, batches: Sequence[Sequence[Entry]], head: Head, edge: Edge
+    ) -> Written:
+        known, named = self._look_up(connection, batches, head)
+        group = Group(self._vocabulary, head, self._clock(), known, self._rng)
+        answers = [_admitted(group, batch) for batch in named]
+        if not group.rows:
+            return Written(answers, head, edge)
+        edge, filled = edge.grow(leaf_hashes(group.rows[LINE :: len(COLUMNS)]))  # type: ignore[arg-type]
+        keep(connection, group.rows, filled)
+        return Written(answers, Head(group.position, group.recorded_us), edge)
+
+    def _look_up(
+        self, connection: sqlite3.Connection, asked: Sequence[Sequence[Entry]], head: Head
+    ) -> tuple[Known, list[list[Entry]]]:
+        """Ask the log about every stream and id of the group, and name the streams that have no id yet."""
+        batches = [list(batch) for batch in asked]
+        keys = {(e.draft.source, e.draft.id) for batch in batches for e in batch if e.draft.id is not None}
+        subjects = {e.subject for batch in batches for e in batch if not e.made}
+        unnamed = [(batch, index) for batch in batches for index, entry in enumerate(batch) if entry.made]
+        while True:
+            for offset, (batch, index) in enumerate(unnamed, 1):
+                batch[index] = self._name(batch[index], head.position + offset, subjects)
+            known = _known(connection, subjects, keys)
+            unnamed = [(batch, index) for batch, index in unnamed if batch[index].subject in known.streams]
+            if not unnamed:
+                return known, batches
+
+    def _name(self, entry: Entry, position: int, subjects: set[str]) -> Entry:
+        while (named := name_stream(entry, position, self._rng)).subject in subjects:
+            pass
+        subjects.add(named.subject)
+        return named
+
+
+def keep(connection: sqlite3.Connection, values: list[object], filled: Sequence[Tile]) -> None:
+    """Insert events and full tiles in one transaction: that of a single statement, but where a tile is full.
+
+    Shapes: `values` is the columns of the events one after another. Errors: sqlite3.Error.
+    """
+    if not filled:
+        _insert(connection, values)
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _insert(connection, values)
+        connection.executemany(INSERT_TILE, filled)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
+    rows = len(values) // len(COLUMNS)
+    if rows:
+        places = statement_rows(rows)
+        connection.execute(insert_statement(places), values + [None] * ((places - rows) * len(COLUMNS)))
+
+
+def _admitted(group: Group, batch: Sequence[Entry]) -> list[Placed] | TallystickError:
+    try:
+        return group.admit(batch)
+    except TallystickError as error:
+        return error
+
+
+def _known(connection: sqlite3.Connection, subjects: set[str], keys: set[tuple[str | None, str]]) -> Known:
+    known = Known({}, {})
+    asked = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
+    for subject, version, kind, source, event_id, position, line in connection.execute(KNOWN, asked).fetchall():
+        if line is None:
+            known.streams[subject] = StreamHead(version, kind)
+        else:
+            placed = Placed(position, event_id, subject, version, duplicate=False)
+            known.taken[source, event_id] = Taken(placed, line)
+    return known
