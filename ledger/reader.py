@@ -16,10 +16,16 @@ from ledger.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_M
 POSITION_MAX = 2**63 - 1
 
 _JOINED = (
-    "SELECT {positions}, CAST(group_concat(line, char(10)) AS BLOB) FROM"
+    "SELECT {told}, CAST(group_concat(line, char(10)) AS BLOB) FROM"
     " (SELECT position, line FROM events WHERE {where} ORDER BY position {order} LIMIT ?)"
 )
 """A page joined inside SQLite: one row, one step and one release of the interpreter's lock for all of it."""
+
+_RUN = {
+    "asc": "position > ?1 AND position < min(?2, ?1 + ?3 + 1)",
+    "desc": "position < ?2 AND position > max(?1, min(?2, (SELECT max(position) FROM events) + 1) - ?3 - 1)",
+}
+"""A page of a run: as many positions as fit, whether there is an event at each or not."""
 
 _COUNTS = """
 WITH RECURSIVE named (type) AS (
@@ -61,25 +67,24 @@ class SqliteReader:
         return await (self._read_run(query) if _is_run(query) else self._read_chosen(query))
 
     async def _read_run(self, query: Query) -> Slice:
-        """Events side by side: by I1 the ends of the run tell every position of it, and whether there are more."""
+        """Events side by side: by I1 the run tells every position, their number, and whether there are more."""
         before = query.before if query.before is not None else POSITION_MAX
         statement = _JOINED.format(
-            positions="min(position), max(position), (SELECT max(position) FROM events)",
-            where="position > ? AND position < ?",
-            order=query.order,
+            told="count(*), (SELECT max(position) FROM events)", where=_RUN[query.order], order=query.order
         )
-        first, last, head, ndjson = (await self._fetch(statement, (query.after, before, query.limit)))[0]
-        if first is None:
-            return Slice(b"", [], more=False)
-        numbers = range(first, last + 1)
-        if query.order == "desc":
-            return Slice(ndjson, numbers[::-1], more=first > query.after + 1)
-        return Slice(ndjson, numbers, more=last < min(head, before - 1))
+        parameters = (query.after, before, query.limit, query.limit)
+        count, head, ndjson = (await self._fetch(statement, parameters))[0]
+        run = range(query.after + 1, min(head or 0, before - 1) + 1)
+        numbers = run[: query.limit] if query.order == "asc" else run[::-1][: query.limit]
+        if count != len(numbers):
+            detail = f"{self.path} lacks events between positions {min(numbers)} and {max(numbers)}."
+            raise LedgerUnavailable(detail, "It was altered or damaged: tallystick verify says where.")
+        return Slice(ndjson, numbers, more=count < len(run)) if count else Slice(b"", [], more=False)
 
     async def _read_chosen(self, query: Query) -> Slice:
         """Events picked by what they are."""
         where, parameters = _where(query)
-        statement = _JOINED.format(positions="group_concat(position)", where=where, order=query.order)
+        statement = _JOINED.format(told="group_concat(position)", where=where, order=query.order)
         positions, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
         if positions is None:
             return Slice(b"", [], more=False)

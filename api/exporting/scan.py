@@ -7,10 +7,10 @@ from msgspec import structs
 
 from ledger import Query, Reading, Slice
 
-PAGE_BYTES = 2 << 20
+PAGE_BYTES = 8 << 20
 """About how large a page is: enough that what a page costs is nothing beside its events."""
 
-EVENTS_MIN, EVENTS_MAX = 64, 4_096
+EVENTS_MIN, EVENTS_MAX = 64, 16_384
 """Bounds of how many events are asked for at once; the first page asks for the fewest."""
 
 

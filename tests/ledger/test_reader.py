@@ -13,6 +13,7 @@ from ledger import Query, SqliteLog, SqliteReader
 from ledger.errors import LedgerUnavailable, NotFound
 from tests.drafts import batch_of, recorded
 from tests.loop import collect, run
+from tests.verifying.sealed import alter
 
 
 @asynccontextmanager
@@ -150,6 +151,23 @@ def test_a_readers_connection_cannot_write(tmp_path: Path, statement: str) -> No
         async with reading_after_writing(path) as reader:
             with pytest.raises(LedgerUnavailable, match="readonly"):
                 await reader._fetch(statement, ())
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("query", [Query(), Query(order="desc"), Query(after=1, before=4), Query(limit=3)])
+def test_a_run_that_lacks_an_event_is_not_given_as_if_it_had_it(tmp_path: Path, query: Query) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def scenario() -> None:
+        async with writing(path) as log:
+            await log.append(batch_of(5))
+        alter(path, "DELETE FROM events WHERE position = 3")
+        async with reading(path) as reader:
+            with pytest.raises(LedgerUnavailable, match="lacks events"):
+                await reader.read(query)
+            assert list((await reader.read(Query(after=3))).positions) == [4, 5]
+            assert (await reader.read(Query(after=9))).positions == []
 
     run(scenario())
 
