@@ -114,6 +114,11 @@ class Server(uvicorn.Server):
         app.state.stopping.set()
         log.info("stopping")
         await super().shutdown(sockets)
+        if self.force_exit:  # by a second Ctrl-C: nobody is waited for, and the ledger is closed all the same
+            for connection in list(self.server_state.connections):
+                assert isinstance(connection, Connection)
+                connection.transport.abort()
+            await self.lifespan.shutdown()
 
 
 def bind(host: str, port: int, ledger: Path) -> socket.socket:

@@ -1,6 +1,8 @@
 """Server-sent events: following, resuming, filtering, and the end when the server stops."""
 
 import http.client
+import os
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -139,6 +141,19 @@ def test_a_post_under_way_is_answered_when_the_server_stops(tmp_path: Path) -> N
         assert server.stop() == 0
     with served(ledger) as server:
         assert httpx.get(f"{server.url}/streams/{placed['subject']}").json()["events"][0]["position"] == 1
+
+
+def test_a_second_interrupt_waits_for_nobody(tmp_path: Path) -> None:
+    with served(tmp_path / "ledger.db") as server:
+        with begun(server.url, 100) as connection:
+            connection.sendall(b"{")
+            os.kill(server.process.pid, signal.SIGINT)
+            server.wait_for("stopping")
+            os.kill(server.process.pid, signal.SIGINT)
+            assert server.process.wait() == 0
+        said = [line["event"] for line in server.log()]
+        assert said[-1] == "stopped"
+        assert not {"library", "fault"} & {*said}
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -27,8 +28,8 @@ EVENTS_PER_DOSE = 600
 ROWS_PER_DOSE = 100
 """Rows that are imported."""
 
-EARLIEST = 0.3
-"""The earliest kill, as a part of the time that the work takes: before it a process only loads."""
+LOOK_S = 0.002
+"""How often it is looked whether a process has begun."""
 
 FOLDER, ZIP, BACKUP, LEDGER = "audit", "audit.zip", "copy.db", "ledger.db"
 
@@ -53,7 +54,7 @@ class Work(NamedTuple):
 
 
 class Clean(NamedTuple):
-    """What a run that nobody interrupts comes to, and how long the work takes."""
+    """What a run that nobody interrupts comes to, and how long it takes from its beginning."""
 
     result: str
     seconds: float
@@ -177,22 +178,36 @@ def _start(work: Work, place: Path) -> "subprocess.Popen[bytes]":
     )  # fmt: skip
 
 
-def _finish(work: Work, place: Path) -> None:
-    """Do a work to its end."""
+def _await_beginning(process: "subprocess.Popen[bytes]", place: Path) -> None:
+    """Wait until a process has opened something of its place: until then it only loads."""
+    descriptors = Path(f"/proc/{process.pid}/fd")
+    while process.poll() is None:
+        with suppress(OSError):
+            if any(place in descriptor.readlink().parents for descriptor in descriptors.iterdir()):
+                return
+        time.sleep(LOOK_S)
+
+
+def _finish(work: Work, place: Path) -> float:
+    """Do a work to its end; the seconds from its beginning."""
     with _start(work, place) as process:
         assert process.stderr is not None
+        _await_beginning(process, place)
+        began = time.monotonic()
         said: list[bytes] = []
         for line in process.stderr:
             said.append(line)
             if work.says is not None and work.says in line:
                 process.terminate()
         assert process.wait() == 0, (work.name, process.returncode, b"".join(said[-20:]))
+        return time.monotonic() - began
 
 
 def _interrupt(work: Work, place: Path, wait_s: float) -> bool:
-    """Kill a work after some time; whether it was still at it."""
+    """Kill a work some time after its beginning; whether it was still at it."""
     with _start(work, place) as process:
         assert process.stderr is not None
+        _await_beginning(process, place)
         os.set_blocking(process.stderr.fileno(), False)
         time.sleep(wait_s)
         said = process.stderr.read() or b""
@@ -204,9 +219,7 @@ def _interrupt(work: Work, place: Path, wait_s: float) -> bool:
 def _clean(work: Work, place: Path) -> Clean:
     place.mkdir()
     work.begin(place)
-    began = time.monotonic()
-    _finish(work, place)
-    seconds = time.monotonic() - began
+    seconds = _finish(work, place)
     clean = Clean(work.result(place), seconds)
     shutil.rmtree(place)
     return clean
@@ -219,7 +232,7 @@ def _dose(work: Work, clean: Clean, place: Path, rng: random.Random) -> Tally:
     kills = working = half = 0
     while not kills or rng.random() < AGAIN:
         kills += 1
-        working += _interrupt(work, place, rng.uniform(EARLIEST, 1) * clean.seconds)
+        working += _interrupt(work, place, rng.random() * clean.seconds)
         half += _half(work, clean, place)
         if work.final is not None and (place / work.final).exists():
             break
