@@ -7,7 +7,8 @@ takes every transaction behind it along. The two are told apart here. A frame is
 - where a frame stands behind a later commit, and fits it: it was written only after that commit was synced (I4), or
 - where one bit set right makes it fit, and the frames behind it lead to a commit: no torn sector looks like that.
 
-A header is damaged where one bit set right makes it one, and leads to a commit.
+A header is damaged where one bit set right makes it one, and leads to a commit that is not in the file: a log is begun
+anew only when it is, and the half of a new header that a failed write left may be a bit away from the old one.
 Source: SQLite's file format, section 4, "The Write-Ahead Log"; its checksum is linear, and worked out by weights here.
 """
 
@@ -62,7 +63,7 @@ def damage(ledger: Path) -> Damage | None:
     path = Path(f"{ledger.resolve()}-wal")
     if not path.exists() or path.stat().st_size < HEADER_BYTES + FRAME_HEADER_BYTES:
         return None
-    return _damage(path) and _damage(path)
+    return _damage(path, ledger) and _damage(path, ledger)
 
 
 def require_whole(ledger: Path) -> None:
@@ -79,16 +80,37 @@ def require_whole(ledger: Path) -> None:
         )
 
 
-def _damage(path: Path) -> Damage | None:
-    with path.open("rb") as file:
+def _damage(path: Path, ledger: Path) -> Damage | None:
+    with path.open("rb") as file, ledger.open("rb") as pages:
         header = file.read(HEADER_BYTES)
         size = os.fstat(file.fileno()).st_size - HEADER_BYTES
         whole = _is_header(header)
         for tried in [header] if whole else _mended_headers(header):
             frames = _Frames(tried, whole=whole)
-            if (found := frames.walk(_read(file.fileno(), frames.bytes, size))) is not None:
+            found = frames.walk(_read(file.fileno(), frames.bytes, size))
+            if found is not None and (whole or not _is_moved(file.fileno(), tried, pages.fileno())):
                 return found
     return None
+
+
+def _is_moved(log: int, header: bytes, pages: int) -> bool:
+    """Whether a file has every page that a log of this header has for it: without the log it is the same ledger."""
+    page_bytes = int.from_bytes(header[8:12])
+    newest: dict[int, int] = {}
+    written: dict[int, int] = {}
+    size = 0
+    at = HEADER_BYTES
+    while (frame := os.pread(log, FRAME_HEADER_BYTES, at))[8:16] == header[16:24]:
+        written[int.from_bytes(frame[:4])] = at + FRAME_HEADER_BYTES
+        if frame[4:8] != bytes(4):
+            size = int.from_bytes(frame[4:8])
+            newest |= written
+            written.clear()
+        at += FRAME_HEADER_BYTES + page_bytes
+    return os.fstat(pages).st_size == size * page_bytes and all(
+        os.pread(log, page_bytes, place) == os.pread(pages, page_bytes, (page - 1) * page_bytes)
+        for page, place in newest.items()
+    )
 
 
 def _is_header(header: bytes) -> bool:

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,28 @@ def test_a_log_that_is_whole_or_torn_is_not_damaged(killed: tuple[bytes, bytes],
     for end in range(0, len(wal), 9_973):
         assert damage(left(tmp_path, ledger, wal[:end])) is None, end
         assert damage(left(tmp_path, ledger, wal[:end] + bytes(len(wal) - end))) is None, end
+
+
+def test_half_a_new_header_loses_nothing_where_the_file_has_what_stands_behind_it(
+    killed: tuple[bytes, bytes], tmp_path: Path
+) -> None:
+    ledger, wal = killed
+    path = left(tmp_path, ledger, wal)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(FULL)")
+        moved = path.read_bytes()
+    begun = wal[:15] + bytes([wal[15] ^ 1]) + wal[16:]  # how often logs were begun: the last of what a torn write left
+    assert damage(left(tmp_path, ledger, begun)) is not None
+    assert damage(left(tmp_path, moved[:-1] + b"x", begun)) is not None
+    path = left(tmp_path, moved, begun)
+    assert damage(path) is None
+
+    async def head() -> int:
+        log = await SqliteLog.open(path)
+        await log.close()
+        return log.newest.position
+
+    assert asyncio.run(head()) == 3 * APPENDS
 
 
 def test_more_than_a_bit_is_damage_where_a_commit_and_more_stand_behind_it(
