@@ -39,6 +39,10 @@ class Columns:
         self._check = check
         self._instant = Instants().of
 
+    def fault(self, detail: str, place: int) -> None:
+        """Something else that is wrong with a row."""
+        self._check.fault(detail, place)
+
     def take(self, rows: Sequence[tuple[object, ...]], found: Sequence[SaidAll], first: int) -> None:
         """Compare the rows from a position on with what their lines say; not where one of the lines says nothing."""
         if len(rows) != len(found):

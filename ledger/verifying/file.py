@@ -19,7 +19,7 @@ from ledger.keys import beside
 from ledger.merkle import leaf_hashes
 from ledger.note import Signer, Verifier
 from ledger.schema import APPLICATION_ID, COLUMNS, CREATE, SCHEMA_VERSION
-from ledger.tiles import HEIGHT, WIDTH, Tile
+from ledger.tiles import HEIGHT, TILE_BYTES, WIDTH, Tile
 from ledger.verifying.account import Account
 from ledger.verifying.columns import Columns
 from ledger.verifying.exhibits import ERASED, Exhibits
@@ -207,7 +207,7 @@ class _Reading:
         """Read and compare every row there is now. Errors: sqlite3.Error."""
         ((head,),) = self._connection.execute("SELECT coalesce(max(position), 0) FROM events")
         for rows in self._pages(head):
-            lines = [row[-1] for row in rows]
+            lines = self._lines(rows)
             found = self._run.take(lines)
             self._columns.take(rows, found, self._regrowth.edge.size + 1)
             self._exhibits.take(found, lines)
@@ -224,15 +224,26 @@ class _Reading:
             yield rows
             after = rows[-1][0]
 
+    def _lines(self, rows: Sequence[Sequence[Any]]) -> list[bytes]:
+        """The lines of rows. A flipped bit makes text of bytes, or a number, which SQLite gives as what it is then."""
+        lines = [row[-1] for row in rows]
+        for place, line in enumerate(lines):
+            if not isinstance(line, bytes):
+                lines[place] = str(line).encode()
+                detail = f"column line holds {type(line).__name__} and no bytes."
+                self._columns.fault(detail, self._regrowth.edge.size + place + 1)
+        return lines
+
     def _grow(self, lines: Sequence[bytes]) -> None:
+        """Grow the tree by lines. A page that a damaged file gives too few of ends in no whole tile."""
         number, partial = divmod(self._regrowth.edge.size, WIDTH)
-        assert partial == 0, "every page but the last is full"
-        kept = dict(self._connection.execute(TILE_PAGE, (0, number, number + len(lines) // WIDTH)).fetchall())
-        whole = takewhile(kept.__contains__, count(number))
+        end = number + (partial + len(lines)) // WIDTH
+        kept: dict[int, Any] = dict(self._connection.execute(TILE_PAGE, (0, number, end)).fetchall())
+        whole = takewhile(lambda one: _is_tile(kept.get(one)), count(number)) if partial == 0 else ()
         for tile in self._regrowth.grow(leaf_hashes(lines), b"".join(kept[one] for one in whole)):
             self._compare(tile, kept)
 
-    def _compare(self, tile: Tile, leaves: dict[int, bytes]) -> None:
+    def _compare(self, tile: Tile, leaves: dict[int, Any]) -> None:
         """Whether a tile is kept as the lines make it; those of level 0 were read with the page."""
         self._tiles.count += 1
         level, number, hashes = tile
@@ -240,13 +251,16 @@ class _Reading:
         if held != hashes:
             self._tiles.fault(*difference(tile, held))
 
-    def _tile(self, level: int, number: int) -> bytes | None:
+    def _tile(self, level: int, number: int) -> object:
         found = self._connection.execute(TILE_PAGE, (level, number, number + 1)).fetchone()
         return None if found is None else found[1]
 
     def _count_tiles(self) -> None:
         """Whether there are as many tiles as the events that there are at this moment fill."""
         for head, level, tiles in self._connection.execute(TILE_COUNTS):
+            if not isinstance(level, int) or level < 0:
+                self._tiles.fault(f"a tile stands at level {level!r}.")
+                continue
             filled = (head or 0) >> HEIGHT * (level + 1)
             if tiles > filled:
                 self._tiles.fault(f"level {level} has {tiles:,} tiles; {head or 0:,} events fill {filled:,}.")
@@ -256,3 +270,7 @@ class _Reading:
             "SELECT 1 FROM events WHERE subject = ? AND type = ?", (f"evidence/{digest}", ERASED)
         )
         return found.fetchone() is not None
+
+
+def _is_tile(hashes: object) -> bool:
+    return isinstance(hashes, bytes) and len(hashes) == TILE_BYTES

@@ -87,11 +87,13 @@ class Regrowth:
             self.roots[self._wanted.pop()] = self.root()
 
 
-def difference(tile: Tile, held: bytes | None) -> tuple[str, int | None]:
+def difference(tile: Tile, held: object) -> tuple[str, int | None]:
     """What is wrong with a tile that is not as the lines make it, and the position it is wrong at, where it is one."""
     level, number, hashes = tile
     if held is None:
         return f"tile {level}/{number} is missing.", None
+    if not isinstance(held, bytes):
+        return f"tile {level}/{number} is {type(held).__name__} and no bytes.", None
     if len(held) != len(hashes):
         return f"tile {level}/{number} has {len(held):,} bytes; it must have {len(hashes):,}.", None
     place = next(at for at in range(0, len(hashes), HASH_BYTES) if hashes[at:][:HASH_BYTES] != held[at:][:HASH_BYTES])

@@ -128,6 +128,32 @@ def test_a_tile_above_is_held_to_the_lines_below_it(tmp_path: Path) -> None:
     assert "level 1 has 1 tiles; 20 events fill 0" in str(report.first)
 
 
+@pytest.mark.parametrize(
+    ("statement", "check", "said"),
+    [
+        ("UPDATE events SET line = CAST(line AS TEXT) WHERE position = 3", "columns", "column line holds str"),
+        ("UPDATE events SET line = 7 WHERE position = 3", "columns", "column line holds int"),
+        ("UPDATE tiles SET hashes = 7 WHERE number = 1", "tiles", "tile 0/1 is int"),
+        ("UPDATE tiles SET hashes = x'00' WHERE number = 1", "tiles", "tile 0/1 has 1 bytes"),
+        ("UPDATE tiles SET level = 'x' WHERE number = 1", "tiles", "a tile stands at level 'x'"),
+    ],
+)
+def test_a_value_of_a_type_that_no_table_takes_is_found(ledger: Sealed, statement: str, check: str, said: str) -> None:
+    """What a flipped bit of a row's header makes of it."""
+    strict, loose = ") STRICT", ")        "
+    for old, new, statements in ((strict, loose, ()), (loose, strict, (statement,))):
+        alter(
+            ledger.path,
+            "PRAGMA ignore_check_constraints = ON",
+            *statements,
+            "PRAGMA writable_schema = ON",
+            f"UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') WHERE type = 'table'",
+        )
+    report = verified(ledger.path, quick=True)
+    assert check in wrong(report)
+    assert any(said in fault.detail for one in report.checks for fault in one.faults), report
+
+
 def test_the_schema_is_the_one_that_a_ledger_is_made_with(ledger: Sealed) -> None:
     with closing(sqlite3.connect(ledger.path)) as connection:
         connection.execute("DROP TRIGGER events_kept")
