@@ -4,7 +4,8 @@ import hashlib
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from copy import copy
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Protocol
@@ -24,6 +25,18 @@ UNREADABLE = (OSError, BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 """What reading a damaged archive or disk raises."""
 
 
+class Readable(Protocol):
+    """A file to be read from its beginning."""
+
+    def read(self, size: int, /) -> bytes:
+        """What follows; nothing at the end. Errors: UNREADABLE."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
 class Package(Protocol):
     """The files of an export."""
 
@@ -33,6 +46,10 @@ class Package(Protocol):
 
     def open(self, name: str) -> IO[bytes]:
         """A file, from its beginning. Errors: KeyError, UNREADABLE."""
+        ...
+
+    def pour(self, name: str) -> Readable:
+        """The same, with all that can be read of it before anything is found wrong. Errors: KeyError, UNREADABLE."""
         ...
 
 
@@ -53,6 +70,9 @@ class FolderPackage:
         except FileNotFoundError:
             raise KeyError(name) from None
 
+    def pour(self, name: str) -> Readable:
+        return self.open(name)
+
 
 class ZipPackage:
     """An export in a ZIP. What its headers say of times and rights has no meaning."""
@@ -65,6 +85,29 @@ class ZipPackage:
 
     def open(self, name: str) -> IO[bytes]:
         return self._archive.open(name)
+
+    def pour(self, name: str) -> Readable:
+        return _Member(self._archive, name)
+
+
+class _Member:
+    """A file of a ZIP whose CRC is compared behind its last byte: zipfile gives nothing of a file with a wrong one."""
+
+    def __init__(self, archive: ZipFile, name: str) -> None:
+        info = copy(archive.getinfo(name))
+        self._wanted, self._crc = info.CRC, 0
+        del info.CRC
+        self._file = archive.open(info)
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._crc = zlib.crc32(data, self._crc)
+        if not data and self._crc != self._wanted:
+            raise BadZipFile("it has another CRC-32 than the ZIP says")
+        return data
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @contextmanager
@@ -92,7 +135,7 @@ class Summed:
     what it says is looked at: hashing lets go of the interpreter's lock, and took a tenth of a verification.
     """
 
-    def __init__(self, file: IO[bytes], name: str, check: Check, thread: Executor) -> None:
+    def __init__(self, file: Readable, name: str, check: Check, thread: Executor) -> None:
         self._file = file
         self._name = name
         self._check = check
@@ -133,12 +176,13 @@ class Summed:
 def summed(package: Package, name: str, check: Check, wanted: FileSum | None) -> Iterator[Summed]:
     """Read a file; at the end whether its sum is the one that is wanted. Errors: KeyError, where it is not there."""
     check.count += 1
+    opened: Readable
     try:
-        opened = package.open(name)
+        opened = package.pour(name)
     except UNREADABLE as error:
         check.fault(f"{name} cannot be opened: {error}.")
         opened = BytesIO()
-    with opened, ThreadPoolExecutor(1) as thread:
+    with closing(opened), ThreadPoolExecutor(1) as thread:
         file = Summed(opened, name, check, thread)
         yield file
         found = file.sum()

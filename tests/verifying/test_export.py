@@ -292,3 +292,13 @@ def test_the_verb_verifies_exports(made: Exports, tmp_path: Path) -> None:
     assert "First at position 300: the line at position 300 is not the one that" in ended.text
     assert "There is no export" in refused(tmp_path / "none.db", "verify", tmp_path / "none")
     assert "Name one of them" in refused(tmp_path / "none.db", "verify", export, "--url", "http://127.0.0.1:1")
+
+
+def test_a_line_that_was_changed_inside_a_zip_is_located(made: Exports, tmp_path: Path) -> None:
+    """Its CRC is wrong, and yet all of it is read."""
+    changed = tmp_path / "changed.zip"
+    changed.write_bytes(made.zip.read_bytes().replace(b'"choice 300"', b'"choice 30X"', 1))
+    report = verified(changed, made.key)
+    assert report.first is not None
+    assert report.first.position == 301
+    assert any("CRC-32" in fault.detail for check in report.checks for fault in check.faults)
