@@ -279,7 +279,12 @@ def _last(reading: Reading) -> Reading:
 
 
 def _number(word: str) -> float | None:
-    return float(word) if word[0].isdigit() and word.count(".") <= 1 and ":" not in word else None
+    if not word[0].isdecimal():
+        return None
+    try:
+        return float(word)
+    except ValueError:  # a version, a time, a power
+        return None
 
 
 WEIGHTING = Probe(

@@ -7,7 +7,7 @@ import msgspec
 from ledger.errors import Damaged
 from ledger.evidence import EvidenceStore
 from ledger.verifying.account import Account
-from ledger.verifying.sequence import Said
+from ledger.verifying.sequence import UNDECODABLE, Said
 
 STORED = "evidence.stored.v1"
 ERASED = "evidence.erased.v1"
@@ -41,7 +41,7 @@ class Exhibits:
                 continue
             try:
                 piece = _decode(line).data
-            except msgspec.DecodeError:
+            except UNDECODABLE:
                 continue
             if said.type == STORED:
                 self.kept[piece.digest] = said.position, piece.size_bytes

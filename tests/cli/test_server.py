@@ -3,6 +3,7 @@
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,7 @@ import msgspec
 
 from tests.cli.command import ROOT, command, done, environment, refused
 from tests.cli.lines import decided, history
-from tests.serving import served, serving
+from tests.serving import POLL_S, served, serving
 
 
 def test_both_doors_give_the_same_answers(tmp_path: Path) -> None:
@@ -56,6 +57,8 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         nowhere = refused(ledger, "append", "--url", f"{url}/nowhere", given=decided("a"))
         assert "There is nothing at /nowhere/events." in nowhere
         token = done(ledger, "token", "add", "ann").text.strip()
+        while httpx.get(f"{url}/events").status_code != 401:
+            time.sleep(POLL_S)
         unknown = refused(ledger, "append", "--url", url, given=decided("c"))
         assert "Authorization header required" in unknown
         assert "Give a token with --token" in unknown

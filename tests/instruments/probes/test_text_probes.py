@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from instruments.probes import SCORERS, Score, find_probe
@@ -127,6 +127,7 @@ pieces = st.lists(
 
 
 @given(st.one_of(st.text(), pieces.map(" ".join), pieces.map("".join)))
+@example("Confidence: ² percent")
 def test_any_text_is_scored_and_always_the_same(text: str) -> None:
     for probe_id, names in DIMENSIONS.items():
         found = score(probe_id, text)
