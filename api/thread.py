@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import ParamSpec, TypeVar
+
+from ledger.connect import to_its_end
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -11,13 +12,4 @@ _Result = TypeVar("_Result")
 
 async def on_thread(function: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs) -> _Result:
     """What a function gives, on a thread. Who gives up waiting waits until it has ended: it holds a turn, or a file."""
-    running = asyncio.ensure_future(asyncio.to_thread(function, *given, **named))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        while not running.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([running])
-        if not running.cancelled():
-            running.exception()
-        raise
+    return await to_its_end(asyncio.ensure_future(asyncio.to_thread(function, *given, **named)))

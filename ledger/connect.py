@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -26,8 +27,22 @@ class Connection(aiosqlite.Connection):
         **kwargs: _Asked.kwargs,
     ) -> _Found:
         """What a function of SQLite's own connection gives, called on its thread."""
-        found: _Found = await self._execute(work, self._conn, *args, **kwargs)  # type: ignore[no-untyped-call]
+        visit = self._execute(work, self._conn, *args, **kwargs)  # type: ignore[no-untyped-call]
+        found: _Found = await to_its_end(asyncio.ensure_future(visit))
         return found
+
+
+async def to_its_end(running: asyncio.Future[_Found]) -> _Found:
+    """What a thread gives. Who gives up waiting waits until it has ended: it looks at what may change then."""
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([running])
+        if not running.cancelled():
+            running.exception()
+        raise
 
 
 async def connect(database: str | Path, **options: Any) -> Connection:  # noqa: ANN401 - those of sqlite3.connect

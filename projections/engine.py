@@ -254,10 +254,8 @@ class Engine:
             return
         anchor = await self.anchor(self.position)
         await self._snapshots.save(
-            [
-                Snapshot(name, projection.version, self.position, anchor, await asyncio.to_thread(projection.encode))
-                for name, projection in self._live.items()
-            ]
+            Snapshot(name, projection.version, self.position, anchor, projection.encode())
+            for name, projection in self._live.items()
         )
         self._saved = self.position
 

@@ -6,14 +6,13 @@ is the one it was made from; anything else is left aside and the projection is f
 
 import asyncio
 import sqlite3
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-import aiosqlite
-
-from ledger.connect import connect
+from ledger.connect import Connection, connect
 
 KEPT = 6
 """Snapshots kept for each projection: a recent one to start from, older ones for `as_of`."""
@@ -44,7 +43,7 @@ class Snapshot(NamedTuple):
 class Snapshots:
     """The snapshots beside one ledger file. Nothing in it is needed: an unreadable file counts as empty."""
 
-    def __init__(self, connection: aiosqlite.Connection | None, path: Path | None = None) -> None:
+    def __init__(self, connection: Connection | None, path: Path | None = None) -> None:
         self._connection = connection
         self._path = path
 
@@ -82,28 +81,20 @@ class Snapshots:
                 upto = position - 1
         return None
 
-    async def save(self, snapshots: list[Snapshot]) -> None:
+    async def save(self, snapshots: Iterable[Snapshot]) -> None:
         """Keep some snapshots, all or none, and let old ones go. A failure is no loss: the next start folds more.
+
+        They are asked for on the thread of the file, and one is held at a time: together they are a third of what the
+        views themselves take.
 
         What stands behind them is let go too: it was made from a log that went another way, or from a restored one
         before it was restored. A file that turns out damaged is removed, for the next start to make anew.
         """
         if self._connection is None:
             return
-        rows = [(*snapshot[:4], sha256(snapshot.state).digest(), snapshot.state) for snapshot in snapshots]
         try:
-            await self._connection.executemany("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", rows)
-            for snapshot in snapshots:
-                await self._connection.execute(
-                    "DELETE FROM snapshots WHERE name = ?1 AND (version <> ?2 OR position > ?3 OR position NOT IN"
-                    " (SELECT position FROM snapshots WHERE name = ?1 AND version = ?2 AND position <= ?3"
-                    " ORDER BY position DESC LIMIT ?4))",
-                    (snapshot.name, snapshot.version, snapshot.position, KEPT),
-                )
-            await self._connection.commit()
+            await self._connection.run(_save, snapshots)
         except sqlite3.Error as error:
-            with suppress(sqlite3.Error):
-                await self._connection.rollback()
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
                 _remove(self._path)
@@ -113,7 +104,21 @@ def _digest(state: bytes) -> bytes:
     return sha256(state).digest()
 
 
-async def _connect(path: Path, *, writable: bool) -> aiosqlite.Connection | None:
+def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None:
+    with connection:
+        for snapshot in snapshots:
+            row = (*snapshot[:4], _digest(snapshot.state), snapshot.state)
+            connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection.execute(
+                "DELETE FROM snapshots WHERE name = ?1 AND (version <> ?2 OR position > ?3 OR position NOT IN"
+                " (SELECT position FROM snapshots WHERE name = ?1 AND version = ?2 AND position <= ?3"
+                " ORDER BY position DESC LIMIT ?4))",
+                (snapshot.name, snapshot.version, snapshot.position, KEPT),
+            )
+            del snapshot, row  # before the next is made
+
+
+async def _connect(path: Path, *, writable: bool) -> Connection | None:
     """A connection to a file that holds snapshots; None where that cannot be."""
     if path.exists() != path.is_file() or not (writable or path.exists()):
         return None  # before a thread is started for it
