@@ -91,6 +91,7 @@ class Connection(HttpToolsProtocol):
         self._taken = 0  # bytes of this request's body
         self._unsent: int | None = None  # bytes of an answer that waited to be taken at _stalled_s
         self._stalled_s = self._phase_s
+        self._refused_s: float | None = None  # since when a body comes that is answered already
         self._leaving_s: float | None = None  # since when it is only waited for the client to go
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -126,10 +127,16 @@ class Connection(HttpToolsProtocol):
         self.headers = _TRAILERS
         self._phase = _Phase.BODY
         self._taken = 0
+        self._refused_s = None
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        cycle.transport = Outlet(cycle.transport, self._headers, self.loop)  # type: ignore[assignment]
+        self._outlet = Outlet(self.transport, self._headers)
+        cycle.transport = self._outlet  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        self._outlet.end()
+        super().on_response_complete()
 
     def _fault_of_head(self) -> TallystickError | None:
         if len(self.url) > URL_BYTES_MAX:
@@ -198,8 +205,10 @@ class Connection(HttpToolsProtocol):
     def _look_at_body(self, now_s: float) -> None:
         if self.flow.read_paused:  # it is waited for us
             self._phase_s, self._taken = now_s, 0
-        elif self.cycle.response_complete:
-            self._leaving_s = now_s  # refused before it was read; the client is given a moment to see why
+        elif self.cycle.response_complete:  # refused before it was read; the client is given a moment to send the rest
+            self._refused_s = self._refused_s or now_s
+            if now_s - self._refused_s > LINGER_S:
+                self.transport.abort()
         elif now_s - self._phase_s > BODY_S + self._taken / BODY_BYTES_PER_S_MIN:
             self._refuse(
                 TooSlow(

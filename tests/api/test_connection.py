@@ -1,6 +1,7 @@
 """Clients that send too much, too slowly, or never read: each is answered where it can be, and ended."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
@@ -174,6 +175,16 @@ def test_trailers_are_no_headers(server: Served, client: httpx.Client) -> None:
         chunked = b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n%x\r\n%b\r\n0\r\n" % (len(body), body)
         connection.sendall(POST + chunked + b"authorization: Bearer x\r\nce-type: nope\r\n\r\n")
         assert b"HTTP/1.1 201 " in rest_of(connection)
+
+
+def test_who_is_refused_before_its_body_may_send_it_and_go_on(server: Served) -> None:
+    """Over a look at who takes too long: what comes then is no reason to let go of a client."""
+    with connected(server) as connection:
+        connection.sendall(POST + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 415 ")
+        time.sleep(1.2)
+        connection.sendall(b"{}" + HEAD + b"\r\n")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_body_that_is_refused_is_not_all_read(server: Served) -> None:
