@@ -124,7 +124,7 @@ class JsonRows(Rows):
             for _, line in zip(range(PEEK_ROWS), _lines(file), strict=False):
                 try:
                     columns.update(dict.fromkeys(decode(line[1])))
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     continue
         return list(columns)
 

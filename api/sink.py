@@ -260,7 +260,7 @@ def error_of(response: "httpx.Response") -> TallystickError:
     try:
         problem = msgspec.json.decode(response.content, type=Problem)
         kind = _errors[problem.type.rpartition(":")[2]]
-    except (msgspec.DecodeError, KeyError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError):
         return _no_tallystick(response)
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
@@ -273,7 +273,7 @@ def error_of(response: "httpx.Response") -> TallystickError:
 def _decode(response: "httpx.Response", kind: type[_Answer], content: bytes | None = None) -> _Answer:
     try:
         return msgspec.json.decode(response.content if content is None else content, type=kind)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _no_tallystick(response) from None
 
 

@@ -51,5 +51,5 @@ def _manifest(part: Path, url: str) -> Manifest:
     try:
         with ZipFile(part) as archive:
             return decode(archive.read(MANIFEST))
-    except (BadZipFile, KeyError, msgspec.DecodeError):
+    except (BadZipFile, KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InvalidQuery("url", f"{url} answered, but not as Tallystick does.", "Check the address.") from None

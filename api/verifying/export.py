@@ -79,7 +79,7 @@ def read_manifest(package: Package, path: Path) -> tuple[Manifest, bytes]:
         raise UnusableExport(f"{MANIFEST} of {path} cannot be read: {error}.", "Copy the export again.") from error
     try:
         manifest = decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnusableExport(f"{MANIFEST} of {path} is no manifest: {error}.", "Copy the export again.") from error
     if manifest.format != FORMAT:
         raise UnusableExport(

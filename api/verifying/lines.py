@@ -133,7 +133,7 @@ def _made(encode: Callable[[Slice], tuple[bytes]], lines: list[bytes]) -> bytes 
     """What an export makes of lines; None of lines that are no events, which are told elsewhere."""
     try:
         return encode(Slice(b"\n".join(lines), range(len(lines)), more=False))[0]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -173,5 +173,5 @@ def _as_made(held: object, table_of: Callable[[list[bytes]], object], lines: lis
     """Whether a table is the one that is made of its lines; where they are no events, that is told elsewhere."""
     try:
         return held == table_of(lines)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True

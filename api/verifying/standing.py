@@ -143,7 +143,7 @@ class Chosen:
         self._proofs.count += 1
         try:
             (proof,) = map(_decode, proofs)
-        except (ValueError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             why = error if proofs else "it is missing"
             self._proofs.fault(f"the proof of position {position:,} is none: {why}.", position)
             return

@@ -52,6 +52,7 @@ DECISIONS = st.tuples(st.just("csv"), TABLES | noise(TABLES)) | st.tuples(st.jus
 
 @given(DECISIONS, st.booleans())
 @example(("jsonl", f'{{"agent": "ann", "decision": ["{57 * "x"}\xe9"]}}'.encode()), False)
+@example(("jsonl", b'{"agent": ' + 100_000 * b"["), True)
 def test_decisions_are_imported_or_refused(indoors: Indoors, file: tuple[str, bytes], skip_bad: bool) -> None:
     path = indoors.folder / f"fuzzed.{file[0]}"
     path.write_bytes(file[1])

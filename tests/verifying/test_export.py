@@ -266,6 +266,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
         ),
         (lambda text: text[:100], "is no manifest"),
         (lambda text: b"", "is no manifest"),
+        (lambda text: b'{"format":' + 100_000 * b"[", "is no manifest"),
     ):
         whole = (export / "manifest.json").read_bytes()
         edit(export, "manifest.json", change_)
