@@ -140,7 +140,7 @@ class SqliteLog(SqliteReader):
         self._open = False
         self._committed.cancel()
         await self._connection.close()
-        await self._writer.connection.close()
+        await self._writer.close()
         self._gauge.close()
         self._lock.release()
 

@@ -6,7 +6,9 @@ interpreter's lock in which requests wait.
 
 import random
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
@@ -19,15 +21,22 @@ from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream
 from ledger.log import Head, Placed
 from ledger.merkle import leaf_hashes
 from ledger.schema import COLUMNS, INSERT_TILE, KNOWN, insert_statement, statement_rows
-from ledger.tiles import Edge, Tile
+from ledger.tiles import WIDTH, Edge, Tile
 
 LINE = COLUMNS.index("line")
+
+LARGE = WIDTH
+"""Events of a group whose decision holds the interpreter's lock so long that it is better taken on the event loop's
+thread than against it, and that are hashed on a thread while SQLite, which holds no such lock, inserts them."""
+
+Answer = list[Placed] | TallystickError
+"""Where the events of a batch stand, or why they do not."""
 
 
 class Written(NamedTuple):
     """What became of a group: for each batch where its events stand, or why not; and the log's head and edge then."""
 
-    answers: list[list[Placed] | TallystickError]
+    answers: list[Answer]
     head: Head
     edge: Edge
 
@@ -40,24 +49,50 @@ class Writer:
         self._vocabulary = vocabulary
         self._clock = clock
         self._rng = random.Random()
+        self._hashing = ThreadPoolExecutor(1, "ledger-tree")
+
+    async def close(self) -> None:
+        """Let go of the file and the threads."""
+        await self.connection.close()
+        self._hashing.shutdown()
 
     async def write(self, batches: Sequence[Sequence[Entry]], head: Head, edge: Edge) -> Written:
         """Write what can be admitted of some batches, each whole or not at all, and sync it once (I3, I4).
 
         Errors: sqlite3.Error; nothing is known to be written then.
         """
-        return await self.connection.run(self._write, batches, head, edge)
+        if sum(map(len, batches)) < LARGE:
+            return await self.connection.run(self._write, batches, head, edge)
+        known, named = await self.connection.run(self._look_up, batches, head)
+        group, answers = self._decide(known, named, head)
+        return await self.connection.run(self._keep, group, answers, head, edge)
 
     def _write(
         self, connection: sqlite3.Connection, batches: Sequence[Sequence[Entry]], head: Head, edge: Edge
     ) -> Written:
         known, named = self._look_up(connection, batches, head)
+        group, answers = self._decide(known, named, head)
+        return self._keep(connection, group, answers, head, edge)
+
+    def _decide(self, known: Known, batches: Sequence[Sequence[Entry]], head: Head) -> tuple[Group, list[Answer]]:
         group = Group(self._vocabulary, head, self._clock(), known, self._rng)
-        answers = [_admitted(group, batch) for batch in named]
+        return group, [_admitted(group, batch) for batch in batches]
+
+    def _keep(
+        self, connection: sqlite3.Connection, group: Group, answers: list[Answer], head: Head, edge: Edge
+    ) -> Written:
         if not group.rows:
             return Written(answers, head, edge)
-        edge, filled = edge.grow(leaf_hashes(group.rows[LINE :: len(COLUMNS)]))  # type: ignore[arg-type]
-        keep(connection, group.rows, filled)
+        lines: list[bytes] = group.rows[LINE :: len(COLUMNS)]  # type: ignore[assignment]
+        if len(lines) < LARGE:
+            edge, filled = _grown(edge, lines)
+            keep(connection, group.rows, filled)
+        else:
+            growing = self._hashing.submit(_grown, edge, lines)
+            with _transaction(connection):
+                _insert(connection, group.rows)
+                edge, filled = growing.result()
+                connection.executemany(INSERT_TILE, filled)
         return Written(answers, Head(group.position, group.recorded_us), edge)
 
     def _look_up(
@@ -91,14 +126,24 @@ def keep(connection: sqlite3.Connection, values: list[object], filled: Sequence[
     if not filled:
         _insert(connection, values)
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(connection):
         _insert(connection, values)
         connection.executemany(INSERT_TILE, filled)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()
         raise
+
+
+def _grown(edge: Edge, lines: Sequence[bytes]) -> tuple[Edge, list[Tile]]:
+    return edge.grow(leaf_hashes(lines))
 
 
 def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
@@ -108,7 +153,7 @@ def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
         connection.execute(insert_statement(places), values + [None] * ((places - rows) * len(COLUMNS)))
 
 
-def _admitted(group: Group, batch: Sequence[Entry]) -> list[Placed] | TallystickError:
+def _admitted(group: Group, batch: Sequence[Entry]) -> Answer:
     try:
         return group.admit(batch)
     except TallystickError as error:
