@@ -1,7 +1,7 @@
-"""The writing of a group of appends, on the thread of the one connection that writes.
+"""The writing of a group of appends, over the one connection that writes, on its thread.
 
-The group is looked up, decided and committed in one visit to that thread: each visit costs hand-overs of the
-interpreter's lock in which requests wait.
+A group is looked up, decided and committed in one visit to that thread: each visit costs hand-overs of the
+interpreter's lock in which requests wait. A large one is decided between two visits.
 """
 
 import random
@@ -42,7 +42,7 @@ class Written(NamedTuple):
 
 
 class Writer:
-    """The one who writes. Everything behind `write` runs on the connection's thread."""
+    """The one who writes: one group at a time."""
 
     def __init__(self, connection: Connection, vocabulary: Vocabulary, clock: Clock) -> None:
         self.connection = connection
