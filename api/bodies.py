@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from api.ingest import JSON, read_body
 from api.problems import UnsupportedMedia
-from events.refusal import refuse
+from events.refusal import UNDECODABLE, refuse
 
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
@@ -27,5 +27,5 @@ class Body(Generic[_Shape]):
         body = await read_body(request)
         try:
             return self._decode(body or b"{}")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             raise refuse(error, (), fields=self._fields) from None

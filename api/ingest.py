@@ -12,6 +12,7 @@ from api.problems import BodyTooLarge, UnsupportedMedia
 from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX
+from events.refusal import UNDECODABLE
 from events.registry import VOCABULARY
 from ledger import Placed
 
@@ -144,7 +145,7 @@ def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
         raise InvalidEvent("ce-data is not an attribute.", "Send the payload as the body.", field="data")
     try:
         attributes["data"] = msgspec.json.decode(body, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise MalformedInput(
             f"The body is not well-formed JSON: {error}.", "Send UTF-8 JSON. Nothing was written.", field="data"
         ) from None

@@ -10,6 +10,7 @@ from typing import BinaryIO, TextIO
 
 import msgspec
 
+from events.refusal import UNDECODABLE
 from ledger.errors import InvalidQuery
 
 FIELD_CHARS_MAX = 16 * 1024 * 1024
@@ -124,7 +125,7 @@ class JsonRows(Rows):
             for _, line in zip(range(PEEK_ROWS), _lines(file), strict=False):
                 try:
                     columns.update(dict.fromkeys(decode(line[1])))
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                except UNDECODABLE:
                     continue
         return list(columns)
 
@@ -135,7 +136,7 @@ class JsonRows(Rows):
                 self.read_bytes += len(line)
                 try:
                     row = decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                except UNDECODABLE as error:
                     shown = line[:60].decode("utf-8", "replace").strip()
                     yield number, Fault(number, "line", shown, f"one JSON object ({error})")
                     continue

@@ -18,6 +18,7 @@ from api.problems import TABLE, Problem, slug
 from events.envelope import Draft
 from events.errors import TallystickError
 from events.limits import PAGE_EVENTS_MAX
+from events.refusal import UNDECODABLE
 from ledger import Query
 from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable, NotFound
 
@@ -260,7 +261,7 @@ def error_of(response: "httpx.Response") -> TallystickError:
     try:
         problem = msgspec.json.decode(response.content, type=Problem)
         kind = _errors[problem.type.rpartition(":")[2]]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError):
+    except (*UNDECODABLE, KeyError):
         return _no_tallystick(response)
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
@@ -273,7 +274,7 @@ def error_of(response: "httpx.Response") -> TallystickError:
 def _decode(response: "httpx.Response", kind: type[_Answer], content: bytes | None = None) -> _Answer:
     try:
         return msgspec.json.decode(response.content if content is None else content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         raise _no_tallystick(response) from None
 
 

@@ -8,6 +8,9 @@ import msgspec
 
 from events.errors import InvalidEvent, MalformedInput
 
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a JSON decoder raises of bytes of others: no JSON, no text, or nested too deep."""
+
 LEDGER_SETS = frozenset({"position", "recordedtime", "streamversion"})
 
 SHOWN_CHARS_MAX = 80

@@ -19,7 +19,7 @@ from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
 from events.probe import ProbeScored
-from events.refusal import refuse
+from events.refusal import UNDECODABLE, refuse
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
 Upcaster = Callable[[Any], Payload]
@@ -117,7 +117,7 @@ class Vocabulary:
         """Decode one event as a client posts it. Errors: MalformedInput, InvalidEvent with its field."""
         try:
             draft: Draft = self._draft.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             raise refuse(error, self.types) from None
         return draft
 
@@ -125,7 +125,7 @@ class Vocabulary:
         """Decode a JSON array of events. Errors: as `draft`, with the index of the event."""
         try:
             drafts: list[Draft] = self._drafts.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             raise refuse(error, self.types) from None
         return drafts
 
@@ -133,7 +133,7 @@ class Vocabulary:
         """Decode NDJSON, one event a line. Errors: as `draft`, with the 0-based index of the event."""
         try:
             drafts: list[Draft] = self._draft.decode_lines(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             self._refuse_line(body)
             raise refuse(error, self.types) from None
         return drafts
@@ -144,7 +144,7 @@ class Vocabulary:
         for index, line in enumerate(lines):
             try:
                 self._draft.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            except UNDECODABLE as error:
                 raise refuse(error, self.types, index) from None
 
     def stored(self, line: bytes) -> Event:

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from events.envelope import Fact
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
+from events.refusal import UNDECODABLE
 from projections.columns import microseconds
 from projections.evaluation import Evaluation, ScoreRow
 from projections.grading import Known, pool, results, tally, weigh
@@ -107,7 +108,7 @@ def _components(data: EvalScored, texts: Texts) -> tuple[Component, ...]:
         return data.components
     try:
         return _breakdown.decode(kept)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return data.components
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 import httpx
-import msgspec
 
 from api.exporting.manifest import MANIFEST, Manifest, decode
 from api.exporting.placing import Report, is_archive, placing
 from api.sink import client_of, error_of
+from events.refusal import UNDECODABLE
 from ledger.errors import InvalidQuery, LedgerUnavailable
 
 
@@ -51,5 +51,5 @@ def _manifest(part: Path, url: str) -> Manifest:
     try:
         with ZipFile(part) as archive:
             return decode(archive.read(MANIFEST))
-    except (BadZipFile, KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (BadZipFile, KeyError, *UNDECODABLE):
         raise InvalidQuery("url", f"{url} answered, but not as Tallystick does.", "Check the address.") from None

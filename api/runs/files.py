@@ -10,6 +10,7 @@ import msgspec
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX
+from events.refusal import UNDECODABLE
 from projections import RunReport
 from projections.report import TOTAL, models_of
 
@@ -45,7 +46,7 @@ def decode(body: bytes) -> RunReport:
         report = _decode(body)
     except msgspec.ValidationError as error:
         raise _refuse(str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise MalformedInput(
             f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
         ) from None

@@ -11,8 +11,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from api.exporting.manifest import (
     CHECKPOINT,
     EARLIER,
@@ -30,6 +28,7 @@ from api.exporting.manifest import (
 from api.verifying.lines import pages_of
 from api.verifying.package import UNREADABLE, Package, Summed, package_of, summed
 from api.verifying.standing import Chosen, Complete, Standing
+from events.refusal import UNDECODABLE
 from ledger.errors import UnusableExport
 from ledger.merkle import continues
 from ledger.note import Checkpoint, Verifier
@@ -79,7 +78,7 @@ def read_manifest(package: Package, path: Path) -> tuple[Manifest, bytes]:
         raise UnusableExport(f"{MANIFEST} of {path} cannot be read: {error}.", "Copy the export again.") from error
     try:
         manifest = decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise UnusableExport(f"{MANIFEST} of {path} is no manifest: {error}.", "Copy the export again.") from error
     if manifest.format != FORMAT:
         raise UnusableExport(

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from tempfile import TemporaryFile
 from typing import Protocol
 
-import msgspec
-
 from api.exporting.sheet import Sheet
 from api.verifying.package import BLOCK_BYTES
 from events.limits import LINE_BYTES_MAX
+from events.refusal import UNDECODABLE
 from ledger import Slice
 from ledger.errors import UnusableExport
 from ledger.verifying import Check
@@ -133,7 +132,7 @@ def _made(encode: Callable[[Slice], tuple[bytes]], lines: list[bytes]) -> bytes 
     """What an export makes of lines; None of lines that are no events, which are told elsewhere."""
     try:
         return encode(Slice(b"\n".join(lines), range(len(lines)), more=False))[0]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return None
 
 
@@ -173,5 +172,5 @@ def _as_made(held: object, table_of: Callable[[list[bytes]], object], lines: lis
     """Whether a table is the one that is made of its lines; where they are no events, that is told elsewhere."""
     try:
         return held == table_of(lines)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return True

@@ -12,6 +12,7 @@ import httpx
 import msgspec
 
 from api.sink import client_of, error_of
+from events.refusal import UNDECODABLE
 from ledger.errors import LedgerUnavailable
 from ledger.merkle import HASH_BYTES, continues, leaf_hashes
 from ledger.note import Checkpoint, Verifier
@@ -154,7 +155,7 @@ class _Served:
         response = await self._get(f"proofs/consistency?from={older.size}&to={newer.size}")
         try:
             hashes = msgspec.json.decode(response.content, type=_Consistency).hashes
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             hashes = None
         if hashes is None or not continues(older.size, newer.size, hashes, older.root, newer.root):
             check.fault("the proof does not show that the log went on from the earlier checkpoint.")

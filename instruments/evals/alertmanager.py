@@ -17,6 +17,7 @@ import httpx
 import msgspec
 
 from events.limits import BODY_BYTES_MAX
+from events.refusal import UNDECODABLE
 from instruments.routers.router import short
 from instruments.routers.secrets import Secrets
 
@@ -153,7 +154,7 @@ class Alertmanager:
             raise self._bad(
                 f"answered with no list of alerts ({said}).", "Is it an Alertmanager, with its v2 API?"
             ) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             said = short(self._secrets.hide(body[:1000].decode("utf-8", "replace")))
             shown = f": {said}" if said else ", but with nothing"
             raise self._bad(f"answered with no JSON{shown}", "Is it an Alertmanager, or something before it?") from None
@@ -235,6 +236,6 @@ def _text(body: bytes) -> str:
     """What an error says: the API answers errors with a JSON text, what stands before it with anything."""
     try:
         value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         value = None
     return value if isinstance(value, str) else body[:1000].decode("utf-8", "replace")

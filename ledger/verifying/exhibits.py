@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from events.refusal import UNDECODABLE
 from ledger.errors import Damaged
 from ledger.evidence import EvidenceStore
 from ledger.verifying.account import Account
-from ledger.verifying.sequence import UNDECODABLE, Said
+from ledger.verifying.sequence import Said
 
 STORED = "evidence.stored.v1"
 ERASED = "evidence.erased.v1"

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from events.refusal import UNDECODABLE
 from ledger.verifying.account import Account
 from ledger.verifying.streams import Streams
 
@@ -18,8 +19,6 @@ TIME = b"0000-00-00T00:00:00.000000Z"
 
 ZEROED = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
 """Turns every digit into a zero: a fifth of the time that a regular expression takes for the same."""
-
-UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Said(msgspec.Struct, gc=False):
