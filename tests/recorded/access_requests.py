@@ -1,5 +1,6 @@
-"""The scenes `access` (tokens and scopes), `limits` (rate limit, forked log) and `kept` (the old ledger, served)."""
+"""The scenes `access` (tokens and scopes), `limits` (rate limit, forked log), `kept` and `damaged` (the old ledger)."""
 
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -87,11 +88,9 @@ ACCESS = [
     *(get(path, token="writer") for path in READS),
     *(get(path, token="reader") for path in ("/events", "/calibration/advice", "/decisions", "/runs/r1", "/readyz")),
     *(_with(one, "reader") for one in _writes(1)),
-    *(call(method, token="reader") for method in WRITE_METHODS),
-    *(call(method, token="writer") for method in READ_METHODS[:6]),
+    *(call(method, token=token) for token in ("reader", "writer") for method in (*READ_METHODS, *WRITE_METHODS)),
     call("preAction", {"action": {"description": "x"}}, token="reader"),
     call("preAction", {"action": {"description": "x"}, "options": {"autoRecord": False}}, token="reader"),
-    call("getStats", token="reader"), call("getSessionContext", token="reader"),
     call("getSessionContext", token="none"),
     post("/events", decision("as-ada") | {"source": "/agents/ada"}, token="full"),
     post("/events", decision("as-bob") | {"source": "/agents/bob"}, token="full"),
@@ -139,3 +138,28 @@ KEPT = [
     post("/events", decision("appended")), get("/readyz"),
 ]  # fmt: skip
 """Requests to a server over a copy of the ledger in `ledger.tar.xz`."""
+
+DAMAGED = [
+    get(f"/evidence/{digest_of(NOTES)}"), get(f"/evidence/{digest_of('{}')}"), get("/checkpoint/witnessed"),
+    get("/events/1/receipt"), get("/checkpoint"), get("/export", evidence="true"),
+    get("/evidence", limit=1), get("/runs/secret"), get("/readyz"),
+    post("/events", decision("lost"))._replace(disk_fails=True), post("/events", decision("lost")),
+    call("recordDecision", {"decision": "lost"}), _with(put("lost"), ""), get("/readyz"), get("/health"),
+    get("/healthz"), get("/events", limit=1), get("/decisions", limit=1),
+]  # fmt: skip
+"""Requests to a server whose evidence and witnessed checkpoint are damaged, and whose disk then fails."""
+
+
+def put_old_ledger(ledger: Path) -> None:
+    """Put the old ledger in place of an empty one."""
+    (old := ledger.parent / "old").mkdir()
+    for path in sorted(unpack(old).parent.iterdir()):
+        shutil.move(path, ledger.parent / path.name)
+
+
+def damage(ledger: Path) -> None:
+    """Put the old ledger in place, with damage to a piece of evidence and to the witnessed checkpoint."""
+    put_old_ledger(ledger)
+    (evidence,) = beside(ledger, "evidence").rglob(digest_of(NOTES))
+    evidence.write_bytes(evidence.read_bytes()[:-3])
+    beside(ledger, "witnessed").write_bytes(b"not a note")

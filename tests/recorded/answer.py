@@ -31,7 +31,7 @@ BYTES_MAX = 2_000
 """The golden file keeps a binary body up to this size as base64, and of a longer one the size and the SHA-256."""
 
 OR_CODES = ("error", "reason")
-"""Keys that have a text or a code in answers of CSTP and of a live run."""
+"""Keys that have a text or a code in answers of CSTP, of a live run and of `/readyz`."""
 
 SHOWN_CHARS = 160
 """Characters of an address or a request's body that the golden file shows."""
@@ -112,7 +112,7 @@ def _body(
     if media.startswith("text/") or media == "application/x-ndjson":
         return {"text": plain(body.decode())}
     if media.endswith("json"):
-        or_codes = OR_CODES if request.target.startswith(("/cstp", "/discovery")) else ()
+        or_codes = OR_CODES if request.target.startswith(("/cstp", "/discovery", "/readyz")) else ()
         return {"json": msgspec.Raw(without_texts(plain(body.decode()), sent, or_codes).encode())}
     return {"data": _summary(body) if len(body) > BYTES_MAX else b64encode(body).decode()}
 

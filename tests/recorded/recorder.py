@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import msgspec
 
-from tests.faults.shim import Shim
+from tests.faults.shim import FOR_EVER, Shim
 from tests.recorded.answer import RecordedAnswer, recorded_answer, request_id_of
 from tests.recorded.history import START
 from tests.recorded.old_ledger import NAME, beside
@@ -38,13 +38,15 @@ class Session(NamedTuple):
     """Options of `serve`."""
     prepare: Callable[[Path], None] = lambda ledger: None
     """Called with the ledger's path before the server starts."""
+    code: int = 0
+    """The exit code of the server."""
 
 
 def record(name: str, session: Session, folder: Path) -> list[RecordedAnswer]:
     """Return the answers to a session, over a ledger in an empty folder."""
-    shim = Shim(folder / "unused", folder / "shim")
+    shim = Shim(folder / "disk", folder / "shim")
     shim.stop_clock(START)
-    ledger = folder / NAME
+    ledger = folder / "disk" / NAME
     beside(ledger, "key").write_bytes(KEY.read_bytes())
     beside(ledger, "key").chmod(0o600)
     session.prepare(ledger)
@@ -54,7 +56,7 @@ def record(name: str, session: Session, folder: Path) -> list[RecordedAnswer]:
             return _answers(name, session, client, shim)
     finally:
         code = server.stop()
-        assert code == 0, server.errors.read_text(encoding="utf-8")
+        assert code == session.code, server.errors.read_text(encoding="utf-8")
 
 
 def _answers(scene: str, session: Session, client: httpx.Client, shim: Shim) -> list[RecordedAnswer]:
@@ -64,6 +66,8 @@ def _answers(scene: str, session: Session, client: httpx.Client, shim: Shim) -> 
         request = _filled(listed, ids)
         now += timedelta(seconds=1 + request.later_s)
         shim.stop_clock(now)
+        if request.disk_fails:
+            shim.fail("sync", 1, FOR_EVER)
         if request.signed:
             _wait_for_signature(client, request)
         sent |= _texts(request)

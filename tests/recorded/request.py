@@ -33,6 +33,8 @@ class Request(NamedTuple):
     """Events to read from a feed before closing the connection."""
     signed: bool = False
     """Whether to wait until the newest checkpoint covers the head."""
+    disk_fails: bool = False
+    """Whether every sync of a file fails from this request on."""
     named: bool = True
     """Whether to send an `x-request-id`. Otherwise the server makes one."""
 
