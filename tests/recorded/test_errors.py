@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from api.problems import TABLE, slug
+from api.errors import TABLE, slug
 
 PUBLISHED = Path(__file__).with_name("errors.json")
 """For the end of each problem's `type`: the HTTP status, the JSON-RPC code and the exit code."""
