@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cli.command import done
+from tests.api.cli.command import done
 from tests.recorded.append_requests import ORDER, golden
 from tests.recorded.cstp_requests import FULL
 from tests.recorded.difference import encoded
@@ -18,7 +18,7 @@ from tests.recorded.request import call, event, get, post
 from tests.recorded.run_requests import discovery, evidence
 from tests.recorded.scenes import ANSWERS, SCENES
 from tests.recorded.view_requests import APPENDS
-from tests.witness import Witness, witnessing
+from tests.support.witness import Witness, witnessing
 
 SCOPE = {"agentId": "planner", "decisionId": "storage"}
 

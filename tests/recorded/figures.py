@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.cli.command import done
+from tests.api.cli.command import done
 from tests.recorded.difference import encoded, lines_of
 from tests.recorded.old_ledger import COMMANDS
 from tests.recorded.texts import strings_of, without_texts

@@ -21,7 +21,7 @@ from tests.recorded.history import START
 from tests.recorded.old_ledger import NAME, beside
 from tests.recorded.request import Request
 from tests.recorded.texts import strings_of
-from tests.serving import POLL_S, Served
+from tests.support.server import POLL_S, Served
 
 KEY = Path(__file__).with_name("test.key")
 """The key that signs the checkpoints of every scene. It was made for these tests and protects nothing."""

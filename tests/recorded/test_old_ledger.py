@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.cli.command import done
+from tests.api.cli.command import done
 from tests.recorded.append_requests import decision
 from tests.recorded.difference import difference, lines_of
 from tests.recorded.figures import figures
