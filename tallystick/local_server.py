@@ -193,7 +193,7 @@ class _ServerProcess:
         plain = [line for line in lines if not line.startswith("{")]
         code = self._process.poll()
         ended = "it did not serve in time" if code is None else f"it ended with code {code}"
-        return " ".join(plain or lines) or f"{ended} and printed nothing."
+        return " ".join(plain or lines).removeprefix("error: ") or f"{ended} and printed nothing."
 
     def stop(self) -> None:
         """End the process: it answers what is under way, and closes the ledger."""

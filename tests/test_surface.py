@@ -6,7 +6,7 @@ from pkgutil import walk_packages
 
 import pytest
 
-PACKAGES = ("events", "ledger", "projections", "instruments", "api")
+PACKAGES = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 
 SURFACE: dict[str, list[str]] = {
     "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
@@ -298,6 +298,30 @@ SURFACE: dict[str, list[str]] = {
         "tabulate",
         "transcribe",
         "words_of",
+    ],
+    "tallystick": [
+        "AsyncClient",
+        "Busy",
+        "Client",
+        "Conflict",
+        "ConnectionFailed",
+        "Erased",
+        "Event",
+        "InvalidArgument",
+        "InvalidEvent",
+        "InvalidQuery",
+        "LocalServerFailed",
+        "NotAllowed",
+        "NotFound",
+        "Reason",
+        "Refused",
+        "Reply",
+        "ServerFault",
+        "TallystickError",
+        "TooLarge",
+        "UnexpectedAnswer",
+        "async_local",
+        "local",
     ],
 }
 """Package to its `__all__`. A package that gets one is pinned by a line here."""
