@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import tallystick
-from api.problems import TABLE, Problem, slug
+from api.errors import TABLE, Problem, slug
 from tallystick import (
     Busy,
     Client,

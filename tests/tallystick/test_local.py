@@ -186,7 +186,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
 def test_a_file_that_another_program_writes_is_waited_for(tmp_path: Path) -> None:
     """`tallystick append` of a pipe holds the file until the pipe ends."""
     ledger = tmp_path / "t.db"
-    command = [sys.executable, "-m", "api.cli", "--ledger", str(ledger), "append"]
+    command = [sys.executable, "-m", "api.cli.main", "--ledger", str(ledger), "append"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=FOLDER, env=environment()) as writer:
         assert writer.stdin is not None
         writer.stdin.write(history(1))
