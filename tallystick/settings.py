@@ -10,7 +10,7 @@ from tallystick.errors import InvalidArgument
 DEFAULT_URL = "http://127.0.0.1:8321"
 """Where `tallystick serve` listens unless it is told otherwise."""
 
-RETRY_S = 60.0
+RETRY_S = 30.0
 """How long a request is tried again, seconds."""
 
 TIMEOUT_S = 120.0

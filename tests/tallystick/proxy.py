@@ -5,13 +5,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import httpx
 
 from tests.listening import bind, listening
 
-Fault = Literal["lose request", "lose answer", "busy", "too fast", "bad gateway", "nonsense", "html"]
+Fault = Literal["none", "lose request", "lose answer", "busy", "too fast", "bad gateway", "nonsense", "html"]
 
 
 class Seen(NamedTuple):
@@ -39,7 +39,7 @@ def proxying(upstream: str, faults: Sequence[Fault] = ()) -> Iterator[Proxy]:
     with httpx.Client() as http:
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version: ClassVar[str] = "HTTP/1.1"
+            protocol_version = "HTTP/1.1"
 
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))

@@ -89,7 +89,7 @@ def test_the_latest_run_of_a_block_counts(client: Client) -> None:
     decision_id = f"d-{uuid4().hex}"
     for outcome in ("failure", "success", "success", "failure", "failure", "success"):
         with client.decision("Deploy", decision_id=decision_id) as decision:
-            decision.review(outcome)  # type: ignore[arg-type]
+            decision.review(outcome)
     assert outcomes(client, decision_id) == ["failure", "success", "failure", "success"]
 
 

@@ -1,6 +1,7 @@
 """The errors of the client: each problem of the server has a class, and printing one shows all of it."""
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -91,13 +92,14 @@ def test_an_error_survives_pickling(client: Client) -> None:
 def test_conflicts_say_what_is_in_the_way(client: Client) -> None:
     decision_id = f"c-{client.agent}"
     client.record("One", decision_id=decision_id)
-    codes = []
-    for attempt in (
+    attempts: list[Callable[[], object]] = [
         lambda: client.record("Two", decision_id=decision_id),
         lambda: client.record("Two", decision_id=decision_id, event_id=f"{decision_id}-other"),
         lambda: client.review(f"{decision_id}-nowhere", "success"),
         lambda: client.review(decision_id, "success", expectedversion=7),
-    ):
+    ]
+    codes = []
+    for attempt in attempts:
         with pytest.raises(Conflict) as refused:
             attempt()
         assert refused.value.status == 409
