@@ -62,13 +62,14 @@ class Client(BaseClient):
     408, 429, 502, 503 or 504, is sent again with the same ids and bytes, for `retry_s` seconds. Several threads may use
     one client.
 
-    Args:
-        url: the server's address. Default: TALLYSTICK_URL, else http://127.0.0.1:8321.
-        agent: the agent that decides. Default: TALLYSTICK_AGENT, else the token's agent, and `anonymous` on a server
-            without tokens.
-        token: the token. Default: TALLYSTICK_TOKEN, else none.
-        retry_s: how long a request is tried again, seconds; 0 for one try.
-        timeout_s: how long one try may take, seconds.
+    - `url` is the server's address. Default: TALLYSTICK_URL, else http://127.0.0.1:8321.
+    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else the token's agent; on a server without tokens
+      it is `anonymous`.
+    - `token` is sent as a bearer token. Default: TALLYSTICK_TOKEN, else none.
+    - `retry_s` is how long a request is tried again, seconds; 0 for one try.
+    - `timeout_s` is how long one try may take, seconds.
+
+    Errors: InvalidArgument.
     """
 
     def __init__(

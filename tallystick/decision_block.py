@@ -69,6 +69,7 @@ class DecisionBlock(_Block):
         self._client = client
 
     def __enter__(self) -> Self:
+        self._stated = None
         self._event = self._client.record(self._decision, **self._fields)
         return self
 
@@ -102,6 +103,7 @@ class AsyncDecisionBlock(_Block):
         self._client = client
 
     async def __aenter__(self) -> Self:
+        self._stated = None
         self._event = await self._client.record(self._decision, **self._fields)
         return self
 

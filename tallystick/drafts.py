@@ -16,9 +16,6 @@ from tallystick.results import ThoughtEvent
 Draft = dict[str, Any]
 """One event as it is posted: `id`, `type`, `data`, and what else is known."""
 
-BATCH_EVENTS_MAX = 2_000
-"""Events that a server accepts in one request."""
-
 _ENVELOPE = frozenset(EventFields.__annotations__)
 
 

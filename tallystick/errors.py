@@ -1,22 +1,22 @@
 """The errors of the client, by what the caller should do.
 
-```
-TallystickError
-├── InvalidArgument      correct the argument; nothing was sent (also a ValueError)
-├── ConnectionFailed     no answer came: the outcome is unknown; run it again with the same ids
-├── LocalServerFailed    the private server of `local` did not start: its message says why
-├── UnexpectedAnswer     something other than a Tallystick server answered: check the address
-└── Refused              the server refused the request; nothing was written
-    ├── InvalidEvent     correct the event, send it again
-    ├── InvalidQuery     correct the parameter
-    ├── Conflict         the log does not admit it: read the stream, decide again
-    ├── NotFound         check the id
-    ├── Erased           the evidence was erased and cannot come back
-    ├── NotAllowed       send a token that has the scope
-    ├── TooLarge         send less at once
-    ├── Busy             the retries are used up: try again later
-    └── ServerFault      the server or its disk failed: give its operator the request id
-```
+::
+
+    TallystickError
+    ├── InvalidArgument      correct the argument; nothing was sent (also a ValueError)
+    ├── ConnectionFailed     no answer came: the outcome is unknown; run it again with the same ids
+    ├── LocalServerFailed    the private server of `local` did not start: its message says why
+    ├── UnexpectedAnswer     something other than a Tallystick server answered: check the address
+    └── Refused              the server refused the request; nothing was written
+        ├── InvalidEvent     correct the event, send it again
+        ├── InvalidQuery     correct the parameter
+        ├── Conflict         the log does not admit it: read the stream, decide again
+        ├── NotFound         check the id
+        ├── Erased           the evidence was erased and cannot come back
+        ├── NotAllowed       send a token that has the scope
+        ├── TooLarge         send less at once
+        ├── Busy             the retries are used up: try again later
+        └── ServerFault      the server or its disk failed: give its operator the request id
 """
 
 from collections.abc import Mapping

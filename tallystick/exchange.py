@@ -103,6 +103,7 @@ def wait_after(outcome: Response | Failure, backoff: Backoff, request_id: str | 
         wait_s = None if outcome.lasting else backoff.next_wait()
         if wait_s is None:
             raise _failed(outcome, backoff, request_id)
+        _log(f"{outcome.url} gave no answer: {outcome.detail}", wait_s)
         return wait_s
     error = error_of(outcome.status, outcome.headers, outcome.body, outcome.url)
     if outcome.status not in RETRIED or error.code in LASTING:
@@ -110,6 +111,7 @@ def wait_after(outcome: Response | Failure, backoff: Backoff, request_id: str | 
     wait_s = backoff.next_wait(error.retry_after_s)
     if wait_s is None:
         raise error
+    _log(f"{outcome.url} answered {outcome.status}: {error.detail}", wait_s)
     return wait_s
 
 
@@ -128,6 +130,13 @@ def decoded(response: Response, kind: type[_Result]) -> _Result:
 def answered(answer: str | Reply, elapsed_ns: int) -> Answered:
     """Return what the caller's function returned, as a reply."""
     return Answered(answer if isinstance(answer, Reply) else Reply(response=answer), elapsed_ns)
+
+
+def _log(what: str, wait_s: float) -> None:
+    """Write a line to the logger `tallystick`: a program that waits should be able to say why."""
+    import logging  # noqa: PLC0415 - most programs never wait
+
+    logging.getLogger("tallystick").info("%s; trying again in %.1f s", what, wait_s)
 
 
 def _failed(failure: Failure, backoff: Backoff, request_id: str | None) -> TallystickError:

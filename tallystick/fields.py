@@ -34,7 +34,7 @@ class EventFields(TypedDict, total=False):
 
 
 class DecisionFields(EventFields, total=False):
-    """What is known about a decision when it is made."""
+    """What is known about a decision when it is made; and all of `EventFields`."""
 
     decision_id: str | None
     """The decision's id, 1..64 letters, digits and `._-`. Default: a new one. With an id of yours, the same call in
@@ -87,7 +87,7 @@ class DecisionFields(EventFields, total=False):
 
 
 class AmendFields(EventFields, total=False):
-    """What changes in a decision; at least one of these. A field that is absent stays as it was."""
+    """What changes in a decision, at least one of these; and all of `EventFields`. An absent field stays as it was."""
 
     decision: str | None
     """The new text."""
@@ -107,7 +107,7 @@ class AmendFields(EventFields, total=False):
 
 
 class ReviewFields(EventFields, total=False):
-    """What is known about an outcome."""
+    """What is known about an outcome; and all of `EventFields`."""
 
     actual_result: str | None
     """What happened, in words."""
@@ -120,7 +120,7 @@ class ReviewFields(EventFields, total=False):
 
 
 class ThoughtFields(EventFields, total=False):
-    """What is known about a thought."""
+    """What is known about a thought; and all of `EventFields`."""
 
     decision_id: str | None
     """The recorded decision that it is about. Without one, it is a thought before a decision."""
@@ -130,8 +130,8 @@ class ThoughtFields(EventFields, total=False):
     """Who thought it, where several think behind one token; before a decision only."""
 
 
-class _Filter(TypedDict, total=False):
-    """Which decisions count."""
+class DecisionSelection(TypedDict, total=False):
+    """Which decisions count: for `decisions` and `calibration` alike."""
 
     agent: str | None
     """Whose decisions. Default: this client's agent. None: every agent's."""
@@ -153,8 +153,8 @@ class _Filter(TypedDict, total=False):
     """The state of the log that counts: a position or a time. Default: now."""
 
 
-class DecisionFilter(_Filter, total=False):
-    """Which decisions to list, and how."""
+class DecisionFilter(DecisionSelection, total=False):
+    """How to list decisions; and all of `DecisionSelection`."""
 
     status: Literal["pending", "reviewed"] | None
     """Only those without a review, or with one."""
@@ -174,8 +174,8 @@ class DecisionFilter(_Filter, total=False):
     """How many to skip: the `next` of the page before."""
 
 
-class CalibrationFilter(_Filter, total=False):
-    """Which decisions to count, and which figures to compute."""
+class CalibrationFilter(DecisionSelection, total=False):
+    """Which figures to compute; and all of `DecisionSelection`."""
 
     group_by: Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"] | None
     """How to group. Default: confidence_bucket."""
@@ -222,7 +222,7 @@ class EventFilter(TypedDict, total=False):
 
 
 class EventSelection(EventFilter, total=False):
-    """Which events to read, and in which order."""
+    """How to read events; and all of `EventFilter`."""
 
     before: int | None
     """Only positions below this one."""

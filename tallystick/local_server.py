@@ -60,13 +60,11 @@ def local(
     The server listens on loopback and ends with the client: when it is closed, or when the program ends in any way.
     Where another server holds the file already, the client uses that one, and takes over when it ends.
 
-    Args:
-        ledger: the path of the ledger file.
-        agent: the agent that decides. Default: TALLYSTICK_AGENT, else `anonymous`.
-        token: the token, where the ledger has tokens. Default: TALLYSTICK_TOKEN, else none.
-        retry_s: as in `Client`.
-        timeout_s: as in `Client`.
-        start_s: how long the server may take to start, seconds.
+    - `ledger` is the path of the ledger file.
+    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else `anonymous`.
+    - `token` is for a ledger that has tokens. Default: TALLYSTICK_TOKEN, else none.
+    - `retry_s` and `timeout_s` are those of `Client`.
+    - `start_s` is how long the server may take to start, seconds.
 
     Errors: LocalServerFailed, with what the server printed.
     """
@@ -99,6 +97,7 @@ class LocalServer:
         self._start_s = start_s
         self._lock = threading.Lock()
         self._url: str | None = None
+        self._silent_url: str | None = None
         self._process: _ServerProcess | None = None
 
     def url(self) -> str:
@@ -106,15 +105,13 @@ class LocalServer:
         with self._lock:
             if self._process is not None and self._process.ended:
                 self._stop()
-            if self._url is None:
-                self._url = self._find_or_start()
+            if self._url is None or (self._process is None and self._url == self._silent_url):
+                self._url, self._silent_url = self._find_or_start(), None
             return self._url
 
     def failed(self, url: str) -> None:
-        """Look for the server again before the next request, unless it is our own, which is alive."""
-        with self._lock:
-            if self._url == url and self._process is None:
-                self._url = None
+        """Look for the server again before the next request, unless it is our own and alive. It never blocks."""
+        self._silent_url = url
 
     def close(self) -> None:
         """Stop our own process; a server of others goes on."""
@@ -137,7 +134,7 @@ class LocalServer:
             elif holder is not None and holder.address and _accepts(holder.address) and is_locked(self._ledger):
                 return holder.address
             else:
-                process = _ServerProcess(self._ledger)
+                process = self._start()
                 address = process.wait_until_serving(deadline_s)
                 if address is not None:
                     self._process = process
@@ -151,6 +148,13 @@ class LocalServer:
                     "Correct this, and start the program again. Nothing was sent.",
                 )
             time.sleep(LOOK_AGAIN_S)
+
+    def _start(self) -> "_ServerProcess":
+        try:
+            return _ServerProcess(self._ledger)
+        except OSError as error:
+            advice = "Run it under a Python that can start processes, or name a server: tallystick.Client(url)."
+            raise LocalServerFailed(f"No process could be started: {error}.", advice) from None
 
 
 class _ServerProcess:

@@ -1,6 +1,7 @@
 """Retries: how long they wait, what they send, and that nothing is written twice."""
 
 import asyncio
+import logging
 import threading
 from pathlib import Path
 
@@ -86,6 +87,16 @@ def test_retry_after_is_respected(url: str) -> None:
             client.advice()
         assert (refused.value.retry_after_s, refused.value.status) == (1.0, 429)
         assert len(proxy.seen) == 2, "a third try would begin behind the end of the time"
+
+
+def test_waiting_is_logged_with_its_reason(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "tallystick")
+    with proxying(url, ["busy", "lose request"]) as proxy, Client(proxy.url) as client:
+        client.advice()
+        texts = [record.getMessage() for record in caplog.records if record.name == "tallystick"]
+        assert len(texts) == 2
+        assert "answered 503: The queue is full.; trying again in 0.1 s" in texts[0]
+        assert f"{proxy.url} gave no answer" in texts[1]
 
 
 def test_without_time_there_is_one_try(url: str) -> None:
