@@ -115,7 +115,7 @@ class Conflict(Refused):
     """The log does not admit the event; nothing was written. `code` says why.
 
     `identity-conflict`: the id belongs to an event with other content. `stream-conflict`: the stream is not at the
-    expected version. `lifecycle-violation`: the event may not stand at this place of its stream, for example a second
+    expected version. `lifecycle-violation`: the event does not belong at this place of its stream, for example a second
     decision under one id, or a review of a decision that was never recorded. `run-ended` and `attempt-taken`: a
     discovery run went on without this program.
     """
@@ -175,7 +175,7 @@ _BY_CODE: dict[str, type[Refused]] = {
 
 
 def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> TallystickError:
-    """Return the error that an answer other than 200 and 201 stands for. Header names are in lower case."""
+    """Return the error for an answer other than 200 and 201. Header names are in lower case."""
     try:
         problem = msgspec.json.decode(body, type=_Problem)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -21,7 +21,7 @@ from tallystick.errors import LocalServerFailed
 from tallystick.settings import RETRY_S, TIMEOUT_S
 
 START_S = 60.0
-"""How long a server may take to start, or another program to let go of the file, seconds."""
+"""How long a server may take to start, or another program to release the file, seconds."""
 
 STOP_S = 40.0
 """How long a server may take to stop before it is killed, seconds; it waits 30 s for answers under way."""
@@ -69,7 +69,11 @@ def local(
     Errors: LocalServerFailed, with what the server printed.
     """
     server = LocalServer(Path(ledger), start_s)
-    client = Client(server.url(), agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
+    try:
+        client = Client(server.url(), agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
+    except BaseException:
+        server.close()
+        raise
     client._endpoint = server
     return client
 
@@ -141,7 +145,7 @@ class LocalServer:
                     return address
                 process.stop()
                 why = process.message()
-                unlocked += not is_locked(self._ledger)  # a holder that let go meanwhile is worth one more try
+                unlocked += not is_locked(self._ledger)  # the holder may have released it meanwhile: try once more
             if unlocked > 1 or time.monotonic() > deadline_s:
                 raise LocalServerFailed(
                     f"No server could be started over {self._ledger}: {why}",

@@ -8,7 +8,7 @@ import msgspec
 from tallystick.errors import InvalidArgument
 
 DEFAULT_URL = "http://127.0.0.1:8321"
-"""Where `tallystick serve` listens unless it is told otherwise."""
+"""The default address of `tallystick serve`."""
 
 RETRY_S = 30.0
 """How long a request is tried again, seconds."""
@@ -53,7 +53,7 @@ def checked_url(url: str) -> str:
     """Return the address of a server, without a slash at its end. Errors: InvalidArgument."""
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port  # port raises ValueError where it is no number
+        host, _ = parts.hostname, parts.port  # port raises ValueError unless it is a number
     except ValueError:
         parts, host = None, None
     if parts is None or parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment:

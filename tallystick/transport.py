@@ -66,7 +66,7 @@ def failure_of(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Failure:
     """Return why a request got no answer."""
     said = str(error) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in said:
-        return Failure(url, said, True, "Name who signed its certificate in SSL_CERT_FILE.")
+        return Failure(url, said, True, "Name the authority that signed its certificate in SSL_CERT_FILE.")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
         return Failure(url, said, False, "Is the server running there? Check the address.")
     lasting = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError | httpx.DecodingError)

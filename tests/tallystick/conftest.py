@@ -11,7 +11,7 @@ from tests.serving import serving
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of whoever runs the tests reaches a client."""
+    """Hide the settings of the person who runs the tests."""
     for name in ("TALLYSTICK_URL", "TALLYSTICK_TOKEN", "TALLYSTICK_AGENT", "TALLYSTICK_LEDGER"):
         monkeypatch.delenv(name, raising=False)
 

@@ -67,7 +67,7 @@ def test_every_error_is_public_and_documented() -> None:
     assert {name for name in kinds if name not in tree} == set()
 
 
-def test_an_error_carries_all_of_the_problem_and_prints_it(client: Client) -> None:
+def test_an_error_has_all_fields_of_the_problem_and_prints_them(client: Client) -> None:
     with pytest.raises(InvalidEvent) as refused:
         client.append([{"type": "decision.recorded.v1", "data": {"decision": "x", "confidence": "much"}}])
     error = refused.value
@@ -137,7 +137,7 @@ def test_tokens_name_the_agent_and_its_scopes(tmp_path: Path) -> None:
             assert client.decisions().total == 1
 
 
-def test_nobody_there_is_told_with_the_address_and_the_tries() -> None:
+def test_a_server_that_is_away_is_named_with_the_number_of_tries() -> None:
     with (
         Client("http://127.0.0.1:9", retry_s=0) as client,
         pytest.raises(ConnectionFailed, match=r"127.0.0.1:9 .*1 try"),
@@ -147,7 +147,7 @@ def test_nobody_there_is_told_with_the_address_and_the_tries() -> None:
         client.record("Nobody listens")
 
 
-def test_an_answer_of_something_else_is_told_apart(url: str) -> None:
+def test_an_answer_of_another_program_has_its_own_error(url: str) -> None:
     with proxying(url, ["html", "nonsense"]) as proxy, Client(proxy.url) as client:
         for _ in range(2):
             with pytest.raises(UnexpectedAnswer, match=r"127\.0\.0\.1"):

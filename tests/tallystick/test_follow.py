@@ -77,7 +77,7 @@ def test_a_feed_can_be_filtered_and_begun_anywhere(client: Client) -> None:
         next(client.follow(types=["no.such.v1"]))
 
 
-def test_what_is_no_feed_is_told_apart(url: str) -> None:
+def test_an_answer_that_is_not_a_feed_has_its_own_error(url: str) -> None:
     with proxying(url, ["nonsense", "lose request"]) as proxy, Client(proxy.url, retry_s=0) as client:
         with pytest.raises(UnexpectedAnswer, match="text/event-stream"):
             next(client.follow())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick import Client, LocalServerFailed, async_local, local
+from tallystick import Client, InvalidArgument, LocalServerFailed, async_local, local
 from tallystick.local_server import holder_of, is_locked
 from tests.cli.command import environment
 from tests.cli.lines import history
@@ -181,6 +181,12 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(LocalServerFailed, match="nowhere"):
         local(tmp_path / "nowhere" / "t.db")
     assert ledger.read_text() == "This is a letter."
+
+
+def test_a_wrong_argument_leaves_no_server_behind(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument):
+        local(tmp_path / "t.db", retry_s=-1)
+    assert not is_locked(tmp_path / "t.db")
 
 
 def test_a_file_that_another_program_writes_is_waited_for(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def _item(kind: inspect.Type) -> inspect.Type:
 
 
 def _whole(kind: inspect.Type) -> inspect.Type:
-    """A type without what may stand in its place: null, or nothing."""
+    """A type without its alternatives: null, or nothing."""
     while isinstance(kind, inspect.UnionType | inspect.Metadata):
         if isinstance(kind, inspect.Metadata):
             kind = kind.type

@@ -119,7 +119,7 @@ def test_a_server_that_is_killed_and_started_again_has_each_decision_once(tmp_pa
                 decision_id = f"d-{number}-{place}"
                 client.record(f"Choice {place}", decision_id=decision_id, confidence=0.5)
                 client.review(decision_id, "success", event_id=f"{decision_id}-review")
-        except BaseException as error:  # noqa: BLE001 - told to the thread of the test
+        except BaseException as error:  # noqa: BLE001 - the thread of the test looks at it
             failures.append(error)
 
     server = Served(ledger, "--port", str(port))
