@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from tallystick import Client
-from tests.serving import serving
+from tests.support.server import serving
 
 
 @pytest.fixture(autouse=True)

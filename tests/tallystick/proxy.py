@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import httpx
 
-from tests.listening import bind, listening
+from tests.support.http_stub import bind, listening
 
 Fault = Literal["none", "lose request", "lose answer", "busy", "too fast", "bad gateway", "nonsense", "html"]
 

@@ -10,8 +10,8 @@ import pytest
 import tallystick
 from tallystick import Client
 from tallystick.client import Client as Documented
-from tests.cli.command import environment
-from tests.serving import served, serving
+from tests.api.cli.command import environment
+from tests.support.server import served, serving
 from tests.tallystick.proxy import Fault, proxying
 
 ROOT = Path(__file__).parents[2]

@@ -26,8 +26,8 @@ from tallystick import (
     UnexpectedAnswer,
 )
 from tallystick.errors import error_of
-from tests.cli.command import done
-from tests.serving import serving
+from tests.api.cli.command import done
+from tests.support.server import serving
 from tests.tallystick.proxy import proxying
 
 EXPECTED: dict[type[TallystickError], set[str]] = {

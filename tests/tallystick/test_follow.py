@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tallystick import AsyncClient, Client, ConnectionFailed, InvalidQuery, UnexpectedAnswer
 from tallystick.event_stream import EventStream, MessageParser
-from tests.serving import Served, serving
+from tests.support.server import Served, serving
 from tests.tallystick.ports import free_port
 from tests.tallystick.proxy import proxying
 

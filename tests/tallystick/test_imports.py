@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tallystick
-from tests.cli.command import environment
+from tests.api.cli.command import environment
 
 PACKAGE = Path(tallystick.__file__).parent
 PRIVATE = {"api", "events", "instruments", "ledger", "projections"}

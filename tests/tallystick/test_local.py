@@ -12,9 +12,9 @@ import pytest
 
 from tallystick import Client, InvalidArgument, LocalServerFailed, async_local, local
 from tallystick.local_server import holder_of, is_locked
-from tests.cli.command import environment
-from tests.cli.lines import history
-from tests.serving import POLL_S, served
+from tests.api.cli.command import environment
+from tests.api.cli.lines import history
+from tests.support.server import POLL_S, served
 
 FOLDER = Path(__file__).parents[2]
 
