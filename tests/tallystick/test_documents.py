@@ -11,10 +11,10 @@ import tallystick
 from tallystick import Client
 from tallystick.client import Client as Documented
 from tests.api.cli.command import environment
+from tests.support.paths import ROOT
 from tests.support.server import served, serving
 from tests.tallystick.proxy import Fault, proxying
 
-ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "how-to" / "use-the-python-client.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
 EXAMPLE = (ROOT / "examples" / "client.py").read_text(encoding="utf-8")

@@ -14,9 +14,8 @@ from tallystick import Client, InvalidArgument, LocalServerFailed, async_local, 
 from tallystick.local_server import holder_of, is_locked
 from tests.api.cli.command import environment
 from tests.api.cli.lines import history
+from tests.support.paths import ROOT
 from tests.support.server import POLL_S, served
-
-FOLDER = Path(__file__).parents[2]
 
 
 def program(text: str, *arguments: object) -> "subprocess.Popen[str]":
@@ -24,7 +23,7 @@ def program(text: str, *arguments: object) -> "subprocess.Popen[str]":
     pipe = subprocess.PIPE
     words = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.Popen(
-        words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=FOLDER, env=environment(), start_new_session=True
+        words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env=environment(), start_new_session=True
     )
 
 
@@ -193,7 +192,7 @@ def test_a_file_that_another_program_writes_is_waited_for(tmp_path: Path) -> Non
     """`tallystick append` of a pipe holds the file until the pipe ends."""
     ledger = tmp_path / "t.db"
     command = [sys.executable, "-m", "api.cli.main", "--ledger", str(ledger), "append"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=FOLDER, env=environment()) as writer:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=ROOT, env=environment()) as writer:
         assert writer.stdin is not None
         writer.stdin.write(history(1))
         writer.stdin.flush()
