@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-SHIPPED = ("events", "ledger", "projections", "instruments", "api")
+SHIPPED = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 UNSHIPPED = ("tests", "benchmarks", "examples")
 
 FUNCTION_LINES_MAX = 70
