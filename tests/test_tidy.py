@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SHIPPED = ("events", "ledger", "projections", "instruments", "api")
+SHIPPED = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 UNSHIPPED = ("tests", "benchmarks", "examples")
 
 FUNCTION_LINES_MAX = 70

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 LOADED = [
     "api.cli", "api.operations", "api.printing", "api.runs", "api.server", "api.sink", "httpx", "numpy",
-    "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
+    "tallystick.__main__", "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
 ]  # fmt: skip
 
 _warm = multiprocessing.get_context("forkserver")
@@ -89,6 +89,6 @@ def _command(arguments: Sequence[str], environment: dict[str, str], folder: Path
     time.tzset()
     os.chdir(folder)
     sys.argv = ["tallystick", *arguments]
-    from api.cli import main  # noqa: PLC0415 - loaded by the server that this is forked from
+    from tallystick.__main__ import main  # noqa: PLC0415 - loaded by the server that this is forked from
 
     main()

@@ -285,5 +285,4 @@ def test_the_plugin_is_an_entry_point() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     named = project["project"]["entry-points"]["pytest11"]
     assert named == {"tallystick": "tallystick_pytest"}
-    assert list(named.values()) == project["tool"]["setuptools"]["py-modules"]
     assert hasattr(import_module(named["tallystick"]), "pytest_addoption")

@@ -1,0 +1,1 @@
+"""Tallystick: a ledger for AI agents."""
