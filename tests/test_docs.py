@@ -12,11 +12,11 @@ import pytest
 import typer.main
 from starlette.routing import Route
 
-from api.access import SCOPES
-from api.app import routes
-from api.cli import app
-from api.pace import BURST_DEFAULT, RATE_DEFAULT
-from api.problems import TABLE
+from api.auth import SCOPES
+from api.cli.main import app
+from api.errors import TABLE
+from api.http.app import routes
+from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, limits
 from tests.serving import COMMAND, served
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 LOADED = [
-    "api.cli", "api.operations", "api.printing", "api.runs", "api.server", "api.sink", "httpx", "numpy",
+    "api.cli.main", "api.service.ledger", "api.cli.output", "api.importers.runs", "api.http.server",
+    "api.client.open_store", "httpx", "numpy",
     "tallystick.__main__", "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
 ]  # fmt: skip
 

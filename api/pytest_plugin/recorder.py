@@ -9,14 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from api.baselines import record_baselines
-from api.evaluations import Graded, Place, Run, add, begin, finish
-from api.scenarios import record
-from api.sink import Sink, sink
+from api.client.open_store import open_store
+from api.service.evaluation.baselines import record_baselines
+from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, add, begin, finish
+from api.service.evaluation.scenarios import record
+from api.service.store import EventStore
 from events.evaluation import EvalStarted
-from instruments.evals import Meaning, Scenario
+from instruments.evals import Scenario, SemanticMatcher
 
-_graded = msgspec.json.Decoder(Graded).decode
+_graded = msgspec.json.Decoder(GradedAttempt).decode
 
 
 class RunRecorder:
@@ -25,10 +26,10 @@ class RunRecorder:
     Errors of every method: those of appending; of opening LedgerLocked, LedgerUnusable, InvalidQuery.
     """
 
-    def __init__(self, events: Sink, stack: AsyncExitStack) -> None:
-        self._events = events
+    def __init__(self, store: EventStore, stack: AsyncExitStack) -> None:
+        self._store = store
         self._stack = stack
-        self._run: Run | None = None
+        self._run: EvalRun | None = None
         self._attempts: frozenset[Place] = frozenset()
         self._began_ns = 0
 
@@ -36,30 +37,34 @@ class RunRecorder:
     async def open(cls, ledger: Path, url: str | None, token: str | None) -> "RunRecorder":
         """Open the ledger file, or a client of the server at `url`."""
         stack = AsyncExitStack()
-        return cls(await stack.enter_async_context(sink(ledger, url, token)), stack)
+        return cls(await stack.enter_async_context(open_store(ledger, url, token)), stack)
 
     async def begin(
-        self, started: EvalStarted, scenarios: Sequence[Scenario], attempts: frozenset[Place], meaning: Meaning | None
+        self,
+        started: EvalStarted,
+        scenarios: Sequence[Scenario],
+        attempts: frozenset[Place],
+        meaning: SemanticMatcher | None,
     ) -> str:
         """Record the scenarios, begin a run of these attempts, and have the baselines scored; return the run's id."""
-        await record(self._events, scenarios, keep=False)
-        self._run = await begin(self._events, started)
+        await record(self._store, scenarios, keep=False)
+        self._run = await begin(self._store, started)
         self._attempts, self._began_ns = attempts, time.monotonic_ns()
         with ThreadPoolExecutor(1) as grading:
-            await record_baselines(self._events, started, scenarios, meaning, grading, asyncio.Event())
+            await record_baselines(self._store, started, scenarios, meaning, grading, asyncio.Event())
         return self._run.run_id
 
     async def add(self, score: str) -> int:
         """Add a score, durably, unless its attempt is scored already; return how many attempts are scored."""
         assert self._run is not None, "scores come after the beginning"
-        await add(self._events, self._run, [_graded(score)])
+        await add(self._store, self._run, [_graded(score)])
         return len(self._run.scored)
 
     async def close(self) -> bool:
         """End the run if every attempt is scored, and release the ledger; return whether the run has ended."""
         try:
             if self._run is not None and self._run.scored.keys() >= self._attempts:
-                await finish(self._events, self._run, time.monotonic_ns() - self._began_ns)
+                await finish(self._store, self._run, time.monotonic_ns() - self._began_ns)
         finally:
             await self.release()
         return self._run is not None and self._run.finished

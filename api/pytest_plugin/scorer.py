@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.evaluations import Graded
-from api.examination import Asked, checked, opening
-from api.marking import Marker, at_hand
 from api.pytest_plugin.wording import error_text, failure_text, properties
-from api.resumption import Terms
+from api.service.evaluation.grader import NOT_CAPTURED, Grader, at_hand
+from api.service.evaluation.resume import RunSettings
+from api.service.evaluation.runner import EvalOptions, checked, opening
+from api.service.evaluation.runs import GradedAttempt
 from events.evaluation import EvalStarted
 from instruments.evals import Scenario, Suite, load, meaning_of
-from instruments.evals.loading import SCENARIO_FILES
+from instruments.evals.suite.loader import SCENARIO_FILES
 from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
 
 _encode = msgspec.json.encode
@@ -31,7 +31,7 @@ class AttemptScorer:
         self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
         self.meaning = meaning_of(os.environ)
         nowhere = structs.replace(self.opening(0), run_id="-")
-        self._marker = Marker(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
+        self._grader = Grader(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
         self._grading = ThreadPoolExecutor(1)
 
     def loaded(self) -> Loaded:
@@ -39,7 +39,7 @@ class AttemptScorer:
         return Loaded(
             suite=self.suite.name,
             agent=None if self._agent is None else self._agent.name,
-            scenarios=tuple(map(_loaded, self.suite.scenarios)),
+            scenarios=tuple(map(self._loaded, self.suite.scenarios)),
         )
 
     def opening(self, scenarios: int) -> EvalStarted:
@@ -55,25 +55,25 @@ class AttemptScorer:
             assert scenario.captured is not None, "what was not captured is skipped"
             reply = at_hand(scenario.captured)
         loop = asyncio.get_running_loop()
-        return _scored(await loop.run_in_executor(self._grading, self._marker.grade, scenario, attempt, reply))
+        return _scored(await loop.run_in_executor(self._grading, self._grader.grade, scenario, attempt, reply))
 
     def skip(self, scenario_id: str, attempt: int, reason: str) -> Scored:
         """The score of an attempt that is skipped."""
-        return _scored(self._marker.skip(self._scenarios[scenario_id], attempt, reason))
+        return _scored(self._grader.skip(self._scenarios[scenario_id], attempt, reason))
+
+    def _loaded(self, scenario: Scenario) -> LoadedScenario:
+        about = scenario.about
+        answered = self._agent is not None or scenario.captured is not None
+        return LoadedScenario(
+            id=scenario.id,
+            title=scenario.title,
+            description=str(next(path for name in SCENARIO_FILES if (path := scenario.folder / name).exists())),
+            keywords=tuple(filter(None, (about.name, about.family, about.failure_type))),
+            skipped=None if answered else NOT_CAPTURED,
+        )
 
 
-def _loaded(scenario: Scenario) -> LoadedScenario:
-    about = scenario.about
-    return LoadedScenario(
-        id=scenario.id,
-        title=scenario.title,
-        description=str(next(path for name in SCENARIO_FILES if (path := scenario.folder / name).exists())),
-        keywords=tuple(filter(None, (about.name, about.family, about.failure_type))),
-        captured=scenario.captured is not None,
-    )
-
-
-def _scored(graded: Graded) -> Scored:
+def _scored(graded: GradedAttempt) -> Scored:
     score = graded.score
     outcome: Outcome = "skipped"
     text = ""
@@ -86,8 +86,8 @@ def _scored(graded: Graded) -> Scored:
     return Scored(score=_encode(graded).decode(), outcome=outcome, text=text, properties=properties(score))
 
 
-def _options(asked: Load) -> Asked:
-    terms = Terms(
+def _options(asked: Load) -> EvalOptions:
+    settings = RunSettings(
         suite=asked.suite,
         selection=asked.selection,
         attempts=asked.attempts,
@@ -95,4 +95,4 @@ def _options(asked: Load) -> Asked:
         agent_version=asked.agent_version,
         enable_llm=asked.enable_llm,
     )
-    return Asked(fixtures=Path(asked.fixtures), agent=asked.agent, terms=terms, timeout_s=asked.timeout_s)
+    return EvalOptions(fixtures=Path(asked.fixtures), agent=asked.agent, terms=settings, timeout_s=asked.timeout_s)

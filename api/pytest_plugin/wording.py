@@ -2,12 +2,12 @@
 
 import os
 
-from api.judgement.figures import points
-from api.judgement.texts import visible
-from api.judgement.wording import breakdown
+from api.reports.escape import visible
+from api.reports.format import points
+from api.reports.score_text import breakdown
 from events.errors import TallystickError
 from events.evaluation import EvalScored
-from projections import ScoreRow
+from projections.evaluation.view_types import ScoreRow
 
 _shared = [name for name in ScoreRow.__struct_fields__ if name in EvalScored.__struct_fields__]
 

@@ -14,8 +14,6 @@ from tallystick._scenarios.worker_process import WorkerFailed, WorkerProcess, Wo
 
 ATTEMPTS_MAX = 1_000
 
-NOT_CAPTURED = "no analysis was captured with it, and no agent was asked"
-
 
 class LoadedSuite:
     """The scenarios of a session, and the worker that scores attempts at them. Errors: pytest.UsageError."""
@@ -77,8 +75,8 @@ class Attempt(pytest.Item):
         item: Attempt = cls.from_parent(file, name=name)
         item.suite, item.scenario, item.number = file.suite, file.scenario, number
         item.extra_keyword_matches.update(file.scenario.keywords)
-        if file.suite.agent is None and not file.scenario.captured:
-            item.add_marker(pytest.mark.skip(reason=NOT_CAPTURED))
+        if file.scenario.skipped is not None:
+            item.add_marker(pytest.mark.skip(reason=file.scenario.skipped))
         return item
 
     def reportinfo(self) -> tuple[Path, int, str]:

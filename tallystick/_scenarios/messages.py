@@ -88,8 +88,8 @@ class LoadedScenario(msgspec.Struct, frozen=True, kw_only=True):
     """The path of its scenario.yaml."""
     keywords: tuple[str, ...]
     """Its name, family and failure type, for -k."""
-    captured: bool
-    """Whether an analysis was captured with it."""
+    skipped: str | None
+    """Why attempts at it are skipped; None if there is an agent or a captured analysis."""
 
 
 class Loaded(Message, frozen=True):

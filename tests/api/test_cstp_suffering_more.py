@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.access import Scope, Tokens
+from api.auth import Scope, TokenStore
 from tests.api.caller import Caller, recorded
 from tests.api.talk import fresh, head
 from tests.api.thinking import decide, stream, texts, think
@@ -27,7 +27,7 @@ class Guarded:
     def __init__(self, folder: Path) -> None:
         self.ledger = folder / "ledger.db"
         scopes: dict[str, tuple[Scope, ...]] = {"ada": ("append", "read"), "bo": ("append", "read")}
-        self.secrets = {agent: Tokens(self.ledger).add(agent, held, NOW)[1] for agent, held in scopes.items()}
+        self.secrets = {agent: TokenStore(self.ledger).add(agent, held, NOW)[1] for agent, held in scopes.items()}
         self.url = ""
 
     def caller(self, agent: str) -> Caller:
