@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.evals.suites import expecting, scenario
-from tests.test_tidy import ROOT, SHIPPED
+from tests.instruments.evals.suites import expecting, scenario
+from tests.support.paths import ROOT
+from tests.test_tidy import SHIPPED
 
 PROJECT = {
     "api/__init__.py": "ours = 1\n",
