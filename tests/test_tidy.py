@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("events", "ledger", "projections", "instruments", "api")
-UNSHIPPED = ("tests", "benchmarks", "examples")
+UNSHIPPED = ("tests", "benchmarks", "examples", "docs")
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 400
@@ -40,13 +40,13 @@ def module_of(path: PurePath) -> str:
 
 
 def entry_points() -> set[str]:
-    """Modules that a command, `python -m` or pytest starts; an example is started by its path."""
+    """Modules that a command, `python -m`, pytest or Sphinx starts; an example is started by its path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     scripts = {target.partition(":")[0] for target in project["scripts"].values()}
     started = {
         module_of(path)
         for path in sources(*SHIPPED, *UNSHIPPED)
-        if path.stem in {"__main__", "conftest"}
+        if path.stem in {"__main__", "conftest", "conf"}
         or (path.parts[0] == "tests" and path.stem.startswith("test_"))
         or path.parts[0] == "examples"
     }
