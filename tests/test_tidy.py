@@ -8,6 +8,8 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from tests import plain_english
+
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("events", "ledger", "projections", "instruments", "api")
 UNSHIPPED = ("tests", "benchmarks", "examples", "docs")
@@ -132,6 +134,75 @@ def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str,
         "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
         "A shipped module that only tests import is dead too."
     )
+
+
+def documents() -> list[PurePath]:
+    """Every Markdown document at the top, in docs/ and in examples/, except built ones."""
+    found = [
+        *ROOT.glob("*.md"),
+        *(path for folder in ("docs", "examples") for path in (ROOT / folder).rglob("*.md")),
+    ]
+    return sorted(path.relative_to(ROOT) for path in found if "_build" not in path.parts)
+
+
+PLAIN = (
+    "Write plain English: say who does what, verb first, with the field's usual word, and no metaphor. Reword, with "
+    "the word after the arrow or one of the glossary (docs/reference/glossary.md). If the word is right here, add this "
+    "exception to its pattern in tests/plain_english.py."
+)
+
+
+def complaint(path: PurePath, found: list[plain_english.Match]) -> str:
+    lines = "".join(f"\n  {path}:{line} '{phrase}' -> {instead}" for line, phrase, instead in found)
+    return f"{PLAIN}{lines}"
+
+
+@pytest.mark.parametrize("path", documents(), ids=str)
+def test_prose_is_plain(path: PurePath) -> None:
+    found = plain_english.find(plain_english.of_markdown(text_of(path)))
+    assert not found, complaint(path, found)
+
+
+CHECKED_FOLDERS: tuple[str, ...] = ()
+"""Folders of Python code that are checked against the word list. Add a folder once its code is plain."""
+
+WORDED_FILES: frozenset[str] = frozenset()
+"""Files whose strings are data that must not change, such as texts of published probes: only comments are checked."""
+
+CHECKED = sources(*CHECKED_FOLDERS)
+
+
+@pytest.mark.parametrize("path", CHECKED, ids=str)
+def test_code_is_plain(path: PurePath) -> None:
+    """Comments, docstrings and messages."""
+    found = plain_english.find(plain_english.of_comments(text_of(path)))
+    if str(path) not in WORDED_FILES:
+        found += plain_english.find(plain_english.of_strings(tree_of(path)))
+    assert not found, complaint(path, found)
+
+
+@pytest.mark.parametrize("path", CHECKED, ids=str)
+def test_names_are_plain(path: PurePath) -> None:
+    names = [(1, part) for part in path.with_suffix("").parts] + list(plain_english.of_names(tree_of(path)))
+    found = [
+        plain_english.Match(line, name, f"a usual word instead of '{words[0]}'")
+        for line, name in names
+        if (words := plain_english.forbidden_in(name))
+    ]
+    assert not found, complaint(path, found)
+
+
+def test_the_word_list_finds_what_it_should() -> None:
+    page = (
+        "# A title\n\nThe house of `doors` is\ntold about it, of course.\n\n```sh\nsink\n```\n\nIt is no longer so.\n"
+    )
+    found = plain_english.find(plain_english.of_markdown(page))
+    assert [(match.line, match.found) for match in found] == [(3, "house"), (3, "is told")]
+    assert plain_english.forbidden_in("open_house") == plain_english.forbidden_in("HouseKeeper") == ["house"]
+    source = '"""Its room is here."""\nDOOR = 1  # whoever asks\n'
+    assert [match.found for match in plain_english.find(plain_english.of_comments(source))] == ["whoever"]
+    assert [match.found for match in plain_english.find(plain_english.of_strings(ast.parse(source)))] == ["room"]
+    assert [name for _, name in plain_english.of_names(ast.parse(source))] == ["DOOR"]
 
 
 def test_the_checks_see_the_code() -> None:
