@@ -78,6 +78,9 @@ RULES = (
     ),
     _rule(r"\b(?:by|of|to|from|with|than|that) who \w+s\b", "the caller, the reader, someone who"),
     _rule(r"\bof elsewhere\b", "of other sites"),
+    _rule(r"\bof ours\b", "our"),
+    _rule(r"\bheld to\b", "must match, is limited to"),
+    _rule(r"\banew\b", "again"),
     _rule(r"\bfor ever\b", "permanently, without end"),
     _rule(r"\blets? go of\b", "releases, drops"),
 )

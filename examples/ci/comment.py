@@ -3,8 +3,9 @@
 
     python3 comment.py REPORT.md
 
-The pull request is the open one of HEAD_OWNER and HEAD_BRANCH whose head is HEAD_SHA. If none is open (closed, or pushed
-again since), nothing is written. The report is untrusted text: it is cut to the size of a comment and mentions nobody.
+The pull request is the open one of HEAD_OWNER and HEAD_BRANCH whose head is HEAD_SHA. If none is open (closed, or
+pushed again since), nothing is written. The report is untrusted text: it is cut to the size of a comment and mentions
+nobody.
 """
 
 import json
