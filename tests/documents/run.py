@@ -19,7 +19,7 @@ _varying = (
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"), "TIME"),
     (re.compile(r'("(?:\w*_at|\w*time)": ?)"\d{4}-\d\d-\d\dT[0-9:.]+Z"'), r'\1"TIME"'),
     (re.compile(r'"request_id": ?"[0-9a-f-]+"'), "REQUEST"),
-    (re.compile(r"[\d.,]+ s, [\d.,]+ rows/s"), "RATE"),
+    (re.compile(r"[\d.,]+ s, [\d.,]+ \w+/s"), "RATE"),
     (re.compile(r" *\b\d[\d.,]* ?m?s\b"), " SPAN"),
     (re.compile(r"tallystick/[0-9a-f]{16}"), "ORIGIN"),
 )
