@@ -99,7 +99,9 @@ def _told(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no pub
     if parameter.required:
         yield "Required."
     default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
-    if default not in (None, False, ()) and not callable(default):
+    if default is True:
+        yield "On by default."
+    elif default not in (None, False, ()) and not callable(default):
         yield f"Default: {code(str(default))}."
     if getattr(parameter, "multiple", False):
         yield "May be given several times."

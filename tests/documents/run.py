@@ -16,12 +16,11 @@ ADDRESS = "http://127.0.0.1:8321"
 
 _varying = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "UUID"),
-    (re.compile(r"recorded \d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "recorded TIME"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"), "TIME"),
     (re.compile(r'("(?:\w*_at|\w*time)": ?)"\d{4}-\d\d-\d\dT[0-9:.]+Z"'), r'\1"TIME"'),
     (re.compile(r'"request_id": ?"[0-9a-f-]+"'), "REQUEST"),
-    (re.compile(r"[\d.,]+ s, [\d.,]+ rows/s"), "RATE"),
-    (re.compile(r" *\d+ms"), "MS"),
-    (re.compile(r"; [\d.,]+ m?s\."), "; TIME."),
+    (re.compile(r"[\d.,]+ s, [\d.,]+ \w+/s"), "RATE"),
+    (re.compile(r" *\b\d[\d.,]* ?m?s\b"), " SPAN"),
     (re.compile(r"tallystick/[0-9a-f]{16}"), "ORIGIN"),
 )
 
