@@ -62,9 +62,10 @@ RULES = (
         r"\b(?:is|are|was|were|be|been|being) told\b|\btold (?:apart|whole|as|by)\b", f"{_SUBJECT}: X prints, X reports"
     ),
     _rule(
-        r"\b(?:is|are|was|were) no\b(?= \w)(?! (?:longer|more|less|fewer|later|earlier|greater|worse|better)\b)",
+        r"(?<!there )\b(?:is|are|was|were) no\b(?= \w)(?! (?:longer|more|less|fewer|later|earlier|worse|better)\b)",
         "is not a, does not exist, without",
     ),
+    _rule(r"\bthere (?:is|are) no (?:\w+ )?\w+ (?:that|which|who)\b", "no X does, X does not"),
     _rule(r"\bwho(?:ever|mever)\b", "anyone who, the person who"),
     _rule(
         r"\bwhat (?:is|was|were|are) (?:asked|told|said|sought|looked for)\b",
