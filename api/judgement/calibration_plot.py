@@ -117,8 +117,11 @@ def _counts(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
 
 def _legend(position: int) -> Iterator[str]:
     first, second, left, right = HEIGHT - 66, HEIGHT - 38, 28, 326
-    yield f'<path class="curve" d="M{left} {first - 6}h34"/>' + _text(left + 44, first, "calibration curve", "", "start")
-    yield f'<path class="perfect" d="M{left} {second - 6}h34"/>' + _text(left + 44, second, "perfect", "", "start")
+    yield f'<path class="curve" d="M{left} {first - 6}h34"/>' + _text(
+        left + 44, first, "calibration curve", "", "start"
+    )
+    yield f'<path class="perfect" d="M{left} {second - 6}h34"/>'
+    yield _text(left + 44, second, "perfect", "", "start")
     yield f'<rect class="band" x="{right}" y="{first - 14}" width="34" height="16"/>'
     yield _text(right + 44, first, "95% of calibrated agents", "", "start")
     yield f'<path class="whisker" d="M{right + 17} {second - 16}v20"/>'
