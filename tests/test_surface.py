@@ -10,8 +10,8 @@ PACKAGES = ("events", "ledger", "projections", "instruments", "api")
 
 SURFACE: dict[str, list[str]] = {
     "api.cstp": ["get_agent_card", "get_health", "post_cstp"],
-    "api.exporting": ["Archive", "Export", "Manifest", "Selection", "opened", "place", "selection_of"],
-    "api.judgement": [
+    "api.export": ["Archive", "Export", "Manifest", "Selection", "opened", "place", "selection_of"],
+    "api.reports": [
         "Files",
         "Judgement",
         "Limits",
@@ -22,7 +22,7 @@ SURFACE: dict[str, list[str]] = {
         "page",
         "sentence",
     ],
-    "api.runs": [
+    "api.importers.runs": [
         "TOLERANCE",
         "Fault",
         "RunPage",
@@ -38,8 +38,8 @@ SURFACE: dict[str, list[str]] = {
         "show_run",
         "take",
     ],
-    "api.takeover": ["Contradiction", "Loss", "Takeover", "TakenOver", "in_words", "warnings"],
-    "api.verifying": ["Report", "verify_ledger", "verify_package", "verify_server"],
+    "api.importers.cstp": ["Contradiction", "Loss", "Takeover", "TakenOver", "in_words", "warnings"],
+    "api.verify": ["Report", "verify_ledger", "verify_package", "verify_server"],
     "events": [
         "VOCABULARY",
         "DecisionAmended",
@@ -124,7 +124,7 @@ SURFACE: dict[str, list[str]] = {
         "suite_digest",
         "write",
     ],
-    "instruments.evals.cases": ["Case", "Format", "Wrong", "cases", "folder_name"],
+    "instruments.evals.benchmarks": ["Case", "Format", "Wrong", "cases", "folder_name"],
     "instruments.probes": ["FORMERLY", "PROBES", "SCORERS", "Probe", "Score", "Scorer", "find_probe", "name_of"],
     "instruments.routers": ["FORMS", "BadRouter", "Router", "router_of"],
     "ledger": [
@@ -154,7 +154,7 @@ SURFACE: dict[str, list[str]] = {
         "moment_of",
         "system_clock",
     ],
-    "ledger.verifying": [
+    "ledger.verify": [
         "Account",
         "Check",
         "Exhibits",
