@@ -23,16 +23,16 @@ ROOT = Path(__file__).parents[2]
 CRASH = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from api.access import OWNER
-from api.custody import Blob
-from api.operations import House
+from api.auth import OWNER
+from api.service.evidence import Blob
+from api.service.ledger import LedgerService
 from ledger import EvidenceStore
 
 ledger, verb, point = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 async def main():
-    house = await House.open(ledger, writable=True)
-    await house.evidence.put(Blob(b"there before"), OWNER)
+    service = await LedgerService.open(ledger, writable=True)
+    await service.evidence.put(Blob(b"there before"), OWNER)
     real = getattr(EvidenceStore, point.removeprefix("after "))
     def die(self, *given):
         if point.startswith("after "):
@@ -40,10 +40,10 @@ async def main():
         os.kill(os.getpid(), signal.SIGKILL)
     setattr(EvidenceStore, point.removeprefix("after "), die)
     if verb == "put":
-        await house.evidence.put(Blob(b"secret " * 1000), OWNER)
+        await service.evidence.put(Blob(b"secret " * 1000), OWNER)
     else:
-        digest = (await house.evidence.put(Blob(b"there before"), OWNER)).digest
-        await house.evidence.erase(digest, "why", OWNER)
+        digest = (await service.evidence.put(Blob(b"there before"), OWNER)).digest
+        await service.evidence.erase(digest, "why", OWNER)
 
 asyncio.run(main())
 """

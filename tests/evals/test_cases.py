@@ -89,7 +89,7 @@ def test_a_label_without_an_object_expects_the_cause_alone() -> None:
 
 def test_the_taxonomy_names_the_family_where_there_is_no_category() -> None:
     assert labelled(category=None, fault_taxonomy="Service_Routing_Fault").description["family"] == "service_routing"
-    assert labelled(category=None, fault_taxonomy="FixtureFault").description["family"] == "FixtureFault"
+    assert labelled(category=None, fault_taxonomy="Fault").description["family"] == "Fault"
     assert "family" not in labelled(category=None, fault_taxonomy=None).description
 
 

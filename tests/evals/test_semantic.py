@@ -231,7 +231,7 @@ def test_a_model_that_became_another_is_asked_for_everything_again(tmp_path: Pat
 
 
 def test_a_file_that_grew_too_large_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("instruments.evals.vectors.FILE_BYTES_MAX", 400)
+    monkeypatch.setattr("instruments.evals.scoring.embedding_cache.FILE_BYTES_MAX", 400)
     cache = tmp_path / "vectors"
     with embedder() as running:
         meaning = knowing(running, cache)
