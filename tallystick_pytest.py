@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{given[0]} is for scenarios: name their folder with --tallystick-fixtures.")
         return
     try:
-        from api.plugin import Scenarios  # noqa: PLC0415 - nobody who asks for no scenarios loads our packages
+        from api.pytest_plugin.plugin import Scenarios  # noqa: PLC0415 - nobody who asks for no scenarios loads our packages
     except ModuleNotFoundError as error:
         raise pytest.UsageError(
             f"Tallystick's own packages are hidden here ({error}): run `pytest` and not `python -m pytest`, "

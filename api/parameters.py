@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
-from projections import Range
+from projections.time_range import TimeRange
 
 WINDOWS = {"30d": 30, "60d": 60, "90d": 90, "all": None}
 """Names of the windows that end now, with their days."""
@@ -87,7 +87,7 @@ def instant(name: str, text: str, *, end: bool = False) -> datetime:
         raise InvalidQuery(name, f"{text!r} is neither a date nor an RFC 3339 time.", advice) from None
 
 
-def time_range(parameters: Mapping[str, str], now: datetime) -> Range:
+def time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
     """`since` and `until`, or `window`, which counts back from now and beats `since`. Errors: InvalidQuery."""
     since, until = parameters.get("since"), parameters.get("until")
     begin = instant("since", since) if since is not None else None
@@ -102,4 +102,4 @@ def time_range(parameters: Mapping[str, str], now: datetime) -> Range:
         if window is not None:
             raise InvalidQuery("window", "begins after until ends.", "It ends now: leave one of them out.")
         raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
-    return Range(begin, end)
+    return TimeRange(begin, end)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchmarks import ledgers, load
 from benchmarks.measure import Measure, at_least, median, paired
-from ledger.schema import COLUMNS, CREATE
-from ledger.sqlite import CACHE_KIB, CHECKPOINT_PAGES
+from ledger.sqlite.log import CACHE_KIB, CHECKPOINT_PAGES
+from ledger.sqlite.schema import COLUMNS, CREATE
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.server import bind_any, uvicorn_config
+from api.http.server import bind_any, uvicorn_config
 
 
 async def post(request: Request) -> Response:

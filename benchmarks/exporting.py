@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.exporting import opened, place, selection_of
-from api.operations import House
+from api.export import opened, place, selection_of
+from api.service.ledger import LedgerService
 from benchmarks import ledgers
 from benchmarks.measure import Measure, paired
 
@@ -28,15 +28,15 @@ def exporting(folder: Path, events: int) -> Iterator[Measure]:
 
 async def _export(path: Path, output: Path) -> float:
     """The time that an export takes once the ledger is open, until it stands in its place."""
-    house = await House.open(path, writable=True, views=False)
+    ledger = await LedgerService.open(path, writable=True, views=False)
     try:
-        await house.proving.checkpoint((await house.reader.head()).position)
-        async with opened(house, selection_of({})) as export:
+        await ledger.proving.checkpoint((await ledger.reader.head()).position)
+        async with opened(ledger, selection_of({})) as export:
             began = time.perf_counter()
             await place(export, output, lambda done, total: None)
             return time.perf_counter() - began
     finally:
-        await house.close()
+        await ledger.close()
         shutil.rmtree(output)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks import load
 from benchmarks.measure import Measure, at_most
 from events.envelope import Draft
-from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted, Finding
+from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted, PatternFinding
 from events.registry import VOCABULARY
 from ledger import SqliteLog
 
@@ -76,7 +76,7 @@ def _run(run_id: str, version: str, rng: random.Random) -> Iterator[Draft]:
 
 def _component(points: float) -> Component:
     findings = tuple(
-        Finding(
+        PatternFinding(
             expectation=f"root_cause.patterns[{number}]",
             pattern="limit of the container",
             match_type="substring",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from api.runs.files import decode
-from api.runs.telling import tell
+from api.importers.runs.reader import decode
+from api.importers.runs.to_events import tell
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.registry import VOCABULARY

@@ -45,7 +45,10 @@ class Process(NamedTuple):
 @contextmanager
 def tallystick(ledger: Path) -> Iterator[Process]:
     """Our server on a ledger file, ready, its views folded."""
-    with _process([sys.executable, "-m", "api.cli", "--ledger", str(ledger), "serve", "--port", "0"]) as (process, log):
+    with _process([sys.executable, "-m", "api.cli.main", "--ledger", str(ledger), "serve", "--port", "0"]) as (
+        process,
+        log,
+    ):
         for line in log:
             said = msgspec.json.decode(line) if line.startswith(b"{") else {}
             if said.get("event") == "serving":

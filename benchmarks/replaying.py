@@ -16,12 +16,13 @@ from eventsourcing.domain import DomainEvent
 from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUIDAsHex
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
-from api.server import settle_collector
+from api.http.server import settle_collector
 from benchmarks import ledgers
 from benchmarks.measure import Measure, at_least, median, paired
 from events.registry import VOCABULARY
 from ledger import SqliteReader
-from projections import PROJECTIONS, Engine
+from projections.engine import Engine
+from projections.registry import PROJECTIONS
 
 ROUNDS = 5
 PEER_EVENTS = 50_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.measure import Measure, at_most, median
 from instruments.probes import Probe
-from instruments.probes.refactor import REFACTOR_GO, REFACTOR_PYTHON
+from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
 
 ROUNDS = 300
 MS_MAX = 5.0

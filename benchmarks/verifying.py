@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from api.exporting import opened, place, selection_of
-from api.operations import House
-from api.verifying import verify_package
+from api.export import opened, place, selection_of
+from api.service.ledger import LedgerService
+from api.verify import verify_package
 from benchmarks import ledgers
 from benchmarks.measure import Measure, median, paired
 
@@ -35,12 +35,12 @@ def verifying(folder: Path, events: int) -> Iterator[Measure]:
 
 
 async def _export(path: Path, output: Path) -> None:
-    house = await House.open(path, writable=True, views=False)
+    ledger = await LedgerService.open(path, writable=True, views=False)
     try:
-        async with opened(house, selection_of({})) as export:
+        async with opened(ledger, selection_of({})) as export:
             await place(export, output, lambda done, total: None)
     finally:
-        await house.close()
+        await ledger.close()
 
 
 def _verify(export: Path) -> float:

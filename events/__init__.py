@@ -2,15 +2,15 @@
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
-from events.envelope import Draft, Event, Fact, Line, agent_of, encode_line, source_of, timestamp
+from events.envelope import Draft, Event, EventFacts, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
-from events.identity import canonical, is_unresolved, is_wrapper, key_of
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.model_names import canonical, is_unresolved, is_wrapper, key_of
 from events.payload import Payload
 from events.probe import ProbeScored
-from events.registry import VOCABULARY, Kind, Life, Vocabulary
+from events.registry import VOCABULARY, EventType, Life, Vocabulary
 from events.schema import json_schema
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
@@ -32,11 +32,11 @@ __all__ = [
     "EvalScored",
     "EvalStarted",
     "Event",
+    "EventFacts",
+    "EventType",
     "EvidenceErased",
     "EvidenceStored",
-    "Fact",
     "InvalidEvent",
-    "Kind",
     "Life",
     "Line",
     "MalformedInput",

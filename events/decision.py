@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from events.limits import ITEMS_MAX
-from events.payload import Confidence, Count, Label, Labels, Part, Payload, StreamId, Text, Texts
+from events.payload import Confidence, Count, Label, Labels, Payload, PayloadPart, StreamId, Text, Texts
 
 Stakes = Literal["low", "medium", "high", "critical"]
 Outcome = Literal["success", "partial", "failure", "abandoned"]
@@ -20,7 +20,7 @@ ReasonType = Literal[
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
-class Reason(Part, frozen=True, kw_only=True):
+class Reason(PayloadPart, frozen=True, kw_only=True):
     """Why the agent decided so."""
 
     type: ReasonType
@@ -31,7 +31,7 @@ class Reason(Part, frozen=True, kw_only=True):
     """How strong the support is, 0..1. Source: the agent."""
 
 
-class DeliberationInput(Part, frozen=True, kw_only=True):
+class DeliberationInput(PayloadPart, frozen=True, kw_only=True):
     """One thing the agent looked at before deciding."""
 
     id: str
@@ -44,7 +44,7 @@ class DeliberationInput(Part, frozen=True, kw_only=True):
     """When it was seen, as the agent wrote it. Source: the agent."""
 
 
-class DeliberationStep(Part, frozen=True, kw_only=True):
+class DeliberationStep(PayloadPart, frozen=True, kw_only=True):
     """One step of thinking on the way to the decision."""
 
     step: Count | None = None
@@ -63,7 +63,7 @@ class DeliberationStep(Part, frozen=True, kw_only=True):
     """Whether this step concluded. Source: the agent."""
 
 
-class Deliberation(Part, frozen=True, kw_only=True):
+class Deliberation(PayloadPart, frozen=True, kw_only=True):
     """The chain of thought behind a decision."""
 
     inputs: Annotated[tuple[DeliberationInput, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
@@ -76,7 +76,7 @@ class Deliberation(Part, frozen=True, kw_only=True):
     """Number of the step at which the decision was clear. Source: the agent."""
 
 
-class Bridge(Part, frozen=True, kw_only=True):
+class Bridge(PayloadPart, frozen=True, kw_only=True):
     """How the decision's form serves its function."""
 
     structure: str | None = None
@@ -91,7 +91,7 @@ class Bridge(Part, frozen=True, kw_only=True):
     """What must not happen. Source: the agent."""
 
 
-class PreDecision(Part, frozen=True, kw_only=True):
+class PreDecision(PayloadPart, frozen=True, kw_only=True):
     """What was checked before deciding."""
 
     query_run: bool | None = None
@@ -104,7 +104,7 @@ class PreDecision(Part, frozen=True, kw_only=True):
     """Whether they passed. Source: the agent."""
 
 
-class TraceStep(Part, frozen=True, kw_only=True):
+class TraceStep(PayloadPart, frozen=True, kw_only=True):
     """One step of a reasoning trace."""
 
     step: Count | None = None

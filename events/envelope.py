@@ -45,7 +45,7 @@ class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
     data: Payload
 
 
-class Fact(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False):
+class EventFacts(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False):
     """What a fold needs of a stored event: who said what of which stream, when, and where it stands.
 
     Decoding it leaves the other attributes unread, which takes an eighth less time. `time` is text as `timestamp`
@@ -70,7 +70,7 @@ class Fact(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False
         return agent_of(self.source)
 
 
-class Event(Fact, kw_only=True, frozen=True, gc=False):
+class Event(EventFacts, kw_only=True, frozen=True, gc=False):
     """An event as the log holds it, with every attribute. Subclasses, one a type, are made by `registry.Kind`."""
 
     specversion: str

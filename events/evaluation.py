@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from events.limits import ITEMS_MAX
-from events.payload import COUNT_MAX, Count, Digest, Label, Part, Payload, StreamId, StreamName, Text
+from events.payload import COUNT_MAX, Count, Digest, Label, Payload, PayloadPart, StreamId, StreamName, Text
 
 POINTS_MAX = 100.0
 """The most that a component, and a whole answer, can score."""
@@ -107,7 +107,7 @@ class EvalStarted(Payload, frozen=True, kw_only=True):
     """Anything else, text by name: a commit, a branch. Source: who runs it."""
 
 
-class Finding(Part, frozen=True, kw_only=True):
+class PatternFinding(PayloadPart, frozen=True, kw_only=True):
     """What became of one pattern."""
 
     expectation: Label
@@ -133,7 +133,7 @@ class Finding(Part, frozen=True, kw_only=True):
     Source: the scorer."""
 
 
-class Component(Part, frozen=True, kw_only=True):
+class Component(PayloadPart, frozen=True, kw_only=True):
     """One part of a score."""
 
     name: ComponentName
@@ -148,7 +148,7 @@ class Component(Part, frozen=True, kw_only=True):
     """Points from which it passes. Source: the scenario."""
     passed: bool | None = None
     """Whether it reached its mark. Source: the scorer."""
-    findings: Annotated[tuple[Finding, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    findings: Annotated[tuple[PatternFinding, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     """What became of each pattern. Source: the scorer."""
 
 

@@ -101,3 +101,7 @@ KEY_NAME_CHARS_MAX = 255
 
 RECEIPT_BYTES_MAX = NOTE_BYTES_MAX + 2 * LINE_BYTES_MAX
 """One receipt: a checkpoint, the line in base64, and 63 hashes."""
+
+
+PAYLOAD_BYTES_MAX = LINE_BYTES_MAX - 1_024
+"""So large may a payload be, whatever its envelope adds to it."""

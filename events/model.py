@@ -5,12 +5,12 @@ from typing import Annotated
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
-from events.payload import Label, Part, Payload, StreamId
+from events.payload import Label, Payload, PayloadPart, StreamId
 
 Claim = Annotated[str, msgspec.Meta(max_length=LABEL_CHARS_MAX)]
 
 
-class ModelIdentity(Part, frozen=True, kw_only=True):
+class ModelIdentity(PayloadPart, frozen=True, kw_only=True):
     """Who answered, as it said itself. A claim, and called one wherever it is shown."""
 
     model_name: Claim

@@ -47,9 +47,9 @@ Labels = Annotated[tuple[Label, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class PayloadPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A piece of a payload. `null` and absent are the same: the value is not known, and is not stored."""
 
 
-class Payload(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class Payload(PayloadPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The `data` of one event type. Published shapes are for ever; a new shape is a new version."""

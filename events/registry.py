@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decode_errors import UNDECODABLE, refuse
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
-from events.envelope import Draft, Event, Fact
+from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
@@ -19,14 +20,13 @@ from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
 from events.probe import ProbeScored
-from events.refusal import UNDECODABLE, refuse
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
 Upcaster = Callable[[Any], Payload]
 """From the payload of one version to the payload of the next: pure, total, and never needing to know more."""
 
-_Envelope = TypeVar("_Envelope", Draft, Event, Fact)
-_Fact = TypeVar("_Fact", bound=Fact)
+_Envelope = TypeVar("_Envelope", Draft, Event, EventFacts)
+_Fact = TypeVar("_Fact", bound=EventFacts)
 _stream_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
 
 
@@ -51,7 +51,7 @@ class Life(Enum):
         return self in (Life.CLOSES, Life.SINGLE)
 
 
-class Kind:
+class EventType:
     """One event type: its name, its payload, its stream, its life, and the envelopes that carry it."""
 
     def __init__(self, name: str, payload: type[Payload], stream: str, id_field: str, life: Life) -> None:
@@ -64,7 +64,7 @@ class Kind:
         self.ends = life.ends
         self.draft = self._envelope(Draft)
         self.event = self._envelope(Event)
-        self.fact = self._envelope(Fact)
+        self.fact = self._envelope(EventFacts)
 
     def _envelope(self, base: type[_Envelope]) -> type[_Envelope]:
         made = msgspec.defstruct(
@@ -100,7 +100,7 @@ class Vocabulary:
     them until the shape is current, so that a fold knows only current shapes. The stored bytes stay as they are.
     """
 
-    def __init__(self, kinds: Iterable[Kind], upcasters: Mapping[str, Upcaster] | None = None) -> None:
+    def __init__(self, kinds: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
         self.kinds = {kind.name: kind for kind in kinds}
         self.types = tuple(self.kinds)
         self._upcasters = dict(upcasters or {})
@@ -161,9 +161,9 @@ class Vocabulary:
         events: list[Event] = self._event.decode_lines(lines)
         return [self._current(event) for event in events] if self._upcasters else events
 
-    def facts(self, lines: bytes) -> list[Fact]:
+    def facts(self, lines: bytes) -> list[EventFacts]:
         """Decode stored lines (NDJSON) to what a fold needs of them, each in its current shape."""
-        facts: list[Fact] = self._fact.decode_lines(lines)
+        facts: list[EventFacts] = self._fact.decode_lines(lines)
         return [self._current(fact) for fact in facts] if self._upcasters else facts
 
     def _current(self, fact: _Fact) -> _Fact:
@@ -176,32 +176,32 @@ class Vocabulary:
         return fact
 
 
-def _decision(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="decision", id_field="decision_id", life=life)
+def _decision(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="decision", id_field="decision_id", life=life)
 
 
-def _thought(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="thought", id_field="thought_id", life=life)
+def _thought(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="thought", id_field="thought_id", life=life)
 
 
-def _discovery(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="discovery", id_field="run_id", life=life)
+def _discovery(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="discovery", id_field="run_id", life=life)
 
 
-def _model(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="model", id_field="key", life=life)
+def _model(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="model", id_field="key", life=life)
 
 
-def _evidence(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="evidence", id_field="digest", life=life)
+def _evidence(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="evidence", id_field="digest", life=life)
 
 
-def _scenario(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="scenario", id_field="scenario_id", life=life)
+def _scenario(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="scenario", id_field="scenario_id", life=life)
 
 
-def _evaluation(name: str, payload: type[Payload], life: Life) -> Kind:
-    return Kind(name, payload, stream="evaluation", id_field="run_id", life=life)
+def _evaluation(name: str, payload: type[Payload], life: Life) -> EventType:
+    return EventType(name, payload, stream="evaluation", id_field="run_id", life=life)
 
 
 VOCABULARY = Vocabulary(
@@ -219,7 +219,7 @@ VOCABULARY = Vocabulary(
         _discovery("discovery.finished.v1", DiscoveryFinished, Life.CLOSES),
         _model("model.registered.v1", ModelRegistered, Life.OPENS),
         _model("model.aliased.v1", ModelAliased, Life.CONTINUES),
-        Kind("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
+        EventType("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
         _scenario("eval.scenario_captured.v1", EvalScenarioCaptured, Life.OPENS),
         _scenario("eval.scenario_revised.v1", EvalScenarioRevised, Life.CONTINUES),
         _evaluation("eval.started.v1", EvalStarted, Life.OPENS),

@@ -7,7 +7,7 @@ import msgspec
 Failure = Literal["timeout", "failed"]
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class RouterAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """One prompt's answer. Nothing in it is judged yet, and nothing of it may be trusted."""
 
     text: str | None = None

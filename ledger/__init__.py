@@ -1,37 +1,37 @@
 """The memory: append, read, follow. Stands on `events` and knows nothing of views, instruments or doors."""
 
 from ledger.clock import Clock, microseconds, moment_of, system_clock
-from ledger.evidence import EvidenceStore
-from ledger.lock import Holder, holder_of
-from ledger.log import Head, Log, Order, Placed, Query, Reading, Slice
-from ledger.note import Checkpoint, Note, Signature, Signed, Signer, Verifier
-from ledger.reader import SqliteReader
-from ledger.receipt import Receipt
-from ledger.signing import Signing
-from ledger.sqlite import SqliteLog
-from ledger.tree import Tree
+from ledger.evidence_store import EvidenceStore
+from ledger.log import AppendedEvent, Head, Log, LogReader, Order, Page, Query
+from ledger.sqlite.lock import LockHolder, holder_of
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
+from ledger.transparency.checkpoints import CheckpointStore
+from ledger.transparency.receipt import Receipt
+from ledger.transparency.signed_note import Checkpoint, Signature, SignedCheckpoint, SignedNote, Signer, Verifier
+from ledger.transparency.tree import LogTree
 
 __all__ = [
+    "AppendedEvent",
     "Checkpoint",
+    "CheckpointStore",
     "Clock",
     "EvidenceStore",
     "Head",
-    "Holder",
+    "LockHolder",
     "Log",
-    "Note",
+    "LogReader",
+    "LogTree",
     "Order",
-    "Placed",
+    "Page",
     "Query",
-    "Reading",
     "Receipt",
     "Signature",
-    "Signed",
+    "SignedCheckpoint",
+    "SignedNote",
     "Signer",
-    "Signing",
-    "Slice",
     "SqliteLog",
     "SqliteReader",
-    "Tree",
     "Verifier",
     "holder_of",
     "microseconds",

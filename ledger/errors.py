@@ -21,24 +21,24 @@ TallystickError                 events/errors.py
 ├── Forked                      nothing is signed: restore the newer copy, or begin a new identity
 ├── BadNote                     no signed note of the key named: take it from where it was made
 ├── UnusableExport              the folder or ZIP is no whole export: get it again
-├── Unwitnessed                 api/refusals.py: ask the witness again, or its operator
+├── Unwitnessed                 api/refusals_tmp.py: ask the witness again, or its operator
 ├── LedgerDamaged               the ledger or backup is not what was written: take another backup
 ├── Occupied                    something of that name is there: name another   (nothing overwritten)
-├── RunEnded                    api/refusals.py: the run takes nothing more
-├── AttemptTaken                api/refusals.py: read the prompt, answer what is due
-├── FixtureExists               instruments/evals/writing.py: name another folder, or replace it on purpose
-├── RateLimited                 api/pace.py: retry after `retry_after_s`  (nothing done)
+├── RunEnded                    api/refusals_tmp.py: the run takes nothing more
+├── AttemptTaken                api/refusals_tmp.py: read the prompt, answer what is due
+├── FixtureExists               instruments/evals/suite/writer.py: name another folder, or replace it on purpose
+├── RateLimited                 api/rate_limit.py: retry after `retry_after_s`  (nothing done)
 ├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)
 │   └── NoScenarios             name a folder that holds some
 ├── BadExpression               instruments/evals: correct the selection
-└── AccessRefused               api/access.py: who asks may not
-    ├── CrossSite               api/access.py: not from a page of elsewhere
-    ├── ForeignHost             api/access.py: ask under a name of loopback
+└── AccessRefused               api/auth.py: who asks may not
+    ├── CrossSite               api/auth.py: not from a page of elsewhere
+    ├── ForeignHost             api/auth.py: ask under a name of loopback
     ├── Unauthenticated         send a token that is known
     └── Forbidden               use a token with the scope
 ```
 
-One table, `api/problems.py`, maps each class to an HTTP status, a JSON-RPC code and an exit code.
+One table, `api/errors.py`, maps each class to an HTTP status, a JSON-RPC code and an exit code.
 """
 
 from collections.abc import Sequence

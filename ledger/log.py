@@ -7,7 +7,7 @@ import msgspec
 
 from events.envelope import Draft
 from events.limits import PAGE_EVENTS_DEFAULT
-from ledger.tiles import Edge
+from ledger.transparency.tiles import TreeEdge
 
 Order = Literal["asc", "desc"]
 
@@ -28,7 +28,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Read on from where the last page ended, for who reads all that fits: no index that would be sorted a page."""
 
 
-class Slice(NamedTuple):
+class Page(NamedTuple):
     """A run of stored lines in the order asked for.
 
     `ndjson` holds them joined by line feeds, as they are stored; `positions` are theirs; `more` says whether the
@@ -51,7 +51,7 @@ class Head(NamedTuple):
     recorded_us: int
 
 
-class Placed(msgspec.Struct, frozen=True, gc=False):
+class AppendedEvent(msgspec.Struct, frozen=True, gc=False):
     """Where an event stands; `duplicate` when it stood there before this append."""
 
     position: int
@@ -61,18 +61,18 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     duplicate: bool
 
 
-class Reading(Protocol):
+class LogReader(Protocol):
     """What a reader of the log can do."""
 
     async def head(self) -> Head:
         """The newest committed event."""
         ...
 
-    async def read(self, query: Query) -> Slice:
+    async def read(self, query: Query) -> Page:
         """One page of events. Errors: LedgerUnavailable."""
         ...
 
-    def follow(self, query: Query) -> AsyncIterator[Slice]:
+    def follow(self, query: Query) -> AsyncIterator[Page]:
         """Every event after `query.after` that fits, those committed and those to come, in order, without end."""
         ...
 
@@ -89,19 +89,19 @@ class Reading(Protocol):
         ...
 
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
-        """Full tiles of the tree, side by side from a number on, as many as are kept; see `ledger/tiles.py`."""
+        """Read stored full tiles from a number on, in order; see `ledger/transparency/tiles.py`."""
         ...
 
 
-class Log(Reading, Protocol):
+class Log(LogReader, Protocol):
     """The log with its writer."""
 
     @property
-    def edge(self) -> Edge:
+    def edge(self) -> TreeEdge:
         """The right edge of the tree over what is committed, without waiting."""
         ...
 
-    async def append(self, batch: Sequence[Draft]) -> list[Placed]:
+    async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
         """Append a batch atomically; return where each event stands.
 
         Shapes: 1..BATCH_EVENTS_MAX drafts with `source` set, over any number of streams; positions are contiguous.

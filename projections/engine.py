@@ -10,10 +10,10 @@ from contextlib import aclosing, suppress
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
-from events.envelope import Fact
+from events.envelope import EventFacts
 from events.registry import VOCABULARY, Vocabulary
 from ledger.errors import InvalidQuery, LedgerUnavailable
-from ledger.log import Query, Reading, Slice
+from ledger.log import LogReader, Page, Query
 from projections.projection import Projection
 from projections.snapshots import Snapshot, Snapshots
 
@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 """Told the position folded to, and the position aimed at."""
 
 
-class Comparison(NamedTuple):
+class ReplayComparison(NamedTuple):
     """A projection's digest got in two ways; they must be equal."""
 
     name: str
@@ -46,7 +46,7 @@ class Engine:
 
     def __init__(
         self,
-        log: Reading,
+        log: LogReader,
         kinds: Sequence[type[Projection]],
         snapshots: Snapshots | None = None,
         vocabulary: Vocabulary = VOCABULARY,
@@ -143,14 +143,15 @@ class Engine:
         assert isinstance(projection, kind)
         return projection, position
 
-    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[Comparison]:
+    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[ReplayComparison]:
         """Fold everything again from 1 and compare with the states got by snapshot and increment."""
         head = await self.catch_up()
         target = head if upto is None else upto
         digests = {name: (await self.at(kind, target))[0].digest() for name, kind in self._kinds.items()}
         replayed = await self.replay(target, progress)
         return [
-            Comparison(name, kind.version, digests[name], replayed[name].digest()) for name, kind in self._kinds.items()
+            ReplayComparison(name, kind.version, digests[name], replayed[name].digest())
+            for name, kind in self._kinds.items()
         ]
 
     async def replay(self, upto: int, progress: Progress | None = None) -> dict[str, Projection]:
@@ -197,9 +198,9 @@ class Engine:
         _join(family)
         return family
 
-    async def facts(self, after: int, upto: int) -> AsyncGenerator[list[Fact], None]:
+    async def facts(self, after: int, upto: int) -> AsyncGenerator[list[EventFacts], None]:
         """The events between two positions, slice by slice, the next one read while this one is folded."""
-        reading: asyncio.Task[Slice] | None = None
+        reading: asyncio.Task[Page] | None = None
         try:
             while after < upto:
                 if reading is None:
@@ -216,9 +217,9 @@ class Engine:
             if reading is not None:
                 reading.cancel()
 
-    async def streams(self, subjects: Sequence[str], upto: int) -> dict[str, list[Fact]]:
+    async def streams(self, subjects: Sequence[str], upto: int) -> dict[str, list[EventFacts]]:
         """The events of some streams, up to a position, oldest first."""
-        found: dict[str, list[Fact]] = {subject: [] for subject in subjects}
+        found: dict[str, list[EventFacts]] = {subject: [] for subject in subjects}
         after, more = 0, bool(found)
         while more:
             query = Query(subjects=tuple(found), after=after, before=upto + 1, limit=SLICE_EVENTS)
@@ -228,7 +229,7 @@ class Engine:
             after, more = page.positions[-1] if page.positions else upto, page.more
         return found
 
-    def _read(self, after: int, upto: int) -> "asyncio.Task[Slice]":
+    def _read(self, after: int, upto: int) -> "asyncio.Task[Page]":
         query = Query(after=after, before=upto + 1, limit=min(SLICE_EVENTS, upto - after))
         return asyncio.ensure_future(self._log.read(query))
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import msgspec
 from msgspec import structs
 
-from events.envelope import Fact
+from events.envelope import EventFacts
 from events.evidence import EvidenceErased, EvidenceStored
 from events.payload import Payload
 from projections.columns import pack
@@ -26,7 +26,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str | None
 
 
-class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of evidence: what it is, where it was recorded, when and by whom; and its erasure, if it was erased."""
 
     digest: str
@@ -39,7 +39,7 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
     erased: Erasure | None = None
 
 
-class Evidence(Projection):
+class EvidenceIndex(Projection):
     """Every piece of evidence by its digest, in the order of the log."""
 
     name: ClassVar[str] = "evidence"
@@ -47,14 +47,14 @@ class Evidence(Projection):
     reads: ClassVar[tuple[type[Payload], ...]] = (EvidenceStored, EvidenceErased)
 
     def __init__(self) -> None:
-        self._of: dict[str, Exhibit] = {}
+        self._of: dict[str, EvidenceEntry] = {}
         self._erased = 0
         self._kept_bytes = 0
 
     def __len__(self) -> int:
         return len(self._of)
 
-    def fold(self, events: Sequence[Fact]) -> None:
+    def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             kind = type(event.data)
             if kind is EvidenceStored:
@@ -62,10 +62,10 @@ class Evidence(Projection):
             elif kind is EvidenceErased:
                 self._erase(event)
 
-    def _store(self, event: Fact) -> None:
+    def _store(self, event: EventFacts) -> None:
         data = event.data
         assert isinstance(data, EvidenceStored)
-        self._of[data.digest] = Exhibit(
+        self._of[data.digest] = EvidenceEntry(
             digest=data.digest,
             size_bytes=data.size_bytes,
             media_type=data.media_type,
@@ -76,7 +76,7 @@ class Evidence(Projection):
         )
         self._kept_bytes += data.size_bytes
 
-    def _erase(self, event: Fact) -> None:
+    def _erase(self, event: EventFacts) -> None:
         data = event.data
         assert isinstance(data, EvidenceErased)
         erasure = Erasure(position=event.position, time=event.time, agent=event.agent, reason=data.reason)
@@ -90,7 +90,7 @@ class Evidence(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         made = cls()
-        for exhibit in msgspec.msgpack.decode(state, type=dict[str, list[Exhibit]])["evidence"]:
+        for exhibit in msgspec.msgpack.decode(state, type=dict[str, list[EvidenceEntry]])["evidence"]:
             made._of[exhibit.digest] = exhibit
             made._erased += exhibit.erased is not None
             made._kept_bytes += exhibit.size_bytes if exhibit.erased is None else 0
@@ -99,7 +99,7 @@ class Evidence(Projection):
     def summary(self) -> Mapping[str, object]:
         return {"kept": len(self._of) - self._erased, "erased": self._erased, "kept_bytes": self._kept_bytes}
 
-    def exhibit(self, digest: str) -> Exhibit | None:
+    def exhibit(self, digest: str) -> EvidenceEntry | None:
         """A piece of evidence by its digest; None where there is no such."""
         return self._of.get(digest)
 
@@ -108,6 +108,6 @@ class Evidence(Projection):
         exhibit = self._of.get(digest)
         return exhibit is not None and exhibit.erased is not None
 
-    def page(self, offset: int, limit: int) -> list[Exhibit]:
+    def page(self, offset: int, limit: int) -> list[EvidenceEntry]:
         """Some pieces of evidence, in the order of the log."""
         return list(islice(self._of.values(), min(offset, len(self)), min(offset + limit, len(self))))

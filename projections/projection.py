@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import ClassVar, Self
 
-from events.envelope import Fact
+from events.envelope import EventFacts
 from events.payload import Payload
 
 
@@ -24,7 +24,7 @@ class Projection(ABC):
     """The payload types it folds; events of others change nothing, and a run of none but others is not handed to it."""
 
     @abstractmethod
-    def fold(self, events: Sequence[Fact]) -> None:
+    def fold(self, events: Sequence[EventFacts]) -> None:
         """Fold a run of events, oldest first. How a history is cut into runs makes no difference to the state."""
 
     @abstractmethod
@@ -46,7 +46,7 @@ class Projection(ABC):
         One dictionary of a million names instead of two makes a replay a tenth faster.
         """
 
-    def apply(self, event: Fact) -> None:
+    def apply(self, event: EventFacts) -> None:
         """Fold one event."""
         self.fold((event,))
 

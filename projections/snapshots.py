@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from ledger.connect import Connection, connect
+from ledger.sqlite.connection import SqliteConnection, connect
 
 KEPT = 6
 """Snapshots kept for each projection: a recent one to start from, older ones for `as_of`."""
@@ -43,7 +43,7 @@ class Snapshot(NamedTuple):
 class Snapshots:
     """The snapshots beside one ledger file. Nothing in it is needed: an unreadable file counts as empty."""
 
-    def __init__(self, connection: Connection | None, path: Path | None = None) -> None:
+    def __init__(self, connection: SqliteConnection | None, path: Path | None = None) -> None:
         self._connection = connection
         self._path = path
 
@@ -118,7 +118,7 @@ def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None
             del snapshot, row  # before the next is made
 
 
-async def _connect(path: Path, *, writable: bool) -> Connection | None:
+async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     """A connection to a file that holds snapshots; None where that cannot be."""
     if path.exists() != path.is_file() or not (writable or path.exists()):
         return None  # before a thread is started for it

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import TypeVar
 
-from ledger.log import Query, Reading
+from ledger.log import LogReader, Query
 
 Result = TypeVar("Result")
 
@@ -23,7 +23,7 @@ def run(coroutine: Coroutine[object, object, Result]) -> Result:
     return result
 
 
-async def collect(log: Reading, query: Query, count: int) -> list[bytes]:
+async def collect(log: LogReader, query: Query, count: int) -> list[bytes]:
     """The first lines that a follower sees, at least so many."""
     lines: list[bytes] = []
     follower = log.follow(query)

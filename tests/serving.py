@@ -15,7 +15,7 @@ import msgspec
 from tests.warm import Warm
 
 ROOT = Path(__file__).parent.parent
-COMMAND = "api.cli"
+COMMAND = "api.cli.main"
 NULL = Path(os.devnull)
 POLL_S = 0.02
 STOP_S = 60.0

@@ -4,6 +4,8 @@
 """
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -25,11 +27,13 @@ from docs._generate.program import (
     variables_read,
     verbs,
 )  # fmt: skip
-from tests.documents.page import PAGES, ROOT, files_needed, name_of
+from tests.documents.page import DATA, PAGES, ROOT, files_needed, name_of
 from tests.documents.run import run
-from tests.serving import serving
+from tests.serving import COMMAND, serving
 
 BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+ANSWERS = DATA / "calibration" / "llm_confidence.csv"
+README_WORDS_MAX = 700
 TERMS = (ROOT / "tests" / "documents" / "terms.txt").read_text(encoding="utf-8").splitlines()
 """What the first README named: options, fields, files, variables. A page must name each of them still."""
 
@@ -137,6 +141,21 @@ def test_every_metric_is_documented(tmp_path: Path) -> None:
 def test_nothing_that_was_documented_once_is_lost() -> None:
     missing = [term for term in TERMS if not named(term)]
     assert not missing, f"{len(missing)} terms that a page must name: {missing}"
+
+
+def test_the_readme_is_short() -> None:
+    words = (ROOT / "README.md").read_text(encoding="utf-8").split()
+    assert len(words) <= README_WORDS_MAX, f"README has {len(words)} words: move what is not a beginner's to a page"
+
+
+@pytest.mark.skipif(not ANSWERS.is_file(), reason="the answers of four language models are not beside this checkout")
+def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", COMMAND, "--ledger", str(tmp_path / "t.db")]
+    mapped = ["--map", "decision=question_id", "--map", "question=question_id"]
+    drawn = tmp_path / "calibration.svg"
+    for words in (["import", "decisions", ANSWERS, *mapped], ["calibration", "--agent", "gpt-4o", "--plot", drawn]):
+        subprocess.run([*command, *map(str, words)], cwd=ROOT, check=True, capture_output=True)
+    assert drawn.read_bytes() == (ROOT / "docs" / "images" / "calibration.svg").read_bytes()
 
 
 def test_every_dependency_is_argued() -> None:

@@ -37,7 +37,7 @@ def tree_of(path: PurePath) -> ast.Module:
 
 
 def module_of(path: PurePath) -> str:
-    """`ledger.sqlite` for ledger/sqlite.py, `ledger` for ledger/__init__.py."""
+    """`ledger.sqlite.log` for ledger/sqlite/log.py, `ledger` for ledger/__init__.py."""
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 LOADED = [
-    "api.cli", "api.operations", "api.printing", "api.runs", "api.server", "api.sink", "httpx", "numpy",
+    "api.cli.main", "api.service.ledger", "api.cli.output", "api.importers.runs", "api.http.server",
+    "api.client.open_store", "httpx", "numpy",
     "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
 ]  # fmt: skip
 
@@ -89,6 +90,6 @@ def _command(arguments: Sequence[str], environment: dict[str, str], folder: Path
     time.tzset()
     os.chdir(folder)
     sys.argv = ["tallystick", *arguments]
-    from api.cli import main  # noqa: PLC0415 - loaded by the server that this is forked from
+    from api.cli.main import main  # noqa: PLC0415 - loaded by the server that this is forked from
 
     main()

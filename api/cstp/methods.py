@@ -5,23 +5,23 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from api.access import AccessRefused, Scope, Speaker
-from api.cstp import absent
-from api.cstp.amendment import update_decision
-from api.cstp.attention import ready
-from api.cstp.attribution import attribute_outcomes
-from api.cstp.calibration import get_calibration
-from api.cstp.drift import check_drift
-from api.cstp.preaction import pre_action
-from api.cstp.query import query_decisions
-from api.cstp.reading import get_decision, get_stats, list_decisions
-from api.cstp.reasons import get_reason_stats
-from api.cstp.record import record_decision
-from api.cstp.review import review_decision
-from api.cstp.rpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
-from api.cstp.session import get_session_context
-from api.cstp.thought import debug_tracker, record_thought
-from api.operations import House
+from api.auth import AccessRefused, Principal, Scope
+from api.cstp import unsupported
+from api.cstp.attribute_outcomes import attribute_outcomes
+from api.cstp.check_drift import check_drift
+from api.cstp.get_calibration import get_calibration
+from api.cstp.get_decisions import get_decision, get_stats, list_decisions
+from api.cstp.get_reason_stats import get_reason_stats
+from api.cstp.get_session_context import get_session_context
+from api.cstp.jsonrpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
+from api.cstp.pre_action import pre_action
+from api.cstp.query_decisions import query_decisions
+from api.cstp.ready import ready
+from api.cstp.record_decision import record_decision
+from api.cstp.review_decision import review_decision
+from api.cstp.thoughts import debug_tracker, record_thought
+from api.cstp.update_decision import update_decision
+from api.service.ledger import LedgerService
 from events.errors import TallystickError
 
 PREFIX = "cstp."
@@ -33,7 +33,7 @@ class Method(NamedTuple):
     """The scope a method needs, and the function that answers it."""
 
     scope: Scope
-    answer: Callable[[House, Speaker, dict[str, Any]], Awaitable[object]]
+    answer: Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
 
 
 METHODS: dict[str, Method] = {
@@ -53,30 +53,30 @@ METHODS: dict[str, Method] = {
     "cstp.ready": Method("read", ready),
     "cstp.preAction": Method("read", pre_action),
     "cstp.getSessionContext": Method("read", get_session_context),
-    "cstp.checkGuardrails": Method("read", absent.check_guardrails),
-    "cstp.listGuardrails": Method("read", absent.list_guardrails),
-    "cstp.listBreakers": Method("read", absent.list_breakers),
-    "cstp.getCircuitState": Method("read", absent.get_circuit_state),
-    "cstp.resetCircuit": Method("append", absent.reset_circuit),
-    "cstp.getNeighbors": Method("read", absent.get_neighbors),
-    "cstp.getGraph": Method("read", absent.get_graph),
-    "cstp.linkDecisions": Method("append", absent.link_decisions),
-    "cstp.reindex": Method("read", absent.reindex),
-    "cstp.compact": Method("append", absent.compact),
-    "cstp.getCompacted": Method("read", absent.get_compacted),
-    "cstp.setPreserve": Method("append", absent.set_preserve),
-    "cstp.getWisdom": Method("read", absent.get_wisdom),
+    "cstp.checkGuardrails": Method("read", unsupported.check_guardrails),
+    "cstp.listGuardrails": Method("read", unsupported.list_guardrails),
+    "cstp.listBreakers": Method("read", unsupported.list_breakers),
+    "cstp.getCircuitState": Method("read", unsupported.get_circuit_state),
+    "cstp.resetCircuit": Method("append", unsupported.reset_circuit),
+    "cstp.getNeighbors": Method("read", unsupported.get_neighbors),
+    "cstp.getGraph": Method("read", unsupported.get_graph),
+    "cstp.linkDecisions": Method("append", unsupported.link_decisions),
+    "cstp.reindex": Method("read", unsupported.reindex),
+    "cstp.compact": Method("append", unsupported.compact),
+    "cstp.getCompacted": Method("read", unsupported.get_compacted),
+    "cstp.setPreserve": Method("append", unsupported.set_preserve),
+    "cstp.getWisdom": Method("read", unsupported.get_wisdom),
 }
 
 
-async def perform(house: House, speaker: Speaker, call: Call) -> object:
+async def perform(ledger: LedgerService, caller: Principal, call: Call) -> object:
     """The result of a call. Errors: RpcError; Forbidden."""
     method = METHODS.get(call.method)
     if method is None:
         raise _unknown(call.method)
-    speaker.require(method.scope)
+    caller.require(method.scope)
     try:
-        return await method.answer(house, speaker, call.params)
+        return await method.answer(ledger, caller, call.params)
     except (RpcError, AccessRefused):
         raise
     except TallystickError as error:

@@ -16,12 +16,12 @@ import msgspec
 import typer.main
 from starlette.routing import Route
 
-from api.access import SCOPES
-from api.app import routes
-from api.cli import app
-from api.openapi import document
-from api.pace import BURST_DEFAULT, RATE_DEFAULT
-from api.problems import TABLE, slug
+from api.auth import SCOPES
+from api.cli.main import app
+from api.errors import TABLE, slug
+from api.http.app import routes
+from api.http.openapi.document import document
+from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, json_schema, limits
 from events.payload import COUNT_MAX
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from events import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, Payload, ProbeScored
-from instruments.discovery.claims import one_line
+from instruments.discovery.identity_parser import one_line
 
 _NS_PER_MS = 1_000_000
 

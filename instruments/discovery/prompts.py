@@ -7,7 +7,7 @@ were the very examples its prompt gave. The only names a prompt may hold are tho
 from collections.abc import Sequence
 
 from events import ModelIdentity
-from instruments.discovery.claims import one_line
+from instruments.discovery.identity_parser import one_line
 
 PROMPT_VERSION = "1"
 """Raised whenever a byte of a prompt changes; the bytes of each version are pinned by golden files."""

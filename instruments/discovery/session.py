@@ -17,17 +17,17 @@ from events import (
     DiscoveryFinished,
     DiscoverySignalled,
     DiscoveryStarted,
-    Fact,
+    EventFacts,
     ModelIdentity,
     Payload,
     canonical,
     key_of,
 )
 from events.discovery import AttemptOutcome, Ending
-from instruments.answer import Answer
-from instruments.discovery.parse import Analysis, analyze
+from instruments.answer import RouterAnswer
+from instruments.discovery.analyze import ResponseAnalysis, analyze
+from instruments.discovery.attempt_events import attempted, noted, scored
 from instruments.discovery.prompts import exclusion, prompt
-from instruments.discovery.record import attempted, noted, scored
 from instruments.probes import Probe
 
 MAX_ITERATIONS = 15
@@ -82,7 +82,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """How it ended."""
 
     @classmethod
-    def of(cls, history: Iterable[Fact]) -> "Session":
+    def of(cls, history: Iterable[EventFacts]) -> "Session":
         """The run that a stream `discovery/RUN` holds, its events in order from the first."""
         payloads = [fact.data for fact in history]
         assert payloads
@@ -114,7 +114,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """The event that ends the run for a reason that no answer gives: it was asked for, or its time is over."""
         return DiscoveryFinished(run_id=self.run_id, ending=ending, reason=reason)
 
-    def decide(self, answer: Answer, probe: Probe) -> list[Payload]:
+    def decide(self, answer: RouterAnswer, probe: Probe) -> list[Payload]:
         """What follows from an answer, to be appended as one batch: never an error, whatever was answered.
 
         The attempt; its score, where somebody claims an output; an ORANGE signal, where a person should look; and the
@@ -142,13 +142,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             made.append(self._orange(attempt, answer.text or ""))
         return self._closed(made)
 
-    def _outcome(self, analysis: Analysis) -> AttemptOutcome:
+    def _outcome(self, analysis: ResponseAnalysis) -> AttemptOutcome:
         if analysis.verdict != "identified":
             return analysis.verdict
         assert analysis.identity is not None
         return "repeat" if canonical(analysis.identity.model_name) in self.seen else "accepted"
 
-    def _unanswered(self, answer: Answer) -> list[Payload]:
+    def _unanswered(self, answer: RouterAnswer) -> list[Payload]:
         """The attempt that got no answer."""
         assert answer.failure is not None
         return [

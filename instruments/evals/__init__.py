@@ -1,14 +1,14 @@
 """Evaluations: scenarios, what is expected of an answer, and what an answer is worth."""
 
-from instruments.errors import BadExpression, BadFixtures, Fault, FixtureExists, NoScenarios
 from instruments.evals.analysis import Analysis, analysis_of
-from instruments.evals.baselines import answer as baseline_answer
-from instruments.evals.loading import Suite, load, load_one, scenario_id, suite_digest
+from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, FixtureFault, NoScenarios
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
-from instruments.evals.scorer import SCORER_ID, SCORER_VERSION, Score, score
-from instruments.evals.selecting import select
-from instruments.evals.semantic import Meaning, meaning_of
-from instruments.evals.writing import write
+from instruments.evals.scoring.baselines import answer as baseline_answer
+from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION, ScenarioScore, score
+from instruments.evals.scoring.semantic import SemanticMatcher, meaning_of
+from instruments.evals.suite.filter_expression import select
+from instruments.evals.suite.loader import Suite, load, load_one, scenario_id, suite_digest
+from instruments.evals.suite.writer import write
 
 __all__ = [
     "SCORER_ID",
@@ -18,13 +18,13 @@ __all__ = [
     "BadFixtures",
     "Description",
     "Expectations",
-    "Fault",
     "FixtureExists",
-    "Meaning",
+    "FixtureFault",
     "NoScenarios",
     "Scenario",
-    "Score",
+    "ScenarioScore",
     "Scoring",
+    "SemanticMatcher",
     "Suite",
     "analysis_of",
     "baseline_answer",

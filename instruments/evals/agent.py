@@ -20,8 +20,8 @@ from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.analysis import Analysis, analysis_of
 from instruments.evals.scenario import Scenario
-from instruments.routers.process import Spoken, ended, spoken, words_of
-from instruments.routers.secrets import Secrets, of_arguments, of_environment
+from instruments.routers.redaction import Redactor, of_arguments, of_environment
+from instruments.routers.subprocess_io import ProcessResult, ended, spoken, words_of
 
 REPLAY = "TALLYSTICK_REPLAY"
 """The variable that tells a command that it is asked about the past."""
@@ -29,7 +29,7 @@ REPLAY = "TALLYSTICK_REPLAY"
 _kinds = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a truth value", type(None): "null"}
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What came of asking once: an analysis, or why there is none."""
 
     analysis: Analysis | None = None
@@ -58,16 +58,16 @@ class Agent:
         self.name = f"command:{self.program}"
         self._timeout_s = timeout_s
         self._enable_llm = enable_llm
-        self._secrets = Secrets(of_environment(os.environ) + of_arguments(self._words))
+        self._secrets = Redactor(of_environment(os.environ) + of_arguments(self._words))
 
-    async def ask(self, scenario: Scenario) -> Reply:
+    async def ask(self, scenario: Scenario) -> AgentOutput:
         """What the command makes of a scenario; never an error. Cancelling ends the command."""
         given = question(scenario, self._enable_llm)
         try:
             came = await spoken(self._words, given, self._timeout_s, {**os.environ, REPLAY: "1"})
         except OSError as error:
             detail = f"{self.program} cannot be run: {error.strerror or type(error).__name__}"
-            return Reply(failure="crash", detail=detail)
+            return AgentOutput(failure="crash", detail=detail)
         return self._reply(came)
 
     def hide(self, components: Sequence[Component]) -> tuple[Component, ...]:
@@ -85,20 +85,20 @@ class Agent:
             for component in components
         )
 
-    def _reply(self, came: Spoken) -> Reply:
+    def _reply(self, came: ProcessResult) -> AgentOutput:
         failure, detail = self._failure(came)
         if failure is None:
             try:
                 analysis, text = self._read(came.out.decode("utf-8", "replace").removeprefix("\ufeff"))
-                return Reply(analysis=analysis, text=text, elapsed_ns=came.elapsed_ns)
+                return AgentOutput(analysis=analysis, text=text, elapsed_ns=came.elapsed_ns)
             except ValueError as error:
                 failure, detail = "unreadable", self._secrets.hide(str(error))
             except RecursionError:
                 failure, detail = "unreadable", "what it wrote is nested too deep."
         said = self._secrets.last_lines(came.errors) or self._secrets.last_lines(came.out)
-        return Reply(failure=failure, detail=detail, said=said or None, elapsed_ns=came.elapsed_ns)
+        return AgentOutput(failure=failure, detail=detail, said=said or None, elapsed_ns=came.elapsed_ns)
 
-    def _failure(self, came: Spoken) -> tuple[Failure | None, str | None]:
+    def _failure(self, came: ProcessResult) -> tuple[Failure | None, str | None]:
         """How a command failed that did not end well."""
         if came.ending == "timeout":
             return "timeout", f"{self.program} gave no whole answer within {self._timeout_s:g} s"
@@ -119,7 +119,7 @@ class Agent:
         return answered.analysis, kept
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An analysis as it is scored, and the JSON object that it was read from."""
 
     analysis: Analysis
@@ -134,7 +134,7 @@ def question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
     return msgspec.json.encode({**scenario.investigation, "analysis": {}, "test_config": settings})
 
 
-def read(text: str) -> Answered:
+def read(text: str) -> AgentAnswer:
     """The analysis that a text is: one JSON object that is one, or has one as `analysis`.
 
     Errors: ValueError, saying what is wrong and where; RecursionError.
@@ -152,10 +152,10 @@ def read(text: str) -> Answered:
     return answer_of(value if inner is None else inner)
 
 
-def answer_of(value: dict[str, Any]) -> Answered:
+def answer_of(value: dict[str, Any]) -> AgentAnswer:
     """The analysis that an object holds. Errors: ValueError, saying what is wrong and where."""
     try:
-        return Answered(analysis=analysis_of(value), value=value)
+        return AgentAnswer(analysis=analysis_of(value), value=value)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         place = path.removesuffix("`").lstrip(".") or "what it wrote"

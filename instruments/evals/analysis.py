@@ -32,7 +32,7 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
     failure_mode: str | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class AnalysisVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What to do next, in short."""
 
     next_steps: tuple[str, ...] | None = None
@@ -44,7 +44,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     rca: RootCause | None = None
     decision: Decision | None = None
     hypotheses: tuple[Hypothesis, ...] | None = None
-    verdict: Verdict | None = None
+    verdict: AnalysisVerdict | None = None
     failure_mode: str | None = None
 
 

@@ -23,11 +23,11 @@ MARKS = {"root_cause": 70.0, "fix_accuracy": 60.0, "hypothesis_quality": 50.0, "
 """Points from which each component passes."""
 
 
-class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class StrictStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What expectations and scoring are made of: a misspelt key is refused, because it would expect nothing."""
 
 
-class Matcher(Strict, frozen=True, kw_only=True):
+class Matcher(StrictStruct, frozen=True, kw_only=True):
     """Patterns of which one is enough, and how they are looked for."""
 
     patterns: tuple[str, ...]
@@ -38,7 +38,7 @@ Wanted = Matcher | str
 """A matcher, or a text that is looked for as a substring."""
 
 
-class Expected(Strict, frozen=True, kw_only=True):
+class Expected(StrictStruct, frozen=True, kw_only=True):
     """What a text must and must not say.
 
     `patterns` with `match_type` is one matcher, `exact` one text that an item must equal. With them, every one of
@@ -53,13 +53,13 @@ class Expected(Strict, frozen=True, kw_only=True):
     none_of: tuple[Wanted, ...] = ()
 
 
-class FailureMode(Strict, frozen=True, kw_only=True):
+class FailureMode(StrictStruct, frozen=True, kw_only=True):
     """The class of failure that an answer must name: one of these, whatever case or spelling joins its words."""
 
     exact: str | tuple[str, ...]
 
 
-class NextSteps(Strict, frozen=True, kw_only=True):
+class NextSteps(StrictStruct, frozen=True, kw_only=True):
     """What next steps must say: which commands they use, what they must include, and what they must not."""
 
     command_types: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class NextSteps(Strict, frozen=True, kw_only=True):
     none_of: tuple[Wanted, ...] = ()
 
 
-class Expectations(Strict, frozen=True, kw_only=True):
+class Expectations(StrictStruct, frozen=True, kw_only=True):
     """All that is expected. What is absent is not applicable, and counts nowhere."""
 
     root_cause: Expected | None = None
@@ -77,7 +77,7 @@ class Expectations(Strict, frozen=True, kw_only=True):
     next_steps: NextSteps | None = None
 
 
-class Scoring(Strict, frozen=True, kw_only=True):
+class Scoring(StrictStruct, frozen=True, kw_only=True):
     """What each component counts; the weights sum to 1. An answer passes from `pass_threshold` points."""
 
     root_cause_weight: Weight = 0.4

@@ -2,6 +2,6 @@
 
 from instruments.probes.probe import Probe, Scorer
 from instruments.probes.registry import FORMERLY, PROBES, SCORERS, find_probe, name_of
-from instruments.probes.score import Score
+from instruments.probes.score import ProbeScore
 
-__all__ = ["FORMERLY", "PROBES", "SCORERS", "Probe", "Score", "Scorer", "find_probe", "name_of"]
+__all__ = ["FORMERLY", "PROBES", "SCORERS", "Probe", "ProbeScore", "Scorer", "find_probe", "name_of"]

@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from instruments.probes.score import Score
+from instruments.probes.score import ProbeScore
 
 
 class Scorer(Protocol):
@@ -18,7 +18,7 @@ class Scorer(Protocol):
     def version(self) -> str:
         """Raised whenever the same output would get another score."""
 
-    def score(self, output: str) -> Score:
+    def score(self, output: str) -> ProbeScore:
         """The score of any text whatever: pure, and never an error."""
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from instruments.probes.debugging import DEBUGGING
 from instruments.probes.probe import Probe, Scorer
-from instruments.probes.refactor import REFACTOR_GO, REFACTOR_PYTHON
-from instruments.probes.summarising import SUMMARISING
-from instruments.probes.weighting import WEIGHTING
+from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
+from instruments.probes.text.debugging import DEBUGGING
+from instruments.probes.text.summarising import SUMMARISING
+from instruments.probes.text.weighting import WEIGHTING
 
 PROBES: tuple[Probe, ...] = (DEBUGGING, REFACTOR_GO, REFACTOR_PYTHON, SUMMARISING, WEIGHTING)
 """The probes, each version of one, the newest of an id last."""

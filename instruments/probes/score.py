@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Score(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ProbeScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The score of one output: a function of its text, and the same in every process and on every machine."""
 
     valid: bool

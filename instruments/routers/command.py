@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.answer import Answer
-from instruments.routers.process import Spoken, ended, spoken
+from instruments.answer import RouterAnswer
+from instruments.routers.redaction import Redactor, of_arguments, of_environment
 from instruments.routers.router import DETAIL_CHARS_MAX, answered, failed, short, timed_out
-from instruments.routers.secrets import Secrets, of_arguments, of_environment
+from instruments.routers.subprocess_io import ProcessResult, ended, spoken
 
 
-class Command:
+class CommandRouter:
     """Runs a program for each prompt, without a shell. Exit code 0 is an answer, any other a failure.
 
     Its arguments may hold secrets, so that it is named by its program alone. Bytes that are no UTF-8 are replaced.
@@ -23,16 +23,16 @@ class Command:
         self.program = PurePath(words[0]).name
         self.name = name or f"command:{self.program}"
         self.model = model
-        self._secrets = Secrets(of_environment(os.environ) + of_arguments(words))
+        self._secrets = Redactor(of_environment(os.environ) + of_arguments(words))
 
-    async def ask(self, prompt: str, timeout_s: float) -> Answer:
+    async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
         try:
             said = await spoken(self.words, prompt.encode("utf-8", "replace"), timeout_s)
         except OSError as error:
             return failed(f"{self.program} cannot be run: {error.strerror or type(error).__name__}")
         return self._answer(said, timeout_s)
 
-    def _answer(self, spoken: Spoken, timeout_s: float) -> Answer:
+    def _answer(self, spoken: ProcessResult, timeout_s: float) -> RouterAnswer:
         errors = self._last_said(spoken.errors)
         if spoken.ending == "timeout":
             return timed_out(timeout_s, spoken.elapsed_ns, errors)

@@ -18,10 +18,10 @@ from urllib.parse import parse_qsl, unquote
 import httpx
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.answer import Answer
-from instruments.routers.completion import Completion, complaint, completion
+from instruments.answer import RouterAnswer
+from instruments.routers.chat_completion import ChatCompletion, complaint, completion
+from instruments.routers.redaction import Redactor
 from instruments.routers.router import answered, failed, short, timed_out
-from instruments.routers.secrets import Secrets
 
 WAITS_MAX = 2
 """How often a Retry-After is waited for within one attempt."""
@@ -43,7 +43,7 @@ class _Reply(NamedTuple):
     elapsed_ns: int
 
 
-class OpenAI:
+class OpenAIRouter:
     """Asks one endpoint for one model. The key, the headers and what the address hides reach no answer."""
 
     def __init__(
@@ -71,9 +71,9 @@ class OpenAI:
         words = [value.rpartition(" ")[2] for value in values]
         queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
         self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._secrets = Secrets([key or "", basic, user, base.username, base.password, *values, *words, *queried])
+        self._secrets = Redactor([key or "", basic, user, base.username, base.password, *values, *words, *queried])
 
-    async def ask(self, prompt: str, timeout_s: float) -> Answer:
+    async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
         message = {"role": "user", "content": prompt}
         request = {"model": self.model, "messages": [message], "stream": False}
         began = time.monotonic_ns()
@@ -102,14 +102,14 @@ class OpenAI:
             body = await _body(response)
             return _Reply(response.status_code, body, wait_s, time.monotonic_ns() - began)
 
-    def _answer(self, reply: _Reply) -> Answer:
+    def _answer(self, reply: _Reply) -> RouterAnswer:
         if reply.status != 200:
             said = short(self._secrets.hide(complaint(reply.body)))
             again = f" (it asks to wait {reply.wait_s:g} s)" if reply.wait_s is not None else ""
             detail = f"answered {reply.status}{again}{f': {said}' if said else ''}"
             return failed(detail, reply.elapsed_ns)
         found = completion(reply.body)
-        if not isinstance(found, Completion):
+        if not isinstance(found, ChatCompletion):
             return failed(short(self._secrets.hide(found)), reply.elapsed_ns)
         model = None if found.model is None else self._secrets.hide(found.model)
         text = self._secrets.hide(found.text)

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import httpx
 
 from events.limits import LABEL_CHARS_MAX
-from instruments.routers.command import Command
-from instruments.routers.openai import OpenAI
-from instruments.routers.process import BadCommand, words_of
+from instruments.routers.command import CommandRouter
+from instruments.routers.openai import OpenAIRouter
 from instruments.routers.router import Router
+from instruments.routers.subprocess_io import BadCommand, words_of
 
 FORMS = (
     "Write --router 'command:PROGRAM ARGUMENTS' (the prompt on its standard input, the answer on its standard output) "
@@ -64,7 +64,7 @@ def _command(line: str, model: str | None, name: str | None) -> Router:
         words = words_of(line)
     except BadCommand as error:
         raise BadRouter("router", error.detail, error.advice or FORMS) from None
-    return _named(Command(words, model=model, name=name))
+    return _named(CommandRouter(words, model=model, name=name))
 
 
 def _openai(
@@ -89,7 +89,7 @@ def _openai(
         key = "" if authorised else environment.get(KEY_ENV, "").strip()
     if key and not _sendable(key):
         raise BadRouter("key_env", f"the key in {key_env or KEY_ENV} has characters that no header can have.", "")
-    return _named(OpenAI(base, model=model or MODEL, key=key or None, headers=given, name=name))
+    return _named(OpenAIRouter(base, model=model or MODEL, key=key or None, headers=given, name=name))
 
 
 def _named(router: Router) -> Router:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from api.operations import House
+from api.service.ledger import LedgerService
 from events.errors import TallystickError
 from tests.loop import run
 
@@ -18,16 +18,18 @@ def digest_of(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def within(ledger: Path, *, writable: bool = True) -> Callable[[Callable[[House], Coroutine[Any, Any, Told]]], Told]:
+def within(
+    ledger: Path, *, writable: bool = True
+) -> Callable[[Callable[[LedgerService], Coroutine[Any, Any, Told]]], Told]:
     """Run what is decorated, at once, in a house that is opened for it; what it gives takes its name."""
 
-    def perform(scenario: Callable[[House], Coroutine[Any, Any, Told]]) -> Told:
+    def perform(scenario: Callable[[LedgerService], Coroutine[Any, Any, Told]]) -> Told:
         async def opened() -> Told:
-            house = await House.open(ledger, writable=writable)
+            service = await LedgerService.open(ledger, writable=writable)
             try:
-                return await scenario(house)
+                return await scenario(service)
             finally:
-                await house.close()
+                await service.close()
 
         return run(opened())
 
@@ -40,8 +42,8 @@ def bytes_beside(ledger: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-async def head(house: House) -> int:
-    return (await house.reader.head()).position
+async def head(service: LedgerService) -> int:
+    return (await service.reader.head()).position
 
 
 async def refusal(coroutine: Coroutine[Any, Any, object]) -> type[TallystickError]:

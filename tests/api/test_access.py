@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.access import DEFAULT_SCOPES, Scope, Tokens
+from api.auth import DEFAULT_SCOPES, Scope, TokenStore
 from ledger import system_clock
 from tests.api.talk import JSON, Json, fresh, head, recorded
 from tests.serving import served
@@ -40,7 +40,7 @@ class Guarded(NamedTuple):
 
     client: httpx.Client
     secrets: dict[str, str]
-    tokens: Tokens
+    tokens: TokenStore
 
     def ask(self, method: str, path: str, agent: str, **event: object) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.secrets[agent]}", **JSON}
@@ -51,7 +51,7 @@ class Guarded(NamedTuple):
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     ledger = tmp_path_factory.mktemp("guarded") / "ledger.db"
-    tokens = Tokens(ledger)
+    tokens = TokenStore(ledger)
     held: dict[str, tuple[Scope, ...]] = {
         "both": DEFAULT_SCOPES, "reader": ("read",), "writer": ("append",), "importer": ("append", "import"),
         "admin": ("admin",),
@@ -152,7 +152,7 @@ def test_a_revoked_token_is_worthless(guarded: Guarded) -> None:
 
 
 def test_the_last_token_revoked_lets_nobody_in_until_the_file_is_removed(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "ledger.db")
+    tokens = TokenStore(tmp_path / "ledger.db")
     kept, secret = tokens.add("only", ("read",), system_clock())
     with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
         headers = {"authorization": f"Bearer {secret}"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from projections import INCLUSIONS
+from projections.calibration.history import INCLUSIONS
 from tests.api.caller import Caller, recorded, reviewed
 
 DAWN = datetime.fromisoformat("2025-01-01T00:00:00+00:00")

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.access import Scope, Tokens
+from api.auth import Scope, TokenStore
 from tests.api.caller import Caller
 from tests.serving import serving
 
@@ -23,7 +23,7 @@ class Guarded:
         self.secrets: dict[str, str] = {}
         scopes: dict[str, tuple[Scope, ...]] = {"both": ("append", "read"), "writer": ("append",), "reader": ("read",)}
         for agent, held in scopes.items():
-            _, self.secrets[agent] = Tokens(self.ledger).add(agent, held, NOW)
+            _, self.secrets[agent] = TokenStore(self.ledger).add(agent, held, NOW)
         self.url = ""
 
     def call(self, authorization: str | bytes | None, body: object = None) -> httpx.Response:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from api.access import OWNER
+from api.auth import OWNER
+from api.cstp.jsonrpc import Call, RpcError, rpc_error_of
 from api.cstp.methods import METHODS, perform
-from api.cstp.rpc import Call, RpcError, rpc_error_of
 from ledger.errors import LedgerBusy
 from tests.api.caller import Caller
 from tests.loop import run

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.access import Scope, Tokens
+from api.auth import Scope, TokenStore
 from tests.api.caller import Caller, recorded, reviewed
 from tests.api.talk import fresh
 from tests.cli.command import done, refused
@@ -55,7 +55,7 @@ class Parties(NamedTuple):
 def parties(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parties]:
     ledger: Path = tmp_path_factory.mktemp("poison") / "ledger.db"
     scopes: tuple[Scope, ...] = ("append", "read", "import")
-    victim, other = (Tokens(ledger).add(agent, scopes, NOW)[1] for agent in ("victim", "other"))
+    victim, other = (TokenStore(ledger).add(agent, scopes, NOW)[1] for agent in ("victim", "other"))
     with (
         serving(ledger) as url,
         Caller(url, f"Bearer {victim}") as first,

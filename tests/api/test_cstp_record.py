@@ -27,7 +27,7 @@ FULL = {
     "project": "tally",
     "feature": "writes",
     "pr": 12,
-    "file": "ledger/sqlite.py",
+    "file": "ledger/sqlite/log.py",
     "line": 7,
     "commit": "abc123",
 }

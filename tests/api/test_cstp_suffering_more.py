@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.access import Scope, Tokens
+from api.auth import Scope, TokenStore
 from tests.api.caller import Caller, recorded
 from tests.api.talk import fresh, head
 from tests.api.thinking import decide, stream, texts, think
@@ -27,7 +27,7 @@ class Guarded:
     def __init__(self, folder: Path) -> None:
         self.ledger = folder / "ledger.db"
         scopes: dict[str, tuple[Scope, ...]] = {"ada": ("append", "read"), "bo": ("append", "read")}
-        self.secrets = {agent: Tokens(self.ledger).add(agent, held, NOW)[1] for agent, held in scopes.items()}
+        self.secrets = {agent: TokenStore(self.ledger).add(agent, held, NOW)[1] for agent, held in scopes.items()}
         self.url = ""
 
     def caller(self, agent: str) -> Caller:
@@ -303,7 +303,7 @@ def test_row_22_a_kill_amid_updates_leaves_each_whole_or_undone(tmp_path: Path) 
 def test_row_23_nothing_that_is_installed_can_break_the_start(tmp_path: Path) -> None:
     """There: a new major version of the package mcp crashed the server when it started."""
     assert [name for name in requires("tallystick") or () if name.startswith("mcp")] == []
-    command = "import sys; sys.modules['mcp'] = None; from api.cli import main; main()"
+    command = "import sys; sys.modules['mcp'] = None; from api.cli.main import main; main()"
     ledger = str(tmp_path / "ledger.db")
     process = subprocess.Popen(
         [sys.executable, "-c", command, "--ledger", ledger, "serve", "--port", "0"],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.access import Scope, Tokens
+from api.auth import Scope, TokenStore
 from tests.api.caller import Caller
 from tests.api.thinking import decide, stream, texts, think
 from tests.serving import served, serving
@@ -77,7 +77,7 @@ class Guarded:
         self.secrets: dict[str, str] = {}
         scopes: dict[str, tuple[Scope, ...]] = {"ada": ("append", "read"), "bo": ("append", "read"), "eve": ("read",)}
         for name, held in scopes.items():
-            _, self.secrets[name] = Tokens(self.ledger).add(name, held, NOW)
+            _, self.secrets[name] = TokenStore(self.ledger).add(name, held, NOW)
         self.url = ""
 
     def caller(self, name: str) -> Caller:

@@ -11,13 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.access import OWNER
-from api.custody import Blob
-from api.operations import House
-from ledger.errors import (
-    Gone,
-    NotFound,
-)
+from api.auth import OWNER
+from api.service.evidence import Blob
+from api.service.ledger import LedgerService
+from ledger.errors import Gone, NotFound
 from tests.api.houses import bytes_beside, digest_of, head, refusal, within
 from tests.loop import run
 
@@ -26,16 +23,16 @@ ROOT = Path(__file__).parents[2]
 CRASH = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from api.access import OWNER
-from api.custody import Blob
-from api.operations import House
+from api.auth import OWNER
+from api.service.evidence import Blob
+from api.service.ledger import LedgerService
 from ledger import EvidenceStore
 
 ledger, verb, point = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 async def main():
-    house = await House.open(ledger, writable=True)
-    await house.evidence.put(Blob(b"there before"), OWNER)
+    service = await LedgerService.open(ledger, writable=True)
+    await service.evidence.put(Blob(b"there before"), OWNER)
     real = getattr(EvidenceStore, point.removeprefix("after "))
     def die(self, *given):
         if point.startswith("after "):
@@ -43,10 +40,10 @@ async def main():
         os.kill(os.getpid(), signal.SIGKILL)
     setattr(EvidenceStore, point.removeprefix("after "), die)
     if verb == "put":
-        await house.evidence.put(Blob(b"secret " * 1000), OWNER)
+        await service.evidence.put(Blob(b"secret " * 1000), OWNER)
     else:
-        digest = (await house.evidence.put(Blob(b"there before"), OWNER)).digest
-        await house.evidence.erase(digest, "why", OWNER)
+        digest = (await service.evidence.put(Blob(b"there before"), OWNER)).digest
+        await service.evidence.erase(digest, "why", OWNER)
 
 asyncio.run(main())
 """
@@ -75,26 +72,26 @@ def test_a_crash_at_any_point_ends_as_the_log_says(
     assert done.returncode == -signal.SIGKILL, done.stderr
 
     @within(ledger, writable=False)
-    async def _(house: House) -> None:
-        assert await head(house) == recorded_events
+    async def _(service: LedgerService) -> None:
+        assert await head(service) == recorded_events
         for data in left:
-            assert (await house.evidence.get(digest_of(data), OWNER)).data == data, "a reader needs no repair"
+            assert (await service.evidence.get(digest_of(data), OWNER)).data == data, "a reader needs no repair"
         if not left:
-            assert await refusal(house.evidence.get(digest_of(b"there before"), OWNER)) is Gone
+            assert await refusal(service.evidence.get(digest_of(b"there before"), OWNER)) is Gone
 
     @within(ledger)
-    async def _again(house: House) -> None:
-        assert await head(house) == recorded_events
+    async def _again(service: LedgerService) -> None:
+        assert await head(service) == recorded_events
 
     assert bytes_beside(ledger).keys() == {digest_of(data) for data in left}
 
     @within(ledger)
-    async def _retry(house: House) -> None:
+    async def _retry(service: LedgerService) -> None:
         if verb == "put":
-            kept = await house.evidence.put(Blob(b"secret " * 1000), OWNER)
+            kept = await service.evidence.put(Blob(b"secret " * 1000), OWNER)
             assert (kept.position, kept.duplicate) == (2, recorded_events == 2)
         else:
-            erased = await house.evidence.erase(digest_of(b"there before"), "why", OWNER)
+            erased = await service.evidence.erase(digest_of(b"there before"), "why", OWNER)
             assert (erased.position, erased.duplicate) == (2, recorded_events == 2)
 
 
@@ -110,40 +107,42 @@ def test_it_is_what_a_plain_dictionary_says(
     state: dict[int, str] = {}
     events = 0
 
-    async def step(house: House, verb: str, number: int) -> None:
+    async def step(service: LedgerService, verb: str, number: int) -> None:
         nonlocal events
         data, was = b"piece %d" % number * 20, state.get(number)
         digest = digest_of(data)
         wanted: Coroutine[Any, Any, object]
         if was == "erased" and verb != "erase":
-            wanted = house.evidence.put(Blob(data), OWNER) if verb == "put" else house.evidence.get(digest, OWNER)
+            wanted = service.evidence.put(Blob(data), OWNER) if verb == "put" else service.evidence.get(digest, OWNER)
             assert await refusal(wanted) is Gone
         elif verb == "put":
-            assert (await house.evidence.put(Blob(data), OWNER)).duplicate == (was == "kept")
+            assert (await service.evidence.put(Blob(data), OWNER)).duplicate == (was == "kept")
             state[number], events = "kept", events + (was is None)
         elif was is None:
-            wanted = house.evidence.erase(digest, None, OWNER) if verb == "erase" else house.evidence.get(digest, OWNER)
+            wanted = (
+                service.evidence.erase(digest, None, OWNER) if verb == "erase" else service.evidence.get(digest, OWNER)
+            )
             assert await refusal(wanted) is NotFound
         elif verb == "erase":
-            assert (await house.evidence.erase(digest, None, OWNER)).duplicate == (was == "erased")
+            assert (await service.evidence.erase(digest, None, OWNER)).duplicate == (was == "erased")
             state[number], events = "erased", events + (was == "kept")
         else:
-            assert (await house.evidence.get(digest, OWNER)).data == data
+            assert (await service.evidence.get(digest, OWNER)).data == data
 
     async def scenario() -> None:
-        house = await House.open(ledger, writable=True)
+        service = await LedgerService.open(ledger, writable=True)
         try:
             for verb, number in steps:
                 if verb == "reopen":
-                    await house.close()
-                    house = await House.open(ledger, writable=True)
+                    await service.close()
+                    service = await LedgerService.open(ledger, writable=True)
                 else:
-                    await step(house, verb, number)
-            assert await head(house) == events
-            page = await house.evidence.catalogue(OWNER, 0, 10)
+                    await step(service, verb, number)
+            assert await head(service) == events
+            page = await service.evidence.catalogue(OWNER, 0, 10)
             assert len(page.evidence) == page.total == len(state)
         finally:
-            await house.close()
+            await service.close()
 
     run(scenario())
     kept = {digest_of(b"piece %d" % number * 20) for number, was in state.items() if was == "kept"}

@@ -6,25 +6,12 @@ import httpx
 import msgspec
 import pytest
 
-from api import steps
+from api.service.discovery import messages
 from events import VOCABULARY, DiscoveryStarted
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.discovery import PROMPT_VERSION, Session
 from instruments.probes import find_probe
-from tests.api.asking import (
-    EMPTY,
-    FAILED,
-    GARBAGE,
-    PROBE,
-    REFUSED,
-    TIMEOUT,
-    WORK,
-    WRAPPER,
-    Asker,
-    model,
-    problem,
-    told,
-)
+from tests.api.asking import EMPTY, FAILED, GARBAGE, PROBE, REFUSED, TIMEOUT, WORK, WRAPPER, Asker, model, problem, told
 from tests.api.talk import Json, fresh, head, post
 
 
@@ -56,7 +43,7 @@ def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
 def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
     step = told(asker.ask("POST", "/discovery"), 201)
     data = asker.stream(step["run_id"])[0]["data"]
-    assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (steps.PROBE, 15, 40)
+    assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (messages.PROBE, 15, 40)
 
 
 def test_code_is_scored_as_the_probe_says(asker: Asker) -> None:
@@ -173,7 +160,7 @@ def test_the_events_are_those_of_the_decider_alone(asker: Asker) -> None:
     for fields in answers:
         text = {"text": fields["response"]} if "response" in fields else {}
         rest = {name: value for name, value in fields.items() if name != "response"}
-        batch = session.decide(Answer(**text, **rest), probe)
+        batch = session.decide(RouterAnswer(**text, **rest), probe)
         session = session.then(batch)
         made += batch
     stored = [*events[1:], *_scores(asker, events)]

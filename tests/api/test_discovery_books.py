@@ -10,30 +10,30 @@ import httpx
 import msgspec
 import pytest
 
-from api import discoveries
-from api.access import OWNER
-from api.book import Spoken
-from api.discoveries import respond, start
-from api.operations import House
-from api.sink import sink
-from api.steps import Book, Config, SignalDraft
+from api.auth import OWNER
+from api.client.open_store import open_store
+from api.service.discovery import runs
+from api.service.discovery.messages import RunConfig, SignalDraft
+from api.service.discovery.runs import respond, start
+from api.service.ledger import LedgerService
+from api.service.store import EventStore, LocalStore
 from events import VOCABULARY, ProbeScored
 from events.limits import LINE_BYTES_MAX
 from events.probe import score_id_of
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.probes import PROBES
 from tests.api.asking import GARBAGE, PROBE, WORK, Asker, model, problem, told
 from tests.api.talk import Json
 from tests.serving import serving
 
 LONG = WORK + "\n" + "So it waited, and waited. " * 4_000
-CONFIG = Config(run_id="one", router="script", probe_id=PROBE)
+CONFIG = RunConfig(run_id="one", router="script", probe_id=PROBE)
 ANSWERS = (
-    Answer(text=model("a")["response"], elapsed_ns=7),
-    Answer(failure="timeout", detail="nothing"),
-    Answer(text=model("b", LONG)["response"], elapsed_ns=8, tokens_used=3),
-    Answer(text=model("c", "x" * 40_000)["response"]),
-    Answer(text=model("A", LONG)["response"]),
+    RouterAnswer(text=model("a")["response"], elapsed_ns=7),
+    RouterAnswer(failure="timeout", detail="nothing"),
+    RouterAnswer(text=model("b", LONG)["response"], elapsed_ns=8, tokens_used=3),
+    RouterAnswer(text=model("c", "x" * 40_000)["response"]),
+    RouterAnswer(text=model("A", LONG)["response"]),
 )
 
 
@@ -43,41 +43,41 @@ def asker(client: httpx.Client) -> Asker:
 
 
 @asynccontextmanager
-async def house(folder: Path) -> AsyncIterator[Book]:
-    made = await House.open(folder / "house.db", writable=True, views=False)
+async def service(folder: Path) -> AsyncIterator[EventStore]:
+    made = await LedgerService.open(folder / "house.db", writable=True, views=False)
     try:
-        yield Spoken(made, OWNER)
+        yield LocalStore(made, OWNER)
     finally:
         await made.close()
 
 
-async def drive(book: Book) -> tuple[list[bytes], list[Json]]:
+async def drive(store: EventStore) -> tuple[list[bytes], list[Json]]:
     """A run that is answered so, with a signal: what each verb said, and the events there are then."""
-    said: list[object] = [await start(book, CONFIG)]
-    said.append(await start(book, CONFIG))
+    said: list[object] = [await start(store, CONFIG)]
+    said.append(await start(store, CONFIG))
     for number, answer in enumerate(ANSWERS, 1):
-        said.append(await discoveries.prompt(book, "one"))
-        said.append(await respond(book, "one", answer, number))
-        assert said[-1] == await respond(book, "one", answer, number)
+        said.append(await runs.prompt(store, "one"))
+        said.append(await respond(store, "one", answer, number))
+        assert said[-1] == await respond(store, "one", answer, number)
         if number == 2:
-            placed = await discoveries.signal(book, "one", SignalDraft(event="slow"))
+            placed = await runs.signal(store, "one", SignalDraft(event="slow"))
             said.append(msgspec.structs.replace(placed, time=""))
-    said.append((await discoveries.signals(book, "one")).signals[0].event)
-    said.append(await discoveries.prompt(book, "one"))
+    said.append((await runs.signals(store, "one")).signals[0].event)
+    said.append(await runs.prompt(store, "one"))
     kinds = [name for name in VOCABULARY.types if name.partition(".")[0] in {"discovery", "probe", "evidence"}]
-    events = VOCABULARY.events(await book.streams((), kinds))
+    events = VOCABULARY.events(await store.streams((), kinds))
     facts = [{"type": event.name, "data": msgspec.to_builtins(event.data)} for event in events]
     return [msgspec.json.encode(one) for one in said], facts
 
 
 def test_each_ledger_that_runs_are_written_in_tells_the_same(tmp_path: Path) -> None:
     async def through(ledger: Path, url: str | None) -> tuple[list[bytes], list[Json]]:
-        async with sink(ledger, url, None) as book:
-            return await drive(book)
+        async with open_store(ledger, url, None) as store:
+            return await drive(store)
 
     async def inside() -> tuple[list[bytes], list[Json]]:
-        async with house(tmp_path) as book:
-            return await drive(book)
+        async with service(tmp_path) as store:
+            return await drive(store)
 
     said, events = asyncio.run(inside())
     assert asyncio.run(through(tmp_path / "file.db", None)) == (said, events)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api import discoveries
-from api.access import OWNER
-from api.book import Spoken
-from api.operations import House
-from api.refusals import AttemptTaken, RunEnded
-from api.steps import Config, Responded
+from api.auth import OWNER
+from api.errors import AttemptTaken, RunEnded
+from api.service.discovery import runs
+from api.service.discovery.messages import ResponseResult, RunConfig
+from api.service.ledger import LedgerService
+from api.service.store import LocalStore
 from events import VOCABULARY, DiscoveryStarted, Payload, ProbeScored
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.discovery import Session
 from instruments.probes import find_probe
 from tests.api.asking import EMPTY, GARBAGE, PROBE, REFUSED, WORK, WRAPPER, model
@@ -29,12 +29,12 @@ TEXTS = [model(name)["response"] for name in ("a-1", "A-1", "b-2", "acme/b-2-202
 ]
 ANSWERS = st.one_of(
     st.builds(
-        Answer, text=st.sampled_from(TEXTS) | st.text(max_size=40), elapsed_ns=st.none() | st.integers(0, 10**12)
+        RouterAnswer, text=st.sampled_from(TEXTS) | st.text(max_size=40), elapsed_ns=st.none() | st.integers(0, 10**12)
     ),
-    st.builds(Answer, failure=st.sampled_from(["timeout", "failed"]), detail=st.none() | st.text(max_size=20)),
+    st.builds(RouterAnswer, failure=st.sampled_from(["timeout", "failed"]), detail=st.none() | st.text(max_size=20)),
 )
 CONFIGS = st.builds(
-    Config,
+    RunConfig,
     run_id=st.builds(lambda: uuid4().hex),
     probe_id=st.just(PROBE),
     max_iterations=st.integers(1, 4),
@@ -49,26 +49,28 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("laws") / "ledger.db"
 
 
-async def play(ledger: Path, config: Config, answers: Sequence[Answer]) -> tuple[list[Payload], list[Responded]]:
+async def play(
+    ledger: Path, config: RunConfig, answers: Sequence[RouterAnswer]
+) -> tuple[list[Payload], list[ResponseResult]]:
     """A run that is answered so until it ends, each answer sent twice; its events, scores among them."""
-    house = await House.open(ledger, writable=True, views=False)
+    service = await LedgerService.open(ledger, writable=True, views=False)
     try:
-        book = Spoken(house, OWNER)
-        run = (await discoveries.start(book, config)).run_id
-        came: list[Responded] = []
+        store = LocalStore(service, OWNER)
+        run = (await runs.start(store, config)).run_id
+        came: list[ResponseResult] = []
         for answer in answers:
             with suppress(RunEnded):
                 due = len(came) + 1
-                came.append(await discoveries.respond(book, run, answer, due))
-                assert await discoveries.respond(book, run, answer, due) == came[-1]
-                other = Answer(text=f"not what was said: {answer.text}")
+                came.append(await runs.respond(store, run, answer, due))
+                assert await runs.respond(store, run, answer, due) == came[-1]
+                other = RouterAnswer(text=f"not what was said: {answer.text}")
                 with pytest.raises(AttemptTaken):
-                    await discoveries.respond(book, run, other, due)
-                assert await discoveries.prompt(book, run) == came[-1].next
+                    await runs.respond(store, run, other, due)
+                assert await runs.prompt(store, run) == came[-1].next
         kinds = [name for name in VOCABULARY.types if name.partition(".")[0] in {"discovery", "probe"}]
-        events = VOCABULARY.events(await book.streams((), kinds))
+        events = VOCABULARY.events(await store.streams((), kinds))
     finally:
-        await house.close()
+        await service.close()
     return [event.data for event in events if getattr(event.data, "run_id", None) == run], came
 
 
@@ -80,7 +82,7 @@ def small(payload: Payload) -> Payload:
 
 @given(config=CONFIGS, answers=st.lists(ANSWERS, max_size=12))
 def test_a_live_run_is_the_deciders_own_and_ends_in_its_limits(
-    ledger: Path, config: Config, answers: Sequence[Answer]
+    ledger: Path, config: RunConfig, answers: Sequence[RouterAnswer]
 ) -> None:
     stored, came = asyncio.run(play(ledger, config, answers))
     started, *rest = stored

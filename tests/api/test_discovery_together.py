@@ -11,7 +11,7 @@ from threading import Barrier
 import httpx
 import pytest
 
-from api.access import DEFAULT_SCOPES, Scope, Tokens
+from api.auth import DEFAULT_SCOPES, Scope, TokenStore
 from ledger import system_clock
 from tests.api.asking import EMPTY, WORK, Asker, model, problem, told
 from tests.api.talk import Json
@@ -128,7 +128,7 @@ def test_starts_of_one_id_at_once_begin_one_run(server: Served, asker: Asker) ->
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Asker]]:
     """Agents with tokens on one server."""
     ledger = tmp_path_factory.mktemp("guarded") / "ledger.db"
-    tokens = Tokens(ledger)
+    tokens = TokenStore(ledger)
     held: dict[str, tuple[Scope, ...]] = {
         "scout": DEFAULT_SCOPES, "other": DEFAULT_SCOPES, "reader": ("read",), "writer": ("append",),
     }  # fmt: skip

@@ -11,10 +11,10 @@ import httpx
 import msgspec
 import pytest
 
-from api.access import OWNER, Tokens
-from api.custody import Blob
-from api.operations import House
-from api.sink import sink
+from api.auth import OWNER, TokenStore
+from api.client.open_store import open_store
+from api.service.evidence import Blob
+from api.service.ledger import LedgerService
 from events import VOCABULARY
 from events.limits import EVIDENCE_BYTES_MAX
 from ledger import system_clock
@@ -196,7 +196,7 @@ def test_an_erasure_changes_no_figure(client: httpx.Client) -> None:
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, dict[str, str]]]:
     ledger = tmp_path_factory.mktemp("guarded") / "ledger.db"
-    tokens, clock = Tokens(ledger), system_clock()
+    tokens, clock = TokenStore(ledger), system_clock()
     secrets = {scope: f"Bearer {tokens.add(scope, (scope,), clock)[1]}" for scope in ("append", "read", "admin")}
     with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:
         yield client, secrets
@@ -230,19 +230,19 @@ def test_a_reader_beside_the_server_and_both_sinks_give_the_same(tmp_path: Path)
         digest = client.put("/evidence", content=data, headers=TEXT).json()["digest"]
 
         async def beside() -> None:
-            house = await House.open(ledger, writable=False)
+            service = await LedgerService.open(ledger, writable=False)
             try:
-                assert (await house.evidence.get(digest, OWNER)).data == data
+                assert (await service.evidence.get(digest, OWNER)).data == data
                 await asyncio.to_thread(client.delete, f"/evidence/{digest}")
                 with pytest.raises(Gone):
-                    await house.evidence.get(digest, OWNER)
-                page = await house.evidence.catalogue(OWNER, 0, 10)
+                    await service.evidence.get(digest, OWNER)
+                page = await service.evidence.catalogue(OWNER, 0, 10)
                 assert [one.erased is None for one in page.evidence] == [False]
             finally:
-                await house.close()
+                await service.close()
 
         async def through(url: str | None) -> list[object]:
-            async with sink(tmp_path / "other.db", url, None) as target:
+            async with open_store(tmp_path / "other.db", url, None) as target:
                 blob = Blob(b"through a sink", "text/plain", "a note")
                 async with target.keep([blob]) as drafts:
                     await target.append([*drafts, VOCABULARY.draft(msgspec.json.encode(recorded("kept")))])

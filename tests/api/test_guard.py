@@ -12,9 +12,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
-from api.access import SCOPES, Scope, Tokens, Unauthenticated
-from api.app import routes
-from api.pace import EVENTS_PER_REQUEST, Allowance, Rate, RateLimited
+from api.auth import SCOPES, Scope, TokenStore, Unauthenticated
+from api.http.app import routes
+from api.rate_limit import EVENTS_PER_REQUEST, Rate, RateLimited, TokenBucket
 from ledger import system_clock
 from tests.api.talk import JSON, LINES, Json, head, ndjson, recorded
 from tests.serving import Served, served
@@ -60,7 +60,7 @@ class Guarded:
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     ledger = tmp_path_factory.mktemp("guard") / "ledger.db"
-    secrets = {held: Tokens(ledger).add(f"only-{held[-1]}", held, system_clock())[1] for held in HELD}
+    secrets = {held: TokenStore(ledger).add(f"only-{held[-1]}", held, system_clock())[1] for held in HELD}
     with served(ledger, "--log-level", "debug") as server:
         made = Guarded(server, secrets)
         with made.client:
@@ -224,7 +224,7 @@ def test_no_token_is_ever_in_the_log(guarded: Guarded) -> None:
 
 
 def test_a_token_that_runs_wild_waits_and_others_do_not(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "ledger.db")
+    tokens = TokenStore(tmp_path / "ledger.db")
     wild, calm = (tokens.add(agent, ("read", "append"), system_clock())[1] for agent in ("wild", "calm"))
     limits = ("--rate", "0.02", "--burst", "5")
     with served(tmp_path / "ledger.db", *limits) as server, httpx.Client(base_url=server.url, timeout=None) as client:
@@ -253,12 +253,12 @@ def test_a_token_that_runs_wild_waits_and_others_do_not(tmp_path: Path) -> None:
 
 
 def test_a_ledger_without_tokens_has_no_rate(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "ledger.db", Rate(per_s=0.001, burst=1))
+    tokens = TokenStore(tmp_path / "ledger.db", Rate(per_s=0.001, burst=1))
     assert [tokens.identify(None).allowance for _ in range(4)] == [None] * 4
 
 
 def test_an_allowance_fills_to_its_burst_and_pays_its_debts() -> None:
-    allowance = Allowance("scout", Rate(per_s=2, burst=3))
+    allowance = TokenBucket("scout", Rate(per_s=2, burst=3))
     for _ in range(3):
         allowance.ask(100.0)
     with pytest.raises(RateLimited, match="scout") as caught:
@@ -277,7 +277,7 @@ def test_an_allowance_fills_to_its_burst_and_pays_its_debts() -> None:
 
 
 def test_a_token_ends_when_it_was_to(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "ledger.db")
+    tokens = TokenStore(tmp_path / "ledger.db")
     now = datetime.now(UTC)
     spent, ended = tokens.add("brief", ("read",), now - timedelta(days=2), days=1)
     good = tokens.add("brief", ("read",), now, days=1)[1]
@@ -288,7 +288,7 @@ def test_a_token_ends_when_it_was_to(tmp_path: Path) -> None:
 
 
 def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "ledger.db")
+    tokens = TokenStore(tmp_path / "ledger.db")
     tokens.add("only", ("read",), system_clock())
     with served(tmp_path / "ledger.db", "--host", "0.0.0.0") as server:
         port = server.url.rpartition(":")[2]
@@ -300,7 +300,7 @@ def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> No
 
 
 def test_no_digest_is_kept_that_opens_the_door(guarded: Guarded, tmp_path: Path) -> None:
-    kept, secret = Tokens(tmp_path / "ledger.db").add("a", ("read",), system_clock())
+    kept, secret = TokenStore(tmp_path / "ledger.db").add("a", ("read",), system_clock())
     assert secret not in (tmp_path / "ledger.db.tokens").read_text()
     with pytest.raises(Unauthenticated):
-        Tokens(tmp_path / "ledger.db").identify(f"Bearer {kept.sha256}")
+        TokenStore(tmp_path / "ledger.db").identify(f"Bearer {kept.sha256}")

@@ -8,10 +8,12 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api import discovery, evidence, openapi_door, openapi_links, outflow, scoreboard, transparency, views
-from api.app import routes
-from api.openapi import document
-from api.problems import TABLE
+from api.errors import TABLE
+from api.http.app import routes
+from api.http.openapi import common_errors, links
+from api.http.openapi.document import document
+from api.http.routes import discovery, evaluations, evidence, models, tiles
+from api.service import query_params
 from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
 from tests.serving import Served
@@ -66,19 +68,19 @@ def test_operation_ids_are_unique() -> None:
 @pytest.mark.parametrize(
     ("path", "parameters"),
     [
-        ("/events", outflow.PARAMETERS),
-        ("/calibration", views.CALIBRATION_PARAMETERS),
-        ("/decisions", views.DECISIONS_PARAMETERS),
+        ("/events", query_params.PARAMETERS),
+        ("/calibration", query_params.CALIBRATION_PARAMETERS),
+        ("/decisions", query_params.DECISIONS_PARAMETERS),
         ("/decisions/{decision_id}", ("as_of",)),
         ("/projections/{name}", ("as_of",)),
-        ("/inventory", views.INVENTORY_PARAMETERS),
-        ("/probes", views.PROBES_PARAMETERS),
-        ("/scoreboard", scoreboard.SCOREBOARD_PARAMETERS),
-        ("/evaluations", scoreboard.EVALUATIONS_PARAMETERS),
-        ("/evaluations/{run}", scoreboard.EVALUATION_PARAMETERS),
-        ("/evaluations/compare", scoreboard.COMPARE_PARAMETERS),
-        ("/proofs/inclusion", transparency.INCLUSION_PARAMETERS),
-        ("/proofs/consistency", transparency.CONSISTENCY_PARAMETERS),
+        ("/inventory", models.INVENTORY_PARAMETERS),
+        ("/probes", models.PROBES_PARAMETERS),
+        ("/scoreboard", query_params.SCOREBOARD_PARAMETERS),
+        ("/evaluations", query_params.EVALUATIONS_PARAMETERS),
+        ("/evaluations/{run}", evaluations.EVALUATION_PARAMETERS),
+        ("/evaluations/compare", evaluations.COMPARE_PARAMETERS),
+        ("/proofs/inclusion", tiles.INCLUSION_PARAMETERS),
+        ("/proofs/consistency", tiles.CONSISTENCY_PARAMETERS),
         ("/tile/{level}/{tile}", ()),
         ("/tile/entries/{tile}", ()),
         ("/projections", ()),
@@ -126,7 +128,7 @@ def test_statuses_are_those_that_errors_have() -> None:
 
 def test_what_stands_before_every_route_is_told_at_each() -> None:
     for key, operation in described().items():
-        for status in openapi_door.STATUSES:
+        for status in common_errors.STATUSES:
             assert "application/problem+json" in operation["responses"][str(status)]["content"], (key, status)
 
 
@@ -162,7 +164,7 @@ def test_every_link_leads_from_what_is_answered_to_what_is_taken() -> None:
                     made["name"] for made in by_id[link["operationId"]]["parameters"] if made["in"] == "path"
                 }
                 assert set(link["parameters"]) == path_parameters, (source, status, name)
-    assert told == {(link.source, link.name) for link in openapi_links.LINKS}
+    assert told == {(link.source, link.name) for link in links.LINKS}
 
 
 def test_a_refusal_is_a_problem_document() -> None:

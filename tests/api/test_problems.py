@@ -5,9 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import api.app
-import api.cli  # noqa: F401
-from api.problems import TABLE, answer_of, problem_of
+from api.errors import TABLE, answer_of, problem_of
 from events import TallystickError
 from ledger import errors
 from ledger.errors import AppendRefused, LedgerBusy, LifecycleViolation
@@ -25,7 +23,7 @@ def below(kind: type[TallystickError]) -> Iterator[type[TallystickError]]:
 
 def test_every_error_has_its_row() -> None:
     missing = [kind.__name__ for kind in below(TallystickError) if kind not in TABLE and kind.__name__ not in ABSTRACT]
-    assert not missing, f"add to TABLE in api/problems.py: {missing}"
+    assert not missing, f"add to TABLE in api/errors.py: {missing}"
 
 
 @pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)

@@ -6,13 +6,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.access import OWNER, Tokens
-from api.operations import House
-from ledger import Receipt, Signed, Verifier, system_clock
-from ledger.keys import key_path, read_key
-from ledger.merkle import continues
-from ledger.receipt import HASHES_MAX, HEADER
-from ledger.signing import checkpoint_path, witnessed_path
+from api.auth import OWNER, TokenStore
+from api.service.ledger import LedgerService
+from ledger import Receipt, SignedCheckpoint, Verifier, system_clock
+from ledger.transparency.checkpoints import checkpoint_path, witnessed_path
+from ledger.transparency.keys import key_path, read_key
+from ledger.transparency.merkle import continues
+from ledger.transparency.receipt import HASHES_MAX, HEADER
 from tests.api.houses import within
 from tests.api.talk import head, post, recorded
 from tests.drafts import recorded as drafted
@@ -21,12 +21,12 @@ from tests.serving import Served, served
 NOTE = "text/plain; charset=utf-8"
 
 
-def checkpoint(client: httpx.Client) -> Signed:
+def checkpoint(client: httpx.Client) -> SignedCheckpoint:
     response = client.get("/checkpoint")
     assert response.status_code == 200, response.text
     assert response.headers["content-type"] == NOTE
     assert response.headers["cache-control"] == "max-age=1"
-    return Signed.parse(response.content)
+    return SignedCheckpoint.parse(response.content)
 
 
 def verifier_of(ledger: Path) -> Verifier:
@@ -152,14 +152,14 @@ def test_a_server_signs_what_nobody_asked_for_and_what_is_left_when_it_stops(tmp
     with served(ledger) as server, httpx.Client(base_url=server.url) as client:
         post(client, [recorded() for _ in range(3)])
         assert checkpoint_path(ledger).exists()
-    assert Signed.parse(checkpoint_path(ledger).read_bytes()).size == 3
+    assert SignedCheckpoint.parse(checkpoint_path(ledger).read_bytes()).size == 3
 
     shutil.copy(ledger, tmp_path / "copy.db")
 
     @within(ledger)
-    async def signed(house: House) -> Signed:
-        await house.record([drafted()], OWNER)
-        return await house.proving.checkpoint(4)
+    async def signed(service: LedgerService) -> SignedCheckpoint:
+        await service.record([drafted()], OWNER)
+        return await service.proving.checkpoint(4)
 
     assert signed.note.encode() == checkpoint_path(ledger).read_bytes()
     key_path(ledger).chmod(0o644)
@@ -185,8 +185,8 @@ def test_a_server_signs_what_nobody_asked_for_and_what_is_left_when_it_stops(tmp
 
 def test_checkpoints_are_for_who_may_read(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
-    _, reader = Tokens(ledger).add("auditor", ("read",), system_clock())
-    _, writer = Tokens(ledger).add("scout", ("append",), system_clock())
+    _, reader = TokenStore(ledger).add("auditor", ("read",), system_clock())
+    _, writer = TokenStore(ledger).add("scout", ("append",), system_clock())
     with served(ledger) as server:
         for token, status in ((None, 401), (writer, 403), (reader, 200)):
             headers = {} if token is None else {"authorization": f"Bearer {token}"}

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict, replace
 
-from api.problems import BodyTooLarge
-from api.scenarios import ASKED, Recorded, record
-from api.sink import FileSink, Sink, sink
+from api.client.open_store import open_store
+from api.errors import BodyTooLarge
+from api.service.evaluation.scenarios import ASKED, RecordedScenarios, record
+from api.service.store import EventStore, LocalStore
 from events import VOCABULARY, Event, InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
 from events.limits import EVIDENCE_BYTES_MAX
@@ -21,26 +22,26 @@ from tests.evals.scenarios import scenario
 from tests.loop import run
 from tests.serving import serving
 
-Opened = Callable[[Path], AbstractAsyncContextManager[Sink]]
+Opened = Callable[[Path], AbstractAsyncContextManager[EventStore]]
 
 
 @asynccontextmanager
-async def through_the_file(ledger: Path) -> AsyncIterator[Sink]:
-    async with sink(ledger, None, None) as target:
+async def through_the_file(ledger: Path) -> AsyncIterator[EventStore]:
+    async with open_store(ledger, None, None) as target:
         yield target
 
 
 @asynccontextmanager
-async def through_a_server(ledger: Path) -> AsyncIterator[Sink]:
+async def through_a_server(ledger: Path) -> AsyncIterator[EventStore]:
     with serving(ledger) as url:
-        async with sink(ledger, url, None) as target:
+        async with open_store(ledger, url, None) as target:
             yield target
 
 
 either = pytest.mark.parametrize("opened", [through_the_file, through_a_server])
 
 
-async def history(target: Sink, title: str) -> list[Event]:
+async def history(target: EventStore, title: str) -> list[Event]:
     return VOCABULARY.events(await target.streams([f"scenario/{title}"]))
 
 
@@ -50,8 +51,8 @@ def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path
         first = scenario(tmp_path, "image/llm", description="The tag is gone.", captured_at="2026-11-20T10:00:00Z")
         other = scenario(tmp_path, "memory", data=b"{}")
         async with opened(tmp_path / "a.db") as target:
-            assert await record(target, [first, other], source="investigation") == Recorded(captured=2)
-            assert await record(target, [first, other]) == Recorded(unchanged=2)
+            assert await record(target, [first, other], source="investigation") == RecordedScenarios(captured=2)
+            assert await record(target, [first, other]) == RecordedScenarios(unchanged=2)
             (event,) = await history(target, "image.llm")
             assert event.data == EvalScenarioCaptured(
                 scenario_id="image.llm",
@@ -68,9 +69,9 @@ def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path
                 captured_at="2026-11-20T10:00:00Z",
             )
             changed = scenario(tmp_path, "memory", data=b'{"evidence": {}}')
-            assert await record(target, [first, changed]) == Recorded(revised=1, unchanged=1)
-            assert await record(target, [changed]) == Recorded(unchanged=1)
-            assert await record(target, [scenario(tmp_path, "memory", data=b"{}")]) == Recorded(revised=1)
+            assert await record(target, [first, changed]) == RecordedScenarios(revised=1, unchanged=1)
+            assert await record(target, [changed]) == RecordedScenarios(unchanged=1)
+            assert await record(target, [scenario(tmp_path, "memory", data=b"{}")]) == RecordedScenarios(revised=1)
             kinds = [type(event.data) for event in await history(target, "memory")]
             assert kinds == [EvalScenarioCaptured, EvalScenarioRevised, EvalScenarioRevised]
             kept = await target.evidence(digest_of(b'{"evidence": {}}'))
@@ -86,10 +87,10 @@ def test_many_are_recorded_in_batches(tmp_path: Path, opened: Opened) -> None:
     async def told() -> None:
         many = [scenario(tmp_path, name, data=b"%d" % number) for number, name in enumerate(names)]
         async with opened(tmp_path / "a.db") as target:
-            assert await record(target, many) == Recorded(captured=len(names))
+            assert await record(target, many) == RecordedScenarios(captured=len(names))
             changed = [scenario(tmp_path, name, data=b"[%d]" % number) for number, name in enumerate(names[:3])]
-            assert await record(target, [*changed, *many[3:]]) == Recorded(revised=3, unchanged=len(names) - 3)
-            assert await record(target, []) == Recorded()
+            assert await record(target, [*changed, *many[3:]]) == RecordedScenarios(revised=3, unchanged=len(names) - 3)
+            assert await record(target, []) == RecordedScenarios()
 
     run(told())
 
@@ -97,16 +98,16 @@ def test_many_are_recorded_in_batches(tmp_path: Path, opened: Opened) -> None:
 def test_what_an_evaluation_makes_known_is_kept_later(tmp_path: Path) -> None:
     async def told() -> None:
         one = scenario(tmp_path, "image")
-        async with sink(tmp_path / "a.db", None, None) as target:
-            assert isinstance(target, FileSink)
-            assert await record(target, [one], keep=False) == Recorded(captured=1)
+        async with open_store(tmp_path / "a.db", None, None) as target:
+            assert isinstance(target, LocalStore)
+            assert await record(target, [one], keep=False) == RecordedScenarios(captured=1)
             assert VOCABULARY.facts(await target.streams([f"evidence/{one.investigation_digest}"])) == []
-            assert await record(target, [one]) == Recorded(unchanged=1)
+            assert await record(target, [one]) == RecordedScenarios(unchanged=1)
             assert (await target.evidence(one.investigation_digest)).data == (
                 one.folder / "investigation.json"
             ).read_bytes()
-            assert await record(target, [one], keep=False) == Recorded(unchanged=1)
-            assert (await target.house.reader.head()).position == 2
+            assert await record(target, [one], keep=False) == RecordedScenarios(unchanged=1)
+            assert (await target.ledger.reader.head()).position == 2
 
     run(told())
 
@@ -118,20 +119,20 @@ def test_what_was_erased_is_not_kept_again(tmp_path: Path, opened: Opened) -> No
         async with opened(tmp_path / "a.db") as target:
             await record(target, [one])
             await target.erase(one.investigation_digest, "names of customers")
-            assert await record(target, [one]) == Recorded(unchanged=1)
-            assert await record(target, [replace(one, id="image-2", title="image")]) == Recorded(captured=1)
+            assert await record(target, [one]) == RecordedScenarios(unchanged=1)
+            assert await record(target, [replace(one, id="image-2", title="image")]) == RecordedScenarios(captured=1)
 
     run(told())
 
 
 def test_who_captured_it_when_and_from_where_makes_it_no_other(tmp_path: Path) -> None:
     async def told() -> None:
-        async with sink(tmp_path / "a.db", None, None) as target:
+        async with open_store(tmp_path / "a.db", None, None) as target:
             await record(target, [scenario(tmp_path, "image", captured_at="then", source="opsbench")])
             again = scenario(tmp_path, "image", captured_at="now", captured_by="ada")
-            assert await record(target, [again], source="alertmanager") == Recorded(unchanged=1)
+            assert await record(target, [again], source="alertmanager") == RecordedScenarios(unchanged=1)
             renamed = replace(again, about=replace(again.about, family="images"))
-            assert await record(target, [renamed]) == Recorded(revised=1)
+            assert await record(target, [renamed]) == RecordedScenarios(revised=1)
 
     run(told())
 
@@ -157,7 +158,7 @@ def test_two_at_once_write_each_change_once(tmp_path: Path, opened: Opened) -> N
 
 def test_of_two_different_changes_each_follows_the_other(tmp_path: Path) -> None:
     async def told() -> None:
-        async with sink(tmp_path / "a.db", None, None) as target:
+        async with open_store(tmp_path / "a.db", None, None) as target:
             changes = [scenario(tmp_path, "image", about=f"Change {number}") for number in range(6)]
             await asyncio.gather(*(record(target, [one]) for one in changes))
             events = await history(target, "image")
@@ -198,11 +199,11 @@ def test_what_cannot_be_recorded_is_named_and_nothing_is_written(
     tmp_path: Path, made: Callable[[Path], list[Scenario]], kind: type[Exception], said: str
 ) -> None:
     async def told() -> None:
-        async with sink(tmp_path / "a.db", None, None) as target:
-            assert isinstance(target, FileSink)
+        async with open_store(tmp_path / "a.db", None, None) as target:
+            assert isinstance(target, LocalStore)
             with pytest.raises(kind) as caught:
                 await record(target, made(tmp_path))
             assert str(caught.value).startswith(said)
-            assert (await target.house.reader.head()).position == 0
+            assert (await target.ledger.reader.head()).position == 0
 
     run(told())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpx
 
-from api.openapi import document
-from api.openapi_links import LINKS
+from api.http.openapi.document import document
+from api.http.openapi.links import LINKS
 from tests.serving import Served, served
 
 SEED = 20261121

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from ledger import SqliteLog
-from ledger.merkle import leaf_hash, perfect_root
-from ledger.note import Signer, Verifier
-from ledger.tiles import Address, split_hashes, width_of
+from ledger.transparency.merkle import leaf_hash, perfect_root
+from ledger.transparency.signed_note import Signer, Verifier
+from ledger.transparency.tiles import TileAddress, split_hashes, width_of
 from tests.drafts import batch_of
 from tests.loop import run
 from tests.serving import Served, served
@@ -81,12 +81,12 @@ def test_the_tree_of_70_000_is_served_as_its_specification_cuts_it(client: httpx
     assert {tile: width for tile, width in widths.items() if width} == expected
     held: dict[tuple[int, int], list[bytes]] = {}
     for (level, number), width in expected.items():
-        answer = client.get(f"/tile/{level}/{Address(number, width)}")
+        answer = client.get(f"/tile/{level}/{TileAddress(number, width)}")
         assert answer.status_code == 200, (level, number)
         assert len(answer.content) == width * 32
         held[level, number] = split_hashes(answer.content)
     for number in range(274):
-        bundled = client.get(f"/tile/entries/{Address(number, expected[0, number])}").content
+        bundled = client.get(f"/tile/entries/{TileAddress(number, expected[0, number])}").content
         assert [leaf_hash(line) for line in lines_of(bundled)] == held[0, number]
     assert held[1, 0] + held[1, 1] == [perfect_root(held[0, number]) for number in range(273)]
     assert held[2, 0] == [perfect_root(held[1, 0])]

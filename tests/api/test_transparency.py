@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from ledger import SqliteLog
-from ledger.merkle import EMPTY_ROOT, continues, includes, leaf_hash
-from ledger.tiles import Address, bundle
+from ledger.transparency.merkle import EMPTY_ROOT, continues, includes, leaf_hash
+from ledger.transparency.tiles import TileAddress, bundle
 from tests.drafts import batch_of
 from tests.loop import run
 from tests.serving import Served, served
@@ -130,9 +130,9 @@ def test_a_level_is_written_in_one_way(client: httpx.Client, level: str) -> None
     ],
 )
 def test_an_address_is_read_as_it_is_written(number: int, text: str) -> None:
-    assert str(Address(number)) == text
-    assert Address.parse(text) == (number, 256)
-    assert Address.parse(f"{text}.p/5") == (number, 5) == Address.parse(str(Address(number, 5)))
+    assert str(TileAddress(number)) == text
+    assert TileAddress.parse(text) == (number, 256)
+    assert TileAddress.parse(f"{text}.p/5") == (number, 5) == TileAddress.parse(str(TileAddress(number, 5)))
 
 
 def test_nothing_else_is_asked_of_a_tile(client: httpx.Client) -> None:

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from projections import GROUPINGS, PROJECTIONS
+from projections.calibration.calibration import GROUPINGS
+from projections.registry import PROJECTIONS
 from tests.api.talk import BATCH, JSON, LINES, Json, fresh, get, head, ndjson, post, recorded, reviewed, thought
 from tests.serving import Served, served
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from msgspec import inspect as kinds
 
 from api.cstp.methods import METHODS
-from api.cstp.shape import Shape
-from api.kinds import plain
+from api.cstp.params import ParamsSchema
+from api.type_text import plain
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "_amendment": ("updates",),
@@ -45,7 +45,7 @@ class Parameter(NamedTuple):
     method: str
     path: tuple[str | int, ...]
     kind: object
-    item: Shape[Any] | None
+    item: ParamsSchema[Any] | None
     many: bool
 
     @property
@@ -90,9 +90,9 @@ def parameters(method: str) -> list[Parameter]:
     return [one for one in found if (method, one.name) not in OVERRULED]
 
 
-def shapes_of(function: Callable[..., Any]) -> dict[str, Shape[Any]]:
+def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
     """The shapes that a function uses, itself or through others of the door, by name."""
-    found: dict[str, Shape[Any]] = {}
+    found: dict[str, ParamsSchema[Any]] = {}
     waiting, seen = [function], {function}
     while waiting:
         one = waiting.pop()
@@ -102,7 +102,7 @@ def shapes_of(function: Callable[..., Any]) -> dict[str, Shape[Any]]:
             codes += [const for const in code.co_consts if inspect.iscode(const)]
             for name in code.co_names:
                 value = one.__globals__.get(name)
-                if isinstance(value, Shape):
+                if isinstance(value, ParamsSchema):
                     found[name] = value
                 elif name in APART or not inspect.isfunction(value) or value in seen:
                     continue
@@ -116,7 +116,7 @@ def info(kind: object) -> kinds.Type:
     return kinds.type_info(kind)
 
 
-def _parameters(method: str, shape: Shape[Any], path: tuple[str | int, ...]) -> Iterator[Parameter]:
+def _parameters(method: str, shape: ParamsSchema[Any], path: tuple[str | int, ...]) -> Iterator[Parameter]:
     for spelling, name in shape._names.items():
         field = shape._fields[name]
         at = (*path, spelling)

@@ -7,17 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.alerting import (
-    Firing,
-    Json,
-    Reply,
-    alertmanager,
-    firing,
-    installed,
-    labelled,
-    misbehaving,
-    told,
-)
+from tests.cli.alerting import Firing, Json, Reply, alertmanager, firing, installed, labelled, misbehaving, told
 from tests.cli.capturing import FILES, NAMED, answering, edit, events, names, program, scenarios
 from tests.cli.command import ROOT, Value, command, done, environment, refused, tally
 

@@ -8,17 +8,7 @@ import msgspec
 import pytest
 
 from tests.cli.command import done, refused, tally
-from tests.cli.discovering import (
-    GO_ON,
-    accepted,
-    against,
-    ending,
-    events,
-    models,
-    of_type,
-    outcomes,
-    then,
-)
+from tests.cli.discovering import GO_ON, accepted, against, ending, events, models, of_type, outcomes, then
 from tests.routers.simulated import MODELS, Reply, completed, error, in_turn, pool, said
 
 REPEAT = "repeat at iteration 2: model aster 4 seen at iteration 0"

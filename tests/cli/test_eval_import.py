@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals.loading import load
+from instruments.evals.suite.loader import load
 from tests.cli.command import done, refused
 from tests.evals.labels import CASES, ITBENCH, LABEL, LABELS, METADATA, SHARED, TRUTH, Json, lines, trace
 from tests.serving import serving

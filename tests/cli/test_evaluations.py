@@ -7,7 +7,7 @@ from xml.etree.ElementTree import fromstring
 import msgspec
 import pytest
 
-from api.judgement.comment import MARKER
+from api.reports.markdown_size import MARKER
 from tests.api.judged import CHANGED, FIXTURE, Json, failed, finished, scored, started
 from tests.cli.command import command, done, refused, tally
 from tests.cli.terminal import on_a_terminal

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from api.steps import PROBE
+from api.service.discovery.messages import PROBE
 from tests.cli.command import done
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.models import registration
+from api.service.model_registry import registration
 from events import ModelIdentity
 from tests.cli.command import done, refused, tally
 from tests.reports import REAL, SHARED

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ledger import Signed, Verifier
-from ledger.keys import key_path
-from ledger.lock import WriterLock
-from ledger.signing import checkpoint_path, witnessed_path
+from ledger import SignedCheckpoint, Verifier
+from ledger.sqlite.lock import WriterLock
+from ledger.transparency.checkpoints import checkpoint_path, witnessed_path
+from ledger.transparency.keys import key_path
 from tests.cli.command import done, refused, tally
 from tests.serving import served
 from tests.witness import Witness, witnessing
@@ -26,8 +26,8 @@ def grow(ledger: Path, first: int, end: int) -> None:
     done(ledger, "append", "-", given=b"".join(EVENTS.splitlines(keepends=True)[first:end]))
 
 
-def checkpoint(ledger: Path) -> Signed:
-    return Signed.parse(done(ledger, "checkpoint").out)
+def checkpoint(ledger: Path) -> SignedCheckpoint:
+    return SignedCheckpoint.parse(done(ledger, "checkpoint").out)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_beside_a_server_and_through_it(ledger: Path) -> None:
     with served(ledger) as server:
         done(ledger, "append", "-", "--url", server.url, given=EVENTS)
         receipt = done(ledger, "receipt", 300, "--url", server.url)
-        signed = Signed.parse(done(ledger, "checkpoint", "--url", server.url).out)
+        signed = SignedCheckpoint.parse(done(ledger, "checkpoint", "--url", server.url).out)
         assert signed.size == 300
         assert done(ledger, "receipt", 300).out == receipt.out
         assert checkpoint(ledger) == signed
@@ -124,7 +124,7 @@ def test_a_witness_cosigns_what_continues_what_it_cosigned(ledger: Path, tmp_pat
     told = msgspec.json.decode(done(ledger, *ask, "--json").out)
     assert (told["witness"], told["size"]) == ("witness.example/w1", 270)
     assert [body.split(b"\n", 1)[0] for body in witness.asked] == [b"old 0", b"old 5"]
-    cosigned = Signed.parse(witnessed_path(ledger).read_bytes())
+    cosigned = SignedCheckpoint.parse(witnessed_path(ledger).read_bytes())
     assert Verifier.parse(witness.key).verifies(cosigned.note)
 
     file = tmp_path / "7.tlog-proof"
@@ -135,7 +135,7 @@ def test_a_witness_cosigns_what_continues_what_it_cosigned(ledger: Path, tmp_pat
 
     with witnessing(Witness("witness.example/w2", key)) as second:
         done(ledger, "witness", "--url", second.url, "--key", second.key)
-        both = Signed.parse(witnessed_path(ledger).read_bytes())
+        both = SignedCheckpoint.parse(witnessed_path(ledger).read_bytes())
         assert len(both.note.signatures) == 3
         assert all(Verifier.parse(each.key).verifies(both.note) for each in (witness, second))
 

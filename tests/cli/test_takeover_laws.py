@@ -7,11 +7,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.takeover.account import account_of
-from api.takeover.joining import join
-from api.takeover.report import Notes
-from api.takeover.telling import DATA_BYTES_MAX, tell
-from api.takeover.tree import read_tree
+from api.importers.cstp.merge import join
+from api.importers.cstp.report import ReportBuilder
+from api.importers.cstp.source_decision import account_of
+from api.importers.cstp.to_events import DATA_BYTES_MAX, tell
+from api.importers.cstp.yaml_reader import read_tree
 from events import VOCABULARY
 from tests.cli.installation import WHOLE
 
@@ -50,7 +50,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(damaged())
 def test_whatever_is_said_the_events_are_in_the_vocabulary(said: dict[str, Any]) -> None:
-    notes = Notes()
+    notes = ReportBuilder()
     account = account_of(said, "aaaa", "a.db", "sqlite", notes)
     if account is None:
         assert notes.losses
@@ -66,7 +66,7 @@ def test_whatever_is_said_the_events_are_in_the_vocabulary(said: dict[str, Any])
 
 @given(damaged(), damaged())
 def test_two_accounts_are_joined_whatever_they_say(one: dict[str, Any], other: dict[str, Any]) -> None:
-    notes = Notes()
+    notes = ReportBuilder()
     made = [account_of(one, "a", "a.yaml", "yaml", notes), account_of(other, "a", "a.db", "sqlite", notes)]
     accounts = [account for account in made if account is not None]
     joined = join(accounts, notes)

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from ledger import Query, SqliteReader
-from projections import PROJECTIONS, Calibration
+from projections.calibration.calibration import Calibration
+from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshot, Snapshots
 from tests.cli.command import done, refused, tally
 from tests.cli.lines import decided, history

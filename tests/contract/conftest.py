@@ -24,7 +24,7 @@ class Implementation(NamedTuple):
     """Where its bound on waiting events stands, for a test to make it small."""
 
 
-IMPLEMENTATIONS = {"sqlite": Implementation(open_sqlite, "ledger.sqlite.QUEUE_EVENTS_MAX")}
+IMPLEMENTATIONS = {"sqlite": Implementation(open_sqlite, "ledger.sqlite.log.QUEUE_EVENTS_MAX")}
 
 
 class Ledgers:

@@ -6,7 +6,7 @@ import pytest
 
 from events import VOCABULARY, Draft, InvalidEvent
 from events.limits import BATCH_EVENTS_MAX
-from ledger import Log, Placed, Query
+from ledger import AppendedEvent, Log, Query
 from ledger.errors import LedgerBusy, LedgerUnavailable, StreamConflict
 from tests.contract.conftest import Ledgers
 from tests.drafts import batch_of, recorded, thought
@@ -15,7 +15,7 @@ from tests.loop import run
 APPENDERS = 64
 
 
-async def outcomes(log: Log, *batches: list[Draft]) -> list[list[Placed] | BaseException]:
+async def outcomes(log: Log, *batches: list[Draft]) -> list[list[AppendedEvent] | BaseException]:
     return await asyncio.gather(*(log.append(batch) for batch in batches), return_exceptions=True)
 
 

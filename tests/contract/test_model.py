@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from events import Draft
 from events.errors import TallystickError
-from ledger import Log, Placed, Query
+from ledger import AppendedEvent, Log, Query
 from ledger.errors import IdentityConflict, LifecycleViolation, StreamConflict
 from tests.contract.conftest import Ledgers
 from tests.ledger.runs import RUNS, finish, score, start, step
@@ -73,7 +73,7 @@ class Model:
         return len(self.events), len(stream) + 1, False
 
 
-def answered(outcome: list[Placed] | BaseException) -> Answer:
+def answered(outcome: list[AppendedEvent] | BaseException) -> Answer:
     """What the log said, in the model's words."""
     if isinstance(outcome, TallystickError):
         return type(outcome)

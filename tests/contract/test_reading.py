@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from events import VOCABULARY, Draft, Event
-from ledger import Query, Slice, microseconds
+from ledger import Page, Query, microseconds
 from ledger.errors import NotFound
 from tests.contract.conftest import Ledgers
 from tests.drafts import batch_of, recorded, reviewed, thought
@@ -82,7 +82,7 @@ def fits(event: Event, query: Query) -> bool:
 @settings(max_examples=120, deadline=None)
 @given(query=QUERIES)
 def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Path, query: Query) -> None:
-    async def scenario() -> tuple[list[Event], list[Slice], dict[str, int]]:
+    async def scenario() -> tuple[list[Event], list[Page], dict[str, int]]:
         async with ledgers.open(filled) as log:
             everything = VOCABULARY.events((await log.read(Query(limit=EVENTS))).ndjson)
             pages = [await log.read(query)]

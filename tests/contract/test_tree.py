@@ -5,9 +5,9 @@ import random
 import pytest
 
 from events.errors import TallystickError
-from ledger import Log, Query, Tree
-from ledger.merkle import continues, includes, leaf_hashes, perfect_root, root_of
-from ledger.tiles import Edge, Tile
+from ledger import Log, LogTree, Query
+from ledger.transparency.merkle import continues, includes, leaf_hashes, perfect_root, root_of
+from ledger.transparency.tiles import Tile, TreeEdge
 from tests.contract.conftest import Ledgers
 from tests.drafts import batch_of, thought
 from tests.loop import run
@@ -41,13 +41,13 @@ def test_i7_the_tiles_that_are_kept_are_those_of_the_lines(ledgers: Ledgers, eve
         async with ledgers.open(place) as log:
             leaves = await grown(log, events, seed=events)
         async with ledgers.open(place) as log:
-            edge, filled = Edge().grow(leaves)
+            edge, filled = TreeEdge().grow(leaves)
             assert await kept(log) == sorted(filled)
-            assert await Tree(log).edge(events) == edge
+            assert await LogTree(log).edge(events) == edge
             leaves = await grown(log, 300, seed=1)
-            edge, filled = Edge().grow(leaves)
+            edge, filled = TreeEdge().grow(leaves)
             assert await kept(log) == sorted(filled)
-            assert await Tree(log).root(events + 300) == edge.root()
+            assert await LogTree(log).root(events + 300) == edge.root()
 
     run(scenario())
 
@@ -56,7 +56,7 @@ def test_i7_every_proof_holds_for_the_tree_of_the_lines(ledgers: Ledgers) -> Non
     async def scenario() -> None:
         async with ledgers.open() as log:
             leaves = await grown(log, 1_300, seed=7)
-            tree = Tree(log)
+            tree = LogTree(log)
 
             def root(size: int) -> bytes:
                 return root_of(size, lambda level, index: perfect_root(leaves[index << level : (index + 1) << level]))

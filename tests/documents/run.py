@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.documents.page import DATA, DOCS, ROOT, Block, Need, parts
-from tests.serving import COMMAND, Served, served
+from tests.serving import Served, served
 
 ADDRESS = "http://127.0.0.1:8321"
 
@@ -60,7 +60,7 @@ def run(page: str, folder: Path) -> Iterator[Shown]:
                 if part.kind == "server":
                     assert server is None, "one server a page"
                     ledger = folder / "tallystick.db"
-                    server = stack.enter_context(served(ledger, *part.words, module=COMMAND, logs=folder.parent))
+                    server = stack.enter_context(served(ledger, *part.words, logs=folder.parent))
                 else:
                     _prepare(part, folder)
             elif part.runs:

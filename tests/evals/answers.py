@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from events.evaluation import Component, ComponentName, Finding
+from events.evaluation import Component, ComponentName, PatternFinding
 from instruments.evals import Description, Scenario, analysis_of
-from instruments.evals.scorer import Score, score
+from instruments.evals.scoring.scorer import ScenarioScore, score
 
 DIGEST = "0" * 64
 
@@ -56,12 +56,12 @@ def scenario(expected: dict[str, Any], **about: object) -> Scenario:
     )
 
 
-def scored(expected: dict[str, Any], answer: dict[str, Any], **about: object) -> Score:
+def scored(expected: dict[str, Any], answer: dict[str, Any], **about: object) -> ScenarioScore:
     """What an answer is worth."""
     return score(scenario(expected, **about), analysis_of(answer))
 
 
-def part(name: ComponentName, result: Score) -> Component:
+def part(name: ComponentName, result: ScenarioScore) -> Component:
     """One component of a score."""
     return next(component for component in result.components if component.name == name)
 
@@ -75,7 +75,7 @@ def points(name: ComponentName, expected: dict[str, Any], answer: dict[str, Any]
     return component.score
 
 
-def finding(path: str, result: Score) -> Finding:
+def finding(path: str, result: ScenarioScore) -> PatternFinding:
     """What became of the pattern of that path."""
     return next(one for component in result.components for one in component.findings if one.expectation == path)
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 from typing import Any
 
 from instruments.evals import Description, Expectations, Scenario
-from instruments.evals.agent import Agent, Reply
+from instruments.evals.agent import Agent, AgentOutput
 from instruments.evals.scenario import Expected, FailureMode
 from tests.loop import run
 
@@ -63,7 +63,7 @@ def ask(
     timeout_s: float = LONG_S,
     enable_llm: bool | None = None,
     test_config: dict[str, Any] | None = None,
-) -> Reply:
+) -> AgentOutput:
     return run(Agent(line, timeout_s=timeout_s, enable_llm=enable_llm).ask(scenario(test_config)))
 
 
@@ -79,7 +79,7 @@ def gone(pid: Path) -> None:
         time.sleep(0.01)
 
 
-def says(folder: Path, text: str | bytes) -> Reply:
+def says(folder: Path, text: str | bytes) -> AgentOutput:
     """What becomes of a text on standard output."""
     data = text.encode() if isinstance(text, str) else text
     (folder / "out").write_bytes(data)

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from instruments.errors import Fault
-from instruments.evals.cases.case import Case
+from instruments.evals.benchmarks.case import Case
+from instruments.evals.errors import FixtureFault
 
 Json = dict[str, Any]
 
@@ -66,7 +66,7 @@ def trace(*steps: tuple[str, object]) -> bytes:
     return json.dumps({"diagnostic_trace": [{"tool_name": tool, "output": output} for tool, output in steps]}).encode()
 
 
-def case(found: Case | Fault | list[Fault]) -> Case:
+def case(found: Case | FixtureFault | list[FixtureFault]) -> Case:
     """What must be a case."""
     assert isinstance(found, Case), found
     return found

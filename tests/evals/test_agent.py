@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.evaluation import Component, Finding
+from events.evaluation import Component, PatternFinding
 from instruments.evals.agent import Agent, question, read
 from instruments.evals.analysis import Analysis, RootCause
-from instruments.routers.process import BadCommand
+from instruments.routers.subprocess_io import BadCommand
 from tests.evals.asking import ANSWER, INVESTIGATION, LONG_S, ask, python, says, scenario, unreadable
 
 
@@ -171,7 +171,7 @@ def test_secrets_are_scored_and_not_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_what_a_score_quotes_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEADOW_API_KEY", "mk-0123456789")
-    missed = Finding(expectation="root_cause.patterns[0]", pattern="key .*", match_type="regex", matched=False)
+    missed = PatternFinding(expectation="root_cause.patterns[0]", pattern="key .*", match_type="regex", matched=False)
     found = msgspec.structs.replace(missed, matched=True, where="rca.root_cause", text="key mk-0123456789")
     component = Component(name="root_cause", applicable=True, score=100.0, findings=(found, missed))
     (hidden,) = Agent("cat", timeout_s=LONG_S).hide([component])
@@ -193,7 +193,7 @@ def test_a_quotation_that_is_cut_within_a_secret_has_no_part_of_it(
     text: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEADOW_API_KEY", "mk-0123456789")
-    found = Finding(expectation="x.patterns[0]", pattern="key .*", match_type="regex", matched=True, text=text)
+    found = PatternFinding(expectation="x.patterns[0]", pattern="key .*", match_type="regex", matched=True, text=text)
     component = Component(name="root_cause", applicable=True, score=100.0, findings=(found,))
     (hidden,) = Agent("cat", timeout_s=LONG_S).hide([component])
     assert hidden.findings[0].text == shown

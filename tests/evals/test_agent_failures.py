@@ -9,7 +9,7 @@ import pytest
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.agent import Agent
 from instruments.evals.analysis import Analysis, Decision
-from instruments.routers.secrets import SAID_CHARS_MAX
+from instruments.routers.redaction import SAID_CHARS_MAX
 from tests.evals.asking import LONG_S, ask, gone, python, scenario, written
 from tests.loop import run
 

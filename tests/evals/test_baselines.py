@@ -8,8 +8,8 @@ import pytest
 
 from events.evaluation import Baseline
 from instruments.evals import Scenario, analysis_of, score
-from instruments.evals.baselines import TEXT_CHARS_MAX, answer, words
-from instruments.evals.wishes import Pattern
+from instruments.evals.scoring.baselines import TEXT_CHARS_MAX, answer, words
+from instruments.evals.scoring.expected_patterns import ExpectedPattern
 from tests.evals.answers import PULL, finding, part, scenario
 
 MEMORY: dict[str, Any] = {
@@ -93,8 +93,8 @@ def test_regexes_are_read_as_words_and_fit() -> None:
     ],
 )
 def test_signs_of_a_regex_become_spaces(pattern: str, said: str) -> None:
-    assert words(Pattern("", pattern, "regex")) == said
-    assert words(Pattern("", pattern, "substring")) == pattern
+    assert words(ExpectedPattern("", pattern, "regex")) == said
+    assert words(ExpectedPattern("", pattern, "substring")) == pattern
 
 
 def test_nothing_that_is_denied_is_said() -> None:

@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.errors import BadFixtures, Fault
-from instruments.evals.cases import Case, cases, folder, itbench, opsbench
-from instruments.evals.cases.labelled import common
-from instruments.evals.loading import load
-from instruments.evals.writing import write
+from instruments.evals.benchmarks import Case, cases, itbench, opsbench_folder, opsbench_labels
+from instruments.evals.benchmarks.opsbench_case import common
+from instruments.evals.errors import BadFixtures, FixtureFault
+from instruments.evals.suite.loader import load
+from instruments.evals.suite.writer import write
 from tests.evals.labels import LABEL, METADATA, TRUTH, Json, case, lines, trace
 
 anything = st.recursive(
@@ -25,12 +25,12 @@ anything = st.recursive(
 
 
 def labelled(**changes: Any) -> Case:  # noqa: ANN401 - whatever a file may say
-    return case(next(opsbench.decode(lines(LABEL | changes), "labels.jsonl")))
+    return case(next(opsbench_labels.decode(lines(LABEL | changes), "labels.jsonl")))
 
 
 def fault(body: bytes) -> str:
-    (found,) = opsbench.decode(body, "labels.jsonl")
-    assert isinstance(found, Fault)
+    (found,) = opsbench_labels.decode(body, "labels.jsonl")
+    assert isinstance(found, FixtureFault)
     return str(found)
 
 
@@ -122,21 +122,21 @@ def test_a_faulty_line_is_told_with_its_number_its_key_and_what_to_do(body: byte
 
 def test_blank_lines_and_a_byte_order_mark_are_left_out() -> None:
     body = b"\xef\xbb\xbf\r\n" + lines(LABEL).replace(b"\n", b"\r\n") + b" \n" + lines(LABEL | {"id": "b"})
-    assert [case(one).where for one in opsbench.decode(body, "x")] == ["x, line 2", "x, line 4"]
+    assert [case(one).where for one in opsbench_labels.decode(body, "x")] == ["x, line 2", "x, line 4"]
 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_cases_or_faults(body: bytes) -> None:
-    assert all(isinstance(one, Case | Fault) for one in opsbench.decode(body, "x"))
-    found = folder.decode({"metadata.json": body, "path1.json": body}, "a", "x")
-    assert isinstance(found, Case) or all(isinstance(one, Fault) for one in found)
-    assert isinstance(itbench.decode(body, "a", "x"), Case | Fault)
+    assert all(isinstance(one, Case | FixtureFault) for one in opsbench_labels.decode(body, "x"))
+    found = opsbench_folder.decode({"metadata.json": body, "path1.json": body}, "a", "x")
+    assert isinstance(found, Case) or all(isinstance(one, FixtureFault) for one in found)
+    assert isinstance(itbench.decode(body, "a", "x"), Case | FixtureFault)
 
 
 @given(st.dictionaries(st.sampled_from(sorted(LABEL)), anything | st.text(max_size=30)))
 @settings(max_examples=60)
 def test_any_label_loads_as_it_was_meant_or_is_a_fault(tmp_path_factory: pytest.TempPathFactory, label: Json) -> None:
-    _loads_or_is_a_fault(next(opsbench.decode(lines(LABEL | label), "x")), tmp_path_factory.mktemp("any"))
+    _loads_or_is_a_fault(next(opsbench_labels.decode(lines(LABEL | label), "x")), tmp_path_factory.mktemp("any"))
 
 
 @given(
@@ -147,7 +147,9 @@ def test_any_case_folder_loads_or_is_a_fault(
     tmp_path_factory: pytest.TempPathFactory, result: Json, process: object, output: object
 ) -> None:
     metadata = METADATA | {"result": METADATA["result"] | result} | ({} if process is None else {"process": process})
-    found = folder.decode({"metadata.json": lines(metadata), "path1.json": trace(("GetPods", output))}, "a", "x")
+    found = opsbench_folder.decode(
+        {"metadata.json": lines(metadata), "path1.json": trace(("GetPods", output))}, "a", "x"
+    )
     _loads_or_is_a_fault(found if isinstance(found, Case) else found[0], tmp_path_factory.mktemp("any"))
 
 
@@ -165,9 +167,9 @@ def test_any_ground_truth_loads_or_is_a_fault(
     _loads_or_is_a_fault(itbench.decode(body, "a", "x"), tmp_path_factory.mktemp("any"))
 
 
-def _loads_or_is_a_fault(found: Case | Fault, into: Path) -> None:
+def _loads_or_is_a_fault(found: Case | FixtureFault, into: Path) -> None:
     """A case is written and loaded: it is what it says, or every fault of it is told."""
-    if isinstance(found, Fault):
+    if isinstance(found, FixtureFault):
         assert found.what
         assert found.advice
         return
@@ -188,11 +190,11 @@ def test_a_case_folder_gives_what_tools_answered_and_not_which_tools() -> None:
         "path1.json": trace(("GetPods", "cart is waiting"), ("Describe", ["no config map"]), ("GetPods", "")),
         "path2.json": trace(("GetPods", "cart is waiting"), ("GetLogs", {"lines": 2})),
     }
-    found = case(folder.decode(files, "shop-7", "shop-7"))
+    found = case(opsbench_folder.decode(files, "shop-7", "shop-7"))
     observed = found.investigation["evidence"]["observations"]
     assert sorted(map(str, observed)) == ["['no config map']", "cart is waiting", "{'lines': 2}"]
     swapped = files | {"path1.json": files["path2.json"], "path2.json": files["path1.json"]}
-    assert case(folder.decode(swapped, "shop-7", "shop-7")).investigation == found.investigation
+    assert case(opsbench_folder.decode(swapped, "shop-7", "shop-7")).investigation == found.investigation
     assert not any(tool in json.dumps(found.investigation) for tool in ("GetPods", "Describe", "GetLogs"))
     assert found.description["expected_outcomes"]["next_steps"] == {"command_types": ["GetPods"]}
     assert found.description["family"] == "startup"
@@ -201,14 +203,14 @@ def test_a_case_folder_gives_what_tools_answered_and_not_which_tools() -> None:
 def test_a_case_folder_follows_the_paths_its_metadata_names() -> None:
     metadata = METADATA | {"process": {"path1": ["Describe::cart"], "path2": ["Describe"]}}
     files = {"metadata.json": lines(metadata), "path1.json": trace(("GetPods", "x"))}
-    assert case(folder.decode(files, "a", "a")).description["expected_outcomes"]["next_steps"] == {
+    assert case(opsbench_folder.decode(files, "a", "a")).description["expected_outcomes"]["next_steps"] == {
         "command_types": ["Describe"]
     }
 
 
 def test_every_fault_of_a_case_folder_is_told_with_its_file() -> None:
     files = {"metadata.json": b"{}", "path1.json": b"[", "path2.json": b'{"diagnostic_trace": [{}]}'}
-    found = folder.decode(files, "a", "cases/a")
+    found = opsbench_folder.decode(files, "a", "cases/a")
     assert isinstance(found, list)
     assert [(one.file, one.key) for one in found] == [
         ("cases/a/metadata.json", "query"),
@@ -276,7 +278,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
 )
 def test_a_faulty_ground_truth_is_told_with_its_key(body: bytes, said: str) -> None:
     found = itbench.decode(body, "a", "truth.yaml")
-    assert isinstance(found, Fault)
+    assert isinstance(found, FixtureFault)
     assert said in str(found)
 
 
@@ -306,5 +308,5 @@ def test_a_path_without_cases_is_told(tmp_path: Path, kind: Any) -> None:  # noq
     empty.write_bytes(b"\n")
     for path in (tmp_path, tmp_path / "gone", empty):
         (found,) = cases(kind, path)
-        assert isinstance(found, Fault)
+        assert isinstance(found, FixtureFault)
         assert found.file == str(path)

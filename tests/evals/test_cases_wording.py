@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.payload import STREAM_ID_PATTERN
-from instruments.evals.cases import Wrong, folder_name
-from instruments.evals.cases.case import fingerprint
-from instruments.evals.cases.prose import cause_terms, terms
-from instruments.evals.cases.wording import NAME_CHARS_MAX, denials, named, phrase, words
-from instruments.evals.patterns import discerning
+from instruments.evals.benchmarks import CaseError, folder_name
+from instruments.evals.benchmarks.case import fingerprint
+from instruments.evals.benchmarks.key_terms import cause_terms, terms
+from instruments.evals.benchmarks.term_patterns import NAME_CHARS_MAX, denials, named, phrase, words
+from instruments.evals.regex_patterns import discerning
 
 CAUSE = phrase("root_cause", "missing_service_account")
 
@@ -92,7 +92,7 @@ def test_a_name_is_no_expression(name: str) -> None:
 def test_any_name_finds_itself(name: str) -> None:
     try:
         pattern = named("fault_object", name)
-    except Wrong:
+    except CaseError:
         assert not name.strip()
     else:
         assert found(pattern, f"in {name.strip()} it is")
@@ -102,7 +102,7 @@ def test_any_name_finds_itself(name: str) -> None:
 def test_any_cause_finds_itself_or_has_no_word(cause: str) -> None:
     try:
         pattern = phrase("root_cause", cause)
-    except Wrong:
+    except CaseError:
         assert not re.search(r"[^\W_]", cause)
     else:
         assert found(pattern, " ".join(words(cause)))
@@ -142,7 +142,7 @@ def test_what_speaks_of_something_else_denies_nothing(text: str) -> None:
 def test_any_id_names_a_folder_that_is_a_scenario_id_or_nothing(name: str, prefix: str | None) -> None:
     try:
         made = folder_name(name, prefix)
-    except Wrong:
+    except CaseError:
         return
     assert re.fullmatch(STREAM_ID_PATTERN, made)
     assert not made.startswith(("-", "."))
@@ -179,5 +179,5 @@ def test_a_condition_is_about_what_it_names_or_pairs_of_its_words(sentence: str,
 
 
 def test_a_story_is_no_condition() -> None:
-    with pytest.raises(Wrong, match="comes to 26 terms, and 24 are the most"):
+    with pytest.raises(CaseError, match="comes to 26 terms, and 24 are the most"):
         terms("fault.condition", [" ".join(f"word{chr(97 + n)}" for n in range(27))], [])

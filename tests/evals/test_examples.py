@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from instruments.evals.analysis import analysis_of
-from instruments.evals.loading import Suite, load
 from instruments.evals.scenario import Scenario
-from instruments.evals.scorer import Score, score
+from instruments.evals.scoring.scorer import ScenarioScore, score
+from instruments.evals.suite.loader import Suite, load
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 AGENT = EXAMPLES / "agents" / "triage.py"
@@ -51,7 +51,7 @@ def answer(investigation: dict[str, Any], *options: str) -> dict[str, Any]:
     return said
 
 
-def judged(scenario: Scenario, analysis: object) -> Score:
+def judged(scenario: Scenario, analysis: object) -> ScenarioScore:
     return score(scenario, analysis_of(analysis))
 
 

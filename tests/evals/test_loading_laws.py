@@ -13,8 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from instruments.evals import BadFixtures, Scenario, load
-from instruments.evals.patterns import BadPattern, compiled, discerning
-from instruments.evals.reading import Unreadable, json_value, yaml_value
+from instruments.evals.regex_patterns import BadPattern, compiled, discerning
+from instruments.evals.suite.json_yaml import UnreadableFile, json_value, yaml_value
 from tests.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -156,9 +156,9 @@ def test_a_key_that_stands_twice_is_found_at_any_depth(value: dict[str, Any], da
     name = data.draw(st.sampled_from(sorted(value)))
     double = f"{json.dumps(value)[:-1]}, {json.dumps(name)}: 1}}"
     for text in (double, f'[{{"a": "\\\\", "b": [{double}]}}]'):
-        with pytest.raises(Unreadable, match="twice, again in line 1"):
+        with pytest.raises(UnreadableFile, match="twice, again in line 1"):
             json_value(text.encode())
-        with pytest.raises(Unreadable, match=r"twice, again in line 1|is no YAML"):
+        with pytest.raises(UnreadableFile, match=r"twice, again in line 1|is no YAML"):
             yaml_value(text.encode())
 
 
@@ -171,7 +171,7 @@ def test_yaml_is_read_as_it_was_written(value: object) -> None:
 def test_yaml_says_what_it_says_to_pyyaml(text: str) -> None:
     try:
         ours = yaml_value(text.encode())
-    except Unreadable:
+    except UnreadableFile:
         return
     try:
         theirs = yaml.load(text, Loader=_Plain)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import BadFixtures, Fault, load
+from instruments.evals import BadFixtures, FixtureFault, load
 from tests.evals.suites import DESCRIPTION, INVESTIGATION, expecting, scenario
 
 SUBSTRING = {"patterns": ["a"], "match_type": "substring"}
@@ -16,7 +16,7 @@ UNEDITED = f"{'todo'.upper()}: Add expected root cause patterns"
 
 def faults(
     tmp_path: Path, description: object = None, investigation: object = None, name: str = "scenario.json"
-) -> tuple[Fault, ...]:
+) -> tuple[FixtureFault, ...]:
     scenario(tmp_path / "suite" / "case", description, investigation, name=name)
     with pytest.raises(BadFixtures) as refused:
         load(tmp_path / "suite")

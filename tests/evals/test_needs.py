@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.evals.needs import Words, needs, possible
-from instruments.evals.patterns import BadPattern, compiled
+from instruments.evals.regex_patterns import BadPattern, compiled
+from instruments.evals.scoring.regex_prefilter import Words, needs, possible
 
 
 @pytest.mark.parametrize(

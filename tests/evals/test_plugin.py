@@ -278,7 +278,7 @@ def test_a_session_that_asks_for_nothing_is_as_it_was(tmp_path: Path) -> None:
     )
     assert "1 passed" in pytest_in(tmp_path)
     said = pytest_in(tmp_path, "--tallystick-fixtures", "fixtures", code=4)
-    assert "Tallystick's own packages are hidden here (No module named 'api.plugin')" in said
+    assert "Tallystick's own packages are hidden here (No module named 'api.pytest_plugin')" in said
 
 
 def test_the_plugin_is_an_entry_point() -> None:

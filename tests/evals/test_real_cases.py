@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from instruments.evals import Scenario, analysis_of
-from instruments.evals.cases import Format, cases
-from instruments.evals.loading import load
-from instruments.evals.scorer import Score, score
-from instruments.evals.writing import write
+from instruments.evals.benchmarks import Format, cases
+from instruments.evals.scoring.scorer import ScenarioScore, score
+from instruments.evals.suite.loader import load
+from instruments.evals.suite.writer import write
 from tests.evals.labels import CASES, ITBENCH, LABELS, SHARED, Json, case
 from tests.evals.replaying import (
     Answer,
@@ -48,7 +48,7 @@ def scenarios(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scenario]:
     return imported("opsbench", LABELS, tmp_path_factory.mktemp("labels"))
 
 
-def scored(scenarios: dict[str, Scenario], answer: Answer) -> list[Score]:
+def scored(scenarios: dict[str, Scenario], answer: Answer) -> list[ScenarioScore]:
     return [score(scenarios[label["id"]], analysis_of(answer(label))) for label in labels()]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from instruments.evals.scorer import SCORER_ID, SCORER_VERSION
+from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
 from tests.evals.answers import PULL, PULLED, finding, part, points, said_at, scored
 
 CAUSE = {"patterns": ["ImagePullBackOff"], "match_type": "substring"}

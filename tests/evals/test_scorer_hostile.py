@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import Score
-from instruments.evals.bounded import PATTERN_S, REGEX_CHARS_MAX, SCENARIO_S
+from instruments.evals import ScenarioScore
+from instruments.evals.scoring.regex_budget import PATTERN_S, REGEX_CHARS_MAX, SCENARIO_S
 from tests.evals.answers import finding, part, scored
 
 TEXT = "a" * 5_000 + "!"
@@ -41,11 +41,11 @@ def regex(*patterns: str) -> dict[str, Any]:
     return {"patterns": list(patterns), "match_type": "regex"}
 
 
-def cause(text: str, *patterns: str) -> Score:
+def cause(text: str, *patterns: str) -> ScenarioScore:
     return scored({"root_cause": regex(*patterns)}, {"rca": {"root_cause": text}})
 
 
-def spent_s(result: Score) -> float:
+def spent_s(result: ScenarioScore) -> float:
     """How long regexes were looked for until they were cut off, as their findings say."""
     notes = [one.note or "" for component in result.components for one in component.findings]
     return sum(float(found[1]) for note in notes if (found := re.search(r"cut off after (\d+\.\d+) s", note)))
@@ -169,7 +169,7 @@ def test_threads_score_at_once_as_one_does() -> None:
     expected = {"root_cause": regex("o+m", "(?:a|b)!"), "hypotheses": {"any_of": ["memory"]}}
     answers = [{"rca": {"root_cause": f"{number} {TEXT} oom"}} for number in range(40)]
     alone = [scored(expected, answer) for answer in answers]
-    found: dict[int, Score] = {}
+    found: dict[int, ScenarioScore] = {}
 
     def one(number: int) -> None:
         found[number] = scored(expected, answers[number])

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.evals import Score
+from instruments.evals import ScenarioScore
 from tests.evals.answers import said_at, scored
 
 WORDS = ("image", "pull", "oom", "Registry", "403", "not", "kubectl", "aws", "İß", "Straße", "tag", "a+", "\n")
@@ -65,7 +65,7 @@ def expectations(*, denials: bool = True) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-def by_name(result: Score) -> dict[str, float]:
+def by_name(result: ScenarioScore) -> dict[str, float]:
     return {one.name: one.score for one in result.components if one.score is not None}
 
 

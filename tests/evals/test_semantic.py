@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import Score, analysis_of, embeddings, score
-from instruments.evals.semantic import BATCH_TEXTS, FAILURES_MAX, PIECE_CHARS_MAX, SIMILAR, Meaning, meaning_of, pieces
-from instruments.evals.vectors import Vectors
+from instruments.evals import ScenarioScore, analysis_of, score
+from instruments.evals.scoring import embeddings_client
+from instruments.evals.scoring.embedding_cache import EmbeddingCache
+from instruments.evals.scoring.semantic import (
+    BATCH_TEXTS,
+    FAILURES_MAX,
+    PIECE_CHARS_MAX,
+    SIMILAR,
+    SemanticMatcher,
+    meaning_of,
+    pieces,
+)
 from tests.evals.answers import finding, scenario
 from tests.evals.embedder import Embedder, Reply, Script, embedded, embedder, vector
 
@@ -19,13 +28,13 @@ PATH = "root_cause.patterns[0]"
 KEY = "sk-meadow-0123456789"
 
 
-def knowing(running: Embedder, cache: Path | None = None, **more: str) -> Meaning:
+def knowing(running: Embedder, cache: Path | None = None, **more: str) -> SemanticMatcher:
     meaning = meaning_of({"TALLYSTICK_EMBEDDINGS_URL": running.url, **more}, cache)
     assert meaning is not None
     return meaning
 
 
-def told(meaning: Meaning | None, answer: dict[str, Any]) -> Score:
+def told(meaning: SemanticMatcher | None, answer: dict[str, Any]) -> ScenarioScore:
     return score(scenario(EXPECTED), analysis_of(answer), meaning)
 
 
@@ -149,7 +158,7 @@ def test_where_an_endpoint_fails_it_is_a_substring_and_says_why(script: Script, 
 
 
 def test_a_slow_endpoint_is_left_and_the_score_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(embeddings_client, "TIMEOUT_S", 0.2)
     with embedder(lambda _: Reply(b"{", stall=True)) as running:
         note = finding(PATH, told(knowing(running), SAME)).note
     assert note == "looked for as a substring: the embeddings endpoint gave no whole answer within 0.2 s"
@@ -222,14 +231,14 @@ def test_a_model_that_became_another_is_asked_for_everything_again(tmp_path: Pat
 
 
 def test_a_file_that_grew_too_large_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("instruments.evals.vectors.FILE_BYTES_MAX", 400)
+    monkeypatch.setattr("instruments.evals.scoring.embedding_cache.FILE_BYTES_MAX", 400)
     cache = tmp_path / "vectors"
     with embedder() as running:
         meaning = knowing(running, cache)
         for number in range(20):
             told(meaning, {"rca": {"root_cause": f"memory {number}"}})
             assert cache.stat().st_size <= 400
-    assert Vectors(cache).get("unknown") is None
+    assert EmbeddingCache(cache).get("unknown") is None
 
 
 def test_threads_ask_at_once() -> None:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from api.cli import app
+from api.cli.main import app
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 WORKFLOWS = sorted((EXAMPLES / "ci").glob("*.yml"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instruments.evals import FixtureExists, write
-from instruments.evals.writing import json_text, yaml_text
+from instruments.evals.suite.writer import json_text, yaml_text
 
 DESCRIPTION: dict[str, Any] = {
     "name": "Image pull: tag is gone",

@@ -25,7 +25,7 @@ from events.evaluation import (
     EvalScenarioRevised,
     EvalScored,
     EvalStarted,
-    Finding,
+    PatternFinding,
 )
 from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
@@ -240,7 +240,7 @@ SAMPLES: dict[str, Payload] = {
                 mark=70.0,
                 passed=True,
                 findings=(
-                    Finding(
+                    PatternFinding(
                         expectation="root_cause.patterns[0]",
                         pattern="image.*not found",
                         match_type="regex",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import VOCABULARY, Kind, Line, Payload, agent_of, encode_line, source_of, timestamp
+from events import VOCABULARY, EventType, Line, Payload, agent_of, encode_line, source_of, timestamp
 from tests.events.payloads import ZONES, payload_of
 
 REQUIRED = ("specversion", "id", "source", "type", "subject", "time", "recordedtime", "position", "streamversion")
@@ -20,7 +20,7 @@ KINDS_AND_PAYLOADS = st.sampled_from(list(VOCABULARY.kinds.values())).flatmap(
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=ZONES)  # noqa: DTZ001 - bounds are naive
 
 
-def line_of(kind: Kind, data: Payload, traces: dict[str, str], time: str) -> bytes:
+def line_of(kind: EventType, data: Payload, traces: dict[str, str], time: str) -> bytes:
     return encode_line(
         Line(
             specversion="1.0",
@@ -44,7 +44,9 @@ def line_of(kind: Kind, data: Payload, traces: dict[str, str], time: str) -> byt
     present=st.sets(st.sampled_from(TRACES)),
     moment=INSTANTS,
 )
-def test_what_is_posted_is_what_is_stored(posted: tuple[Kind, Payload], present: set[str], moment: datetime) -> None:
+def test_what_is_posted_is_what_is_stored(
+    posted: tuple[EventType, Payload], present: set[str], moment: datetime
+) -> None:
     kind, payload = posted
     traces = {name: f"{name}-1" for name in TRACES if name in present}
     body = msgspec.json.encode({"type": kind.name, "time": moment, **traces, "data": payload})

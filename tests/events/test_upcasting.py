@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from events import Event, Kind, Life, Line, Payload, Vocabulary, encode_line
+from events import Event, EventType, Life, Line, Payload, Vocabulary, encode_line
 from events.payload import StreamId
 
 
@@ -39,8 +39,8 @@ def third(old: NotedTwice) -> NotedThrice:
     return NotedThrice(note_id=old.note_id, title=old.title, paragraphs=tuple(old.body.split("|")))
 
 
-def kind(version: int, payload: type[Payload]) -> Kind:
-    return Kind(f"note.made.v{version}", payload, "note", "note_id", Life.SINGLE)
+def kind(version: int, payload: type[Payload]) -> EventType:
+    return EventType(f"note.made.v{version}", payload, "note", "note_id", Life.SINGLE)
 
 
 ONE, TWO, THREE = kind(1, NotedOnce), kind(2, NotedTwice), kind(3, NotedThrice)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from api.access import OWNER
-from api.custody import Blob
-from api.exporting import Manifest, opened, place, selection_of
-from api.operations import House
+from api.auth import OWNER
+from api.export import Manifest, opened, place, selection_of
+from api.service.evidence import Blob
+from api.service.ledger import LedgerService
 from benchmarks import ledgers
 from events import Draft
 from tests.drafts import recorded, reviewed, thought
@@ -46,19 +46,19 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     path = tmp_path_factory.mktemp("export") / "ledger.db"
 
     async def fill() -> list[bytes]:
-        house = await House.open(path, writable=True, views=False)
+        service = await LedgerService.open(path, writable=True, views=False)
         try:
-            await house.record(history(), OWNER)
-            await house.proving.checkpoint(EVENTS)
-            await house.evidence.put(Blob(KEPT, None, None), OWNER)
-            erased = await house.evidence.put(Blob(ERASED, None, None), OWNER)
-            await house.evidence.erase(erased.digest, "it names a person", OWNER)
-            assert house.log is not None
-            size = (await house.log.head()).position
-            await house.proving.checkpoint(size)
-            return [await house.event(position) for position in range(1, size + 1)]
+            await service.record(history(), OWNER)
+            await service.proving.checkpoint(EVENTS)
+            await service.evidence.put(Blob(KEPT, None, None), OWNER)
+            erased = await service.evidence.put(Blob(ERASED, None, None), OWNER)
+            await service.evidence.erase(erased.digest, "it names a person", OWNER)
+            assert service.log is not None
+            size = (await service.log.head()).position
+            await service.proving.checkpoint(size)
+            return [await service.event(position) for position in range(1, size + 1)]
         finally:
-            await house.close()
+            await service.close()
 
     return Ledger(path, run(fill()))
 
@@ -77,9 +77,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def made(path: Path, size: int) -> Path:
     async def sign() -> None:
-        house = await House.open(path, writable=True, views=False)
-        await house.proving.checkpoint(size)
-        await house.close()
+        service = await LedgerService.open(path, writable=True, views=False)
+        await service.proving.checkpoint(size)
+        await service.close()
 
     asyncio.run(ledgers.make(path, size))
     asyncio.run(sign())
@@ -88,12 +88,12 @@ def made(path: Path, size: int) -> Path:
 
 async def exported(ledger: Path, output: Path, parameters: Mapping[str, str]) -> Manifest:
     """Export a ledger that nobody writes."""
-    house = await House.open(ledger, writable=False, views=False)
+    service = await LedgerService.open(ledger, writable=False, views=False)
     try:
-        async with opened(house, selection_of(parameters)) as export:
+        async with opened(service, selection_of(parameters)) as export:
             return await place(export, output, lambda done, total: None)
     finally:
-        await house.close()
+        await service.close()
 
 
 def export(ledger: Path, output: Path, **parameters: str) -> Manifest:

@@ -19,7 +19,7 @@ from tests.serving import POLL_S, ROOT, Served, served
 
 DISK_BYTES = 128 << 10
 
-WITHOUT_PYARROW = "import sys; sys.modules['pyarrow'] = None; from api.cli import main; main()"
+WITHOUT_PYARROW = "import sys; sys.modules['pyarrow'] = None; from api.cli.main import main; main()"
 
 ASKED = b"GET /export HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 

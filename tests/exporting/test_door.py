@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.exporting import Manifest
+from api.export import Manifest
 from tests.cli.command import done, refused
 from tests.exporting.auditing import audit
 from tests.exporting.conftest import Ledger

@@ -12,10 +12,10 @@ import msgspec
 import pyarrow.parquet
 import pytest
 
-from api.exporting.manifest import decode
+from api.export.manifest import decode
 from events import VOCABULARY
-from ledger import Checkpoint, Note, Verifier
-from ledger.merkle import continues, includes, leaf_hashes, root_of
+from ledger import Checkpoint, SignedNote, Verifier
+from ledger.transparency.merkle import continues, includes, leaf_hashes, root_of
 from tests.exporting.conftest import ERASED, EVENTS, KEPT, Ledger, export
 
 FILTERS: list[dict[str, str]] = [
@@ -86,7 +86,7 @@ def test_the_manifest_is_right(ledger: Ledger, tmp_path: Path, filters: dict[str
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 def test_the_checkpoint_covers_it_all(ledger: Ledger, tmp_path: Path, filters: dict[str, str]) -> None:
     manifest = export(ledger.path, tmp_path / "out", **filters)
-    note = Note.parse((tmp_path / "out" / "checkpoint").read_bytes())
+    note = SignedNote.parse((tmp_path / "out" / "checkpoint").read_bytes())
     checkpoint = Checkpoint.parse(note.text)
     assert Verifier.parse(manifest.verifier).verifies(note)
     assert (checkpoint.origin, checkpoint.size, checkpoint.root) == (manifest.origin, manifest.size, manifest.root)
@@ -168,12 +168,12 @@ def test_evidence_that_is_damaged_is_named(ledger: Ledger, tmp_path: Path) -> No
 def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_path: Path) -> None:
     """Signed before: what a witness cosigned, as it stands beside the ledger."""
     path = ledger.path
-    newest = Note.parse(path.with_name(f"{path.name}.checkpoint").read_bytes())
+    newest = SignedNote.parse(path.with_name(f"{path.name}.checkpoint").read_bytes())
     witnessed = path.with_name(f"{path.name}.witnessed")
     size = EVENTS // 2
     root = plain_root(leaf_hashes(ledger.lines[:size]))
     origin = Checkpoint.parse(newest.text).origin
-    older = Note(Checkpoint(origin, size, root).text(), newest.signatures)
+    older = SignedNote(Checkpoint(origin, size, root).text(), newest.signatures)
     witnessed.write_bytes(older.encode())
     try:
         manifest = export(path, tmp_path / "out", agent="agent-1")

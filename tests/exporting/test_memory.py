@@ -14,14 +14,14 @@ SLACK_KIB = 9 << 10
 PROGRAM = """
 import asyncio, resource, sys
 from pathlib import Path
-from api.exporting import opened, place, selection_of
-from api.operations import House
+from api.export import opened, place, selection_of
+from api.service.ledger import LedgerService
 
 async def main(ledger, output, **parameters):
-    house = await House.open(Path(ledger), writable=False, views=False)
-    async with opened(house, selection_of(parameters)) as export:
+    ledger_service = await LedgerService.open(Path(ledger), writable=False, views=False)
+    async with opened(ledger_service, selection_of(parameters)) as export:
         await place(export, Path(output), lambda done, total: None)
-    await house.close()
+    await ledger_service.close()
 
 asyncio.run(main(sys.argv[1], sys.argv[2], **dict(pair.split("=") for pair in sys.argv[3:])))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ledger.note import Note, Signer
+from ledger.transparency.signed_note import SignedNote, Signer
 from tests.exporting.auditing import audit, programs, reseal
 from tests.exporting.conftest import Ledger, export
 
@@ -111,19 +111,19 @@ def test_a_changed_proof_is_found(copied: Path, what: str) -> None:
 @pytest.mark.parametrize("copied", ["complete", "filtered"], indirect=True)
 def test_another_root_size_or_key_is_found(copied: Path) -> None:
     path = copied / "checkpoint"
-    note = Note.parse(path.read_bytes())
+    note = SignedNote.parse(path.read_bytes())
     origin, size, root, _ = note.text.split("\n")
     other = Signer.make("other").sign(note.text).signatures
     for text in (
         f"{origin}\n{size}\n{'A' if root[0] != 'A' else 'B'}{root[1:]}\n",
         f"{origin}\n{int(size) - 1}\n{root}\n",
     ):
-        path.write_bytes(Note(text, note.signatures).encode())
+        path.write_bytes(SignedNote(text, note.signatures).encode())
         reseal(copied)
         # A proof may hold in trees of several sizes: of a filtered export the signature alone tells them apart.
         assert audit(copied).startswith("WRONG: ") or ((copied / "proofs.ndjson").exists() and root in text)
         assert audit(copied, signature=True) == "WRONG: the signature is not of this checkpoint"
-    path.write_bytes(Note(note.text, other).encode())
+    path.write_bytes(SignedNote(note.text, other).encode())
     assert audit(copied, signature=True) == "WRONG: not signed with this key"
     path.write_bytes(Signer.make(origin).sign(note.text).encode())
     assert audit(copied, signature=True) == "WRONG: not signed with this key"

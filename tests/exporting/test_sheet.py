@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.exporting.sheet import SIGNS, exact, harmless
+from api.export.csv_rows import SIGNS, exact, harmless
 from tests.exporting.conftest import Ledger, export
 
 _beginning = re.compile(rf"[\s\"]*[{SIGNS}]")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from api.printing import progress
+from api.cli.output import progress
 from tests.faults.report import markdown, merge
 from tests.faults.row import Fault, Row
 from tests.faults.table import FAULTS

@@ -14,16 +14,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from api.verifying.export import verify_export
+from api.verify.export import verify_export
 from events.errors import TallystickError
 from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
-from ledger.backup import clear
-from ledger.keys import key_path
-from ledger.schema import COLUMNS
-from ledger.signing import checkpoint_path
-from ledger.verifying import Account, verify_file
-from ledger.verifying import Fault as Told
-from projections import PROJECTIONS, Engine, Snapshots
+from ledger.sqlite.file_copy import clear
+from ledger.sqlite.schema import COLUMNS
+from ledger.transparency.checkpoints import checkpoint_path
+from ledger.transparency.keys import key_path
+from ledger.verify import Finding as Told
+from ledger.verify import Findings, verify_file
+from projections.engine import Engine
+from projections.registry import PROJECTIONS
+from projections.snapshots import Snapshots
 from tests.cli.command import done
 from tests.drafts import recorded, reviewed
 from tests.faults.row import Fault, Figures, Outcome, Tell
@@ -126,7 +128,7 @@ def _flip_export(file: Path, data: bytes, bit: int) -> str:
     flipped = bytearray(data)
     flipped[bit // 8] ^= 1 << bit % 8
     file.write_bytes(flipped)
-    account = Account()
+    account = Findings()
     try:
         verify_export(account, file.parent)
     except TallystickError:
@@ -181,7 +183,7 @@ async def _flip(path: Path, layer: str, given: Given, ending: str, bit: int) -> 
 
 def _verdict(path: Path) -> str | None:
     """Whether verifying finds the flip, and names where it is; None where it finds nothing."""
-    account = Account()
+    account = Findings()
     try:
         verify_file(account, path)
     except TallystickError:

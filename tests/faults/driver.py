@@ -14,11 +14,11 @@ from typing import Literal
 
 import msgspec
 
-import ledger.sqlite
+import ledger.sqlite.log
 from events import TallystickError
 from ledger.errors import LedgerUnavailable
 from ledger.log import Query
-from ledger.sqlite import SqliteLog
+from ledger.sqlite.log import SqliteLog
 from tests.faults.posting import draft, text_of
 from tests.faults.shim import Call, Shim
 from tests.faults.soundness import examine, ids_of
@@ -147,7 +147,7 @@ async def work(order: Order, shim: Shim) -> Told:
 async def retry(order: Order) -> Told:
     """Post everything again, the batches that were left without an answer among them."""
     told = Told()
-    ledger.sqlite.CHECKPOINT_PAGES = LONG_WAL
+    ledger.sqlite.log.CHECKPOINT_PAGES = LONG_WAL
     log = await SqliteLog.open(Path(order.ledger))
     for names in order.posted:
         placed = await log.append([draft(name, text_of(name)) for name in names])
@@ -180,7 +180,7 @@ def tell(told: Told) -> None:
 
 
 def main() -> None:
-    ledger.sqlite.CHECKPOINT_PAGES = WAL_PAGES
+    ledger.sqlite.log.CHECKPOINT_PAGES = WAL_PAGES
     for line in sys.stdin.buffer:
         child = os.fork()
         if child == 0:

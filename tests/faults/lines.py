@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ledger.merkle import leaf_hash
-from ledger.tiles import WIDTH, Edge
+from ledger.transparency.merkle import leaf_hash
+from ledger.transparency.tiles import WIDTH, TreeEdge
 from tests.faults.row import Figures
 
 
@@ -75,7 +75,7 @@ def wrong_tiles(ledger: Path) -> int:
     with closing(_reading(ledger)) as connection, connection:
         connection.execute("BEGIN")
         kept = dict(connection.execute("SELECT (level << 40) + number, hashes FROM tiles"))
-        edge, wrong = Edge(), 0
+        edge, wrong = TreeEdge(), 0
         lines = connection.execute("SELECT line FROM events ORDER BY position")
         while leaves := [leaf_hash(line) for (line,) in lines.fetchmany(64 * WIDTH)]:
             edge, filled = edge.grow(leaves)

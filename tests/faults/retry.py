@@ -5,7 +5,7 @@ import random
 from contextlib import suppress
 from pathlib import Path
 
-from ledger import Placed
+from ledger import AppendedEvent
 from tests.faults.lines import body, examine
 from tests.faults.row import Fault, Figures, Outcome, Tell
 from tests.faults.wire import GONE, Told, Wire, request
@@ -69,7 +69,7 @@ class Client:
         with suppress(*GONE):
             await self._give_up(ids)
 
-    async def _posted(self, ids: list[str]) -> list[Placed]:
+    async def _posted(self, ids: list[str]) -> list[AppendedEvent]:
         async with Wire.open(self._url) as wire:
             return Told.of(await wire.post(body(ids)))
 
@@ -83,7 +83,7 @@ class Client:
         return [f"{kind}.{place}.{part}" for part in range(size)]
 
 
-def _where(placed: Placed) -> tuple[int, str, int]:
+def _where(placed: AppendedEvent) -> tuple[int, str, int]:
     return placed.position, placed.subject, placed.streamversion
 
 

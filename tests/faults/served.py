@@ -2,12 +2,12 @@
 
 import os
 
-import ledger.sqlite
-from api.cli import main
+import ledger.sqlite.log
+from api.cli.main import main
 
 WAL_PAGES = "WAL_PAGES"
 """The environment variable that says after how many."""
 
 if __name__ == "__main__":
-    ledger.sqlite.CHECKPOINT_PAGES = int(os.environ[WAL_PAGES])
+    ledger.sqlite.log.CHECKPOINT_PAGES = int(os.environ[WAL_PAGES])
     main()

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from events import VOCABULARY, TallystickError
 from events.evidence import EvidenceStored
-from ledger.evidence import EvidenceStore
+from ledger.evidence_store import EvidenceStore
 from ledger.log import Query
-from ledger.merkle import leaf_hashes
-from ledger.signing import Signing
-from ledger.sqlite import SqliteLog
-from ledger.tiles import Edge
+from ledger.sqlite.log import SqliteLog
+from ledger.transparency.checkpoints import CheckpointStore
+from ledger.transparency.merkle import leaf_hashes
+from ledger.transparency.tiles import TreeEdge
 from tests.faults.lines import wrong_tiles
 from tests.faults.posting import draft
 
@@ -36,7 +36,7 @@ async def examine(ledger: Path, *, append: bool = False) -> Examined:
             head = (await log.head()).position
             lines = (await log.read(Query(limit=head + 1))).lines
             wrong = await _wrong(log, lines)
-            signing = await Signing.open(ledger, log)
+            signing = await CheckpointStore.open(ledger, log)
             signed = signing.newest.size if signing.newest else 0
             if append and (await log.append([draft("afterwards")]))[0].position != head + 1:
                 wrong.append(f"the next event does not stand after {head}")
@@ -59,7 +59,7 @@ async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:
         wrong.append("recordedtime decreases")
     if len({(event.source, event.id) for event in events}) != len(events):
         wrong.append("an id is there twice")
-    if log.edge != Edge().grow(leaf_hashes(lines))[0]:
+    if log.edge != TreeEdge().grow(leaf_hashes(lines))[0]:
         wrong.append("the edge is not that of the lines")
     if tiles := wrong_tiles(log.path):
         wrong.append(f"{tiles} tiles are not those of the lines")

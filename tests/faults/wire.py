@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ledger import Placed
+from ledger import AppendedEvent
 
 GONE = (OSError, EOFError)
 """What reading and writing raise where the other side is gone."""
@@ -26,10 +26,10 @@ class Answer(NamedTuple):
 class Told(msgspec.Struct):
     """Of the answer to an append, where each of its events stands."""
 
-    events: list[Placed]
+    events: list[AppendedEvent]
 
     @classmethod
-    def of(cls, answer: Answer) -> "list[Placed]":
+    def of(cls, answer: Answer) -> "list[AppendedEvent]":
         """Where the events of an append stand; whatever refuses it ends the test."""
         assert answer.status in (200, 201), (answer.status, answer.body)
         return msgspec.json.decode(answer.body, type=cls).events

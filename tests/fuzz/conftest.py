@@ -9,5 +9,5 @@ from tests.fuzz.indoors import Indoors
 
 @pytest.fixture(scope="module")
 def indoors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indoors]:
-    with Indoors(tmp_path_factory.mktemp("fuzzed") / "ledger.db") as house:
-        yield house
+    with Indoors(tmp_path_factory.mktemp("fuzzed") / "ledger.db") as ledger:
+        yield ledger

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from starlette.types import Message
 
-from api.app import make_app
-from api.operations import House
-from api.sink import FileSink
+from api.http.app import make_app
+from api.service.ledger import LedgerService
+from api.service.store import LocalStore
 from events.errors import TallystickError
 
 Result = TypeVar("Result")
@@ -36,9 +36,9 @@ class Indoors:
         self._lost: list[str] = []
         self._runner = asyncio.Runner()
         self._runner.get_loop().set_exception_handler(lambda _, context: self._lost.append(str(context)))
-        self.house = self.run(House.open(ledger, writable=True))
-        self.sink = FileSink(self.house)
-        self._app = make_app(self.house)
+        self.ledger = self.run(LedgerService.open(ledger, writable=True))
+        self.sink = LocalStore(self.ledger)
+        self._app = make_app(self.ledger)
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +46,7 @@ class Indoors:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.run(self.house.close())
+        self.run(self.ledger.close())
         self._runner.close()
 
     def run(self, awaitable: Awaitable[Result]) -> Result:
@@ -61,8 +61,8 @@ class Indoors:
 
     @property
     def head(self) -> int:
-        assert self.house.log is not None
-        return self.house.log.newest.position
+        assert self.ledger.log is not None
+        return self.ledger.log.newest.position
 
     def admits(self, call: Callable[[], Result]) -> tuple[Result, int] | None:
         """What a call gives and by how much it moves the head, or None where it refuses and moves nothing."""

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.cstp.methods import METHODS
-from api.ingest import MEDIA
-from api.problems import INTERNAL_ERROR
+from api.errors import INTERNAL_ERROR
+from api.http.media import MEDIA
 from tests.cli.installation import WHOLE
 from tests.events.samples import SAMPLES
 from tests.fuzz.indoors import Headers, Indoors

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.exporting.manifest import MANIFEST
-from api.rebuilding import rebuild
-from api.verifying import verify_ledger
+from api.export.manifest import MANIFEST
+from api.importers.ledger import rebuild
+from api.verify import verify_ledger
 from events.errors import TallystickError
 from tests.fuzz.mutated import bodies, noise
 from tests.verifying.exported import copied, export_all, zipped

@@ -11,11 +11,11 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.decision_import import DecisionImport
-from api.printing import progress
-from api.runs import Taken, readable, take
-from api.scenarios import record
-from api.takeover import Takeover
+from api.cli.output import progress
+from api.importers.cstp import CstpImport
+from api.importers.decisions import DecisionImport
+from api.importers.runs import RunImportResult, readable, take
+from api.service.evaluation.scenarios import record
 from instruments.evals import load
 from tests.cli.installation import WHOLE, decision, reviewed, write_store
 from tests.evals.suites import DESCRIPTION, INVESTIGATION, scenario
@@ -68,7 +68,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def taken_over(indoors: Indoors, path: Path, body: bytes) -> None:
     path.write_bytes(body)
-    taken = indoors.admits(lambda: indoors.run(Takeover(path).write(indoors.sink)))
+    taken = indoors.admits(lambda: indoors.run(CstpImport(path).write(indoors.sink)))
     if taken is not None:
         assert taken[0].appended == taken[1]
 
@@ -87,7 +87,7 @@ def test_a_name_in_a_store_that_is_no_utf8_is_told(indoors: Indoors, store: Path
     path = indoors.folder / "named.db"
     body = store.read_bytes().replace(b"tabledecision_bridge", b"table\x80ecision_bridge")
     path.write_bytes(body.replace(b"CREATE TABLE decision_bridge", b"CREATE TABLX decision_bridge"))
-    report = indoors.run(Takeover(path).write(indoors.sink, dry_run=True))
+    report = indoors.run(CstpImport(path).write(indoors.sink, dry_run=True))
     assert [loss.field for loss in report.losses] == ["file"]
     assert not report.complete
 
@@ -113,7 +113,7 @@ def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> N
     paths = [indoors.folder / f"run-{number}.json" for number in range(len(found))]
     for path, body in zip(paths, found, strict=True):
         path.write_bytes(body)
-    taken = Taken()
+    taken = RunImportResult()
 
     def call() -> None:
         with progress("importing", "runs") as shown:

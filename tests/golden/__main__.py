@@ -1,6 +1,6 @@
 """Write the golden files that are missing; one that is there is never touched."""
 
-from api.judgement import junit, markdown
+from api.reports import junit, markdown
 from instruments.probes import PROBES
 from tests.events.samples import SAMPLES, line_of
 from tests.golden import bytes_of_probe, path_of, path_of_probe, path_of_report

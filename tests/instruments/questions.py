@@ -1,6 +1,6 @@
 """Probes of each kind, whose scorer counts words: what discovery does with an answer is the same for every scorer."""
 
-from instruments.probes import Probe, Score
+from instruments.probes import Probe, ProbeScore
 
 
 class Words:
@@ -9,10 +9,12 @@ class Words:
     id = "words"
     version = "3"
 
-    def score(self, output: str) -> Score:
+    def score(self, output: str) -> ProbeScore:
         words = len(output.split())
         return (
-            Score(valid=words > 0, total=min(1.0, words / 10), counts={"words": words}) if words else Score(valid=False)
+            ProbeScore(valid=words > 0, total=min(1.0, words / 10), counts={"words": words})
+            if words
+            else ProbeScore(valid=False)
         )
 
 

@@ -5,20 +5,24 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import structs
 
-from api.judgement import Limits, Report, judge
-from events.evaluation import Component, Finding
-from projections import Evaluation, Interval, ScenarioResult, ScoreRow, TrendPoint, contrast
+from api.reports import EvaluationReport, GateLimits, judge
+from events.evaluation import Component, PatternFinding
+from projections.evaluation.run_comparison import contrast
+from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow, TrendPoint
+from projections.stats.intervals import Interval
 
 WHY = "the kubelet could not pull the image: image was not found in the registry"
 SAID = {"decision": {"label": "pull", "why": ["the job never started", WHY]}, "hypotheses": [{"title": "it was cut"}]}
 ANSWER = msgspec.json.encode({"analysis": SAID}).decode()
 
 
-def finding(pattern: str, *, matched: bool, expectation: str = "root_cause.patterns[0]", text: str = "") -> Finding:
+def finding(
+    pattern: str, *, matched: bool, expectation: str = "root_cause.patterns[0]", text: str = ""
+) -> PatternFinding:
     if not matched:
-        return Finding(expectation=expectation, pattern=pattern, match_type="regex", matched=False)
+        return PatternFinding(expectation=expectation, pattern=pattern, match_type="regex", matched=False)
     start = max(0, WHY.find(text))
-    return Finding(
+    return PatternFinding(
         expectation=expectation,
         pattern=pattern,
         match_type="regex",
@@ -30,7 +34,7 @@ def finding(pattern: str, *, matched: bool, expectation: str = "root_cause.patte
     )
 
 
-def scored(total: float, *findings: Finding, attempt: int = 1, analysis: str | None = ANSWER) -> ScoreRow:
+def scored(total: float, *findings: PatternFinding, attempt: int = 1, analysis: str | None = ANSWER) -> ScoreRow:
     root = Component(
         name="root_cause", applicable=True, score=total, weight=0.8, mark=70.0, passed=total >= 70, findings=findings
     )
@@ -172,7 +176,7 @@ TREND = tuple(
     for day, (version, mean) in enumerate([("1.2.0", 64.0), ("1.3.0", 87.1), ("1.4.0", 79.0)], 1)
 )
 
-ALONE = Report(evaluation=AFTER, trend=TREND)
+ALONE = EvaluationReport(evaluation=AFTER, trend=TREND)
 _contrast = contrast(BEFORE, AFTER)
-GATED = Report(evaluation=AFTER, contrast=_contrast, trend=TREND, judgement=judge(_contrast, Limits()))
+GATED = EvaluationReport(evaluation=AFTER, contrast=_contrast, trend=TREND, judgement=judge(_contrast, GateLimits()))
 REPORTS = {"alone": ALONE, "gated": GATED}

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import structs
 
-from api.judgement import Report
+from api.reports import EvaluationReport
 from events.evaluation import Component
 
 TEXTS = (
@@ -39,9 +39,9 @@ OURS = {"state", "verdict", "failure", "match_type", "baseline", "answers"}
 """Fields of a few words that the vocabulary knows."""
 
 
-def saying(report: Report, text: str) -> Report:
+def saying(report: EvaluationReport, text: str) -> EvaluationReport:
     """A report of the same shape that says a text wherever one may be said."""
-    said = cast(Report, _replaced(report, text))
+    said = cast(EvaluationReport, _replaced(report, text))
     return structs.replace(said, judgement=report.judgement)
 
 

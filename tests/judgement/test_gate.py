@@ -2,27 +2,28 @@
 
 import pytest
 
-from api.judgement import Limits, Report, judge, page, sentence
-from projections import Contrast, ScenarioResult, ScoreRow, contrast
+from api.reports import EvaluationReport, GateLimits, judge, page, sentence
+from projections.evaluation.run_comparison import contrast
+from projections.evaluation.view_types import RunComparison, ScenarioResult, ScoreRow
 from tests.judgement.fixed import AFTER, BEFORE, crashed, evaluation, result, scored
 
 SKIPPED = ScoreRow(attempt=1, state="skipped", position=1)
 
 
-def runs(before: list[ScenarioResult], after: list[ScenarioResult]) -> Contrast:
+def runs(before: list[ScenarioResult], after: list[ScenarioResult]) -> RunComparison:
     return contrast(evaluation("a", "1", *before), evaluation("b", "2", *after))
 
 
 def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
     found = contrast(BEFORE, AFTER)
-    judged = judge(found, Limits())
+    judged = judge(found, GateLimits())
     assert (judged.verdict, judged.exit) == ("worse", 1)
     assert sentence(judged, found) == "Worse: 3 regressions, where none is allowed."
-    assert judge(found, Limits(regressions=2)).exit == 1
-    unusable = judge(found, Limits(regressions=3))
+    assert judge(found, GateLimits(regressions=2)).exit == 1
+    unusable = judge(found, GateLimits(regressions=3))
     assert (unusable.verdict, unusable.exit) == ("unusable", 2)
     assert sentence(unusable, found) == "Unusable: 1 error, where none is allowed."
-    passed = judge(found, Limits(regressions=3, errors=1))
+    passed = judge(found, GateLimits(regressions=3, errors=1))
     assert passed.exit == 0
     assert sentence(passed, found) == "Passed: 4 scenarios compared, 3 regressions allowed."
 
@@ -70,27 +71,27 @@ def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
 )  # fmt: skip
 def test_what_comes_of_it(before: list[ScenarioResult], after: list[ScenarioResult], code: int, reason: str) -> None:
     found = runs(before, after)
-    judged = judge(found, Limits())
+    judged = judge(found, GateLimits())
     assert sentence(judged, found) == reason
     assert judged.exit == code
 
 
 def test_the_least_mean() -> None:
     found = runs([result("s", scored(80.0))], [result("s", scored(75.0))])
-    assert judge(found, Limits(score=75.0)).exit == 0
-    judged = judge(found, Limits(score=75.5))
+    assert judge(found, GateLimits(score=75.0)).exit == 0
+    judged = judge(found, GateLimits(score=75.5))
     assert sentence(judged, found) == "Worse: a mean of 75.0 is below 75.5."
     assert judged.exit == 1
 
 
 def test_a_mean_just_below_does_not_read_as_if_it_were_not() -> None:
     found = runs([result("s", scored(69.996))], [result("s", scored(69.996))])
-    assert sentence(judge(found, Limits(score=70.0)), found) == "Worse: a mean of 69.996 is below 70."
-    said = page(Report(evaluation=evaluation("r", "1", result("s", scored(69.996)))))
+    assert sentence(judge(found, GateLimits(score=70.0)), found) == "Worse: a mean of 69.996 is below 70."
+    said = page(EvaluationReport(evaluation=evaluation("r", "1", result("s", scored(69.996)))))
     assert "69.996 points, 70.0 needed: not passed" in said
 
 
 def test_two_reasons() -> None:
     found = runs([result("s", scored(80.0))], [result("s", scored(10.0))])
-    said = sentence(judge(found, Limits(score=50.0)), found)
+    said = sentence(judge(found, GateLimits(score=50.0)), found)
     assert said == "Worse: 1 regression, where none is allowed, and a mean of 10.0 is below 50."

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 from hypothesis import example, given
 
-from api.judgement import Report, junit
+from api.reports import EvaluationReport, junit
 from tests.golden import path_of_report
 from tests.judgement.fixed import AFTER, ALONE, REPORTS, evaluation, result
 from tests.judgement.hostile import TEXTS, saying, texts
@@ -68,8 +68,8 @@ def test_each_attempt_is_a_case_of_its_own_name() -> None:
 
 
 def test_a_run_without_scores() -> None:
-    check(fromstring(junit(Report(evaluation=evaluation("r", "1")))))
-    check(fromstring(junit(Report(evaluation=evaluation("r", "1", result("s"))))))
+    check(fromstring(junit(EvaluationReport(evaluation=evaluation("r", "1")))))
+    check(fromstring(junit(EvaluationReport(evaluation=evaluation("r", "1", result("s"))))))
 
 
 @given(texts)

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given
 
-from api.judgement import Report, page
-from projections import contrast
+from api.reports import EvaluationReport, page
+from projections.evaluation.run_comparison import contrast
 from tests.judgement.fixed import AFTER, ALONE, DENIED, FOUND, GATED, REPORTS, WHY, evaluation, result, scored
 from tests.judgement.hostile import TEXTS, saying, texts
 
@@ -116,7 +116,9 @@ def test_a_match_whose_answer_is_not_at_hand_is_shown_alone() -> None:
         '{"decision": {"why": ["another text", "one"]}}',
     ):
         run = evaluation("r", "1", result("s", scored(90.0, FOUND, DENIED, analysis=analysis)))
-        assert '<blockquote dir="auto"><mark>image was not found</mark></blockquote>' in page(Report(evaluation=run))
+        assert '<blockquote dir="auto"><mark>image was not found</mark></blockquote>' in page(
+            EvaluationReport(evaluation=run)
+        )
 
 
 def test_what_got_worse_comes_first() -> None:
@@ -141,14 +143,14 @@ def test_what_was_said_is_told_where_it_did_not_pass() -> None:
 
 def test_the_course_of_versions_is_drawn_where_there_is_one() -> None:
     assert 'aria-label="Mean points of 3 versions, from 64.0 to 79.0"' in page(ALONE)
-    assert "<polyline" not in page(Report(evaluation=AFTER, trend=ALONE.trend[:1]))
+    assert "<polyline" not in page(EvaluationReport(evaluation=AFTER, trend=ALONE.trend[:1]))
 
 
 def test_a_run_without_scores_and_one_of_many() -> None:
-    Read(page(Report(evaluation=evaluation("r", "1"))))
-    Read(page(Report(evaluation=AFTER, contrast=contrast(evaluation("r", "1"), AFTER))))
+    Read(page(EvaluationReport(evaluation=evaluation("r", "1"))))
+    Read(page(EvaluationReport(evaluation=AFTER, contrast=contrast(evaluation("r", "1"), AFTER))))
     many = evaluation("r", "1", *(result(f"s{number}", scored(number % 101, FOUND)) for number in range(500)))
-    said = page(Report(evaluation=many))
+    said = page(EvaluationReport(evaluation=many))
     assert said.count('<details class="scenario') == 500
     assert said.count(" open><summary>") == 5
     assert len(said) < 2_000_000

@@ -8,9 +8,9 @@ from typing import NamedTuple, Self, TypeVar
 
 from events import Draft, Vocabulary
 from events.errors import TallystickError
-from ledger.decide import Entry, Group, Known, StreamHead, Taken, name_stream, prepare
-from ledger.log import Head, Placed
-from ledger.schema import COLUMNS
+from ledger.admission import ExistingEvent, GroupAdmission, Lookups, PreparedEvent, StreamHead, name_stream, prepare
+from ledger.log import AppendedEvent, Head
+from ledger.sqlite.schema import COLUMNS
 from tests.ledger.runs import RUNS
 
 Refusal = TypeVar("Refusal", bound=TallystickError)
@@ -31,19 +31,21 @@ class Row(NamedTuple):
     line: bytes
 
 
-def rows_of(group: Group) -> list[Row]:
+def rows_of(group: GroupAdmission) -> list[Row]:
     assert Row._fields == COLUMNS
     width = len(COLUMNS)
     assert len(group.rows) % width == 0
     return [Row(*group.rows[at : at + width]) for at in range(0, len(group.rows), width)]  # type: ignore[arg-type]
 
 
-def known_of(rows: Sequence[Row]) -> Known:
+def known_of(rows: Sequence[Row]) -> Lookups:
     """What the log would answer about everything it holds."""
-    return Known(
+    return Lookups(
         {row.subject: StreamHead(row.streamversion, row.type) for row in rows},
         {
-            (row.source, row.id): Taken(Placed(row.position, row.id, row.subject, row.streamversion, False), row.line)
+            (row.source, row.id): ExistingEvent(
+                AppendedEvent(row.position, row.id, row.subject, row.streamversion, False), row.line
+            )
             for row in rows
         },
     )
@@ -58,15 +60,15 @@ class Scene:
         self.rng = random.Random(seed)
         self.history: list[Row] = []
         self.rows: list[Row] = []
-        self.placed: list[Placed] = []
+        self.placed: list[AppendedEvent] = []
         self.refusal: TallystickError | None = None
 
-    def group(self) -> Group:
+    def group(self) -> GroupAdmission:
         """A new group on top of the history."""
         head = Head(self.history[-1].position, self.history[-1].recordedtime) if self.history else Head(0, 0)
-        return Group(self.vocabulary, head, self.now, known_of(self.history), self.rng)
+        return GroupAdmission(self.vocabulary, head, self.now, known_of(self.history), self.rng)
 
-    def entries(self, batch: Sequence[Draft]) -> list[Entry]:
+    def entries(self, batch: Sequence[Draft]) -> list[PreparedEvent]:
         """The batch made ready, streams without an id named."""
         ready = [prepare(self.vocabulary, draft, index) for index, draft in enumerate(batch)]
         return [name_stream(one, len(self.history) + 1, self.rng) if one.made else one for one in ready]

@@ -1,6 +1,6 @@
 """A vocabulary with every life: runs are opened, continued and closed, probes are single."""
 
-from events import Draft, Kind, Life, Payload, Vocabulary
+from events import Draft, EventType, Life, Payload, Vocabulary
 from events.payload import StreamId
 from tests.drafts import SOURCE
 
@@ -35,10 +35,10 @@ class ProbeScored(Payload, frozen=True, kw_only=True):
 
 RUNS = Vocabulary(
     [
-        Kind("run.started.v1", RunStarted, "run", "run_id", Life.OPENS),
-        Kind("run.stepped.v1", RunStepped, "run", "run_id", Life.CONTINUES),
-        Kind("run.finished.v1", RunFinished, "run", "run_id", Life.CLOSES),
-        Kind("probe.scored.v1", ProbeScored, "probe", "probe_id", Life.SINGLE),
+        EventType("run.started.v1", RunStarted, "run", "run_id", Life.OPENS),
+        EventType("run.stepped.v1", RunStepped, "run", "run_id", Life.CONTINUES),
+        EventType("run.finished.v1", RunFinished, "run", "run_id", Life.CLOSES),
+        EventType("probe.scored.v1", ProbeScored, "probe", "probe_id", Life.SINGLE),
     ]
 )
 

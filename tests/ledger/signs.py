@@ -4,13 +4,13 @@ import asyncio
 import sys
 from pathlib import Path
 
-from ledger import Signing, SqliteLog
+from ledger import CheckpointStore, SqliteLog
 from tests.drafts import recorded
 
 
 async def sign(ledger: Path) -> None:
     log = await SqliteLog.open(ledger)
-    signing = await Signing.open(ledger, log)
+    signing = await CheckpointStore.open(ledger, log)
     while True:
         await log.append([recorded()])
         print((await signing.checkpoint(at_once=True)).size, flush=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.connect import connect
+from ledger.sqlite.connection import connect
 
 
 @pytest.mark.parametrize("turns", range(6))

@@ -9,8 +9,8 @@ import pytest
 from events import VOCABULARY, Draft, InvalidEvent
 from events.decision import DecisionAmended, DecisionRecorded, DecisionThought
 from events.limits import BATCH_EVENTS_MAX, LINE_BYTES_MAX
+from ledger.admission import name_stream, prepare
 from ledger.clock import microseconds
-from ledger.decide import name_stream, prepare
 from ledger.errors import IdentityConflict, LineTooLong
 from tests.drafts import draft_of
 from tests.ledger.given import NOON, given

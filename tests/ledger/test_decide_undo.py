@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from events import Draft
 from events.errors import TallystickError
-from ledger.decide import Group, prepare
-from ledger.log import Head, Placed
+from ledger.admission import GroupAdmission, prepare
+from ledger.log import AppendedEvent, Head
 from tests.ledger.given import Row, Scene, given, known_of, rows_of
 from tests.ledger.runs import RUNS, finish, score, start, step
 
@@ -29,7 +29,7 @@ DRAFTS = st.one_of(
 BATCHES = st.lists(st.lists(DRAFTS, min_size=1, max_size=4), max_size=12)
 
 
-def admit(group: Group, batch: Sequence[Draft]) -> list[Placed] | None:
+def admit(group: GroupAdmission, batch: Sequence[Draft]) -> list[AppendedEvent] | None:
     """Where a batch stands, or None where it was refused."""
     try:
         return group.admit([prepare(RUNS, draft, index) for index, draft in enumerate(batch)])
@@ -105,7 +105,9 @@ def test_an_unforeseen_error_undoes_the_batch_too() -> None:
 
 def test_a_group_stands_on_the_head_it_is_given() -> None:
     history = given(start("a", id="1"), step("a", id="2")).history
-    later = Group(RUNS, Head(2, history[-1].recordedtime + 5), Scene().now, known_of(history), random.Random(0))
+    later = GroupAdmission(
+        RUNS, Head(2, history[-1].recordedtime + 5), Scene().now, known_of(history), random.Random(0)
+    )
     (placed,) = later.admit([prepare(RUNS, step("a", id="3"), 0)])
     assert (placed.position, placed.streamversion) == (3, 3)
     assert later.recorded_us == history[-1].recordedtime + 5

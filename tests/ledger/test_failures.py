@@ -9,7 +9,7 @@ import pytest
 
 from events import VOCABULARY, Draft
 from events.decision import DecisionThought
-from ledger import Placed, Query, SqliteLog
+from ledger import AppendedEvent, Query, SqliteLog
 from ledger.errors import LedgerFull, LedgerUnavailable
 from tests.drafts import batch_of, draft_of, recorded
 from tests.loop import run
@@ -23,7 +23,7 @@ def intrude(path: Path, position: int) -> None:
         connection.execute(INTRUSION, (position,))
 
 
-async def outcomes(log: SqliteLog, *batches: list[Draft]) -> list[list[Placed] | BaseException]:
+async def outcomes(log: SqliteLog, *batches: list[Draft]) -> list[list[AppendedEvent] | BaseException]:
     return await asyncio.gather(*(log.append(batch) for batch in batches), return_exceptions=True)
 
 
@@ -71,7 +71,7 @@ def test_an_unknown_outcome_stops_the_writer_and_a_retry_tells(tmp_path: Path) -
 
 
 def test_what_waits_behind_a_failure_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.sqlite.GROUP_EVENTS_MAX", 1)
+    monkeypatch.setattr("ledger.sqlite.log.GROUP_EVENTS_MAX", 1)
 
     async def scenario() -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ledger.errors import LedgerDamaged
-from ledger.frames import damage
-from ledger.sqlite import SqliteLog
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.wal_check import damage
 from tests.drafts import recorded
 
 APPENDS = 12

@@ -10,7 +10,7 @@ import pytest
 
 from ledger import SqliteLog, SqliteReader, holder_of
 from ledger.errors import LedgerLocked
-from ledger.lock import WriterLock, lock_path
+from ledger.sqlite.lock import WriterLock, lock_path
 from tests.drafts import recorded
 from tests.loop import run
 

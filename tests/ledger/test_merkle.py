@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.merkle import (
+from ledger.transparency.merkle import (
     EMPTY_ROOT,
     consistency,
     continues,

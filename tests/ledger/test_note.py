@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from events.limits import NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX
 from ledger.errors import BadNote
-from ledger.note import COSIGNATURE, Checkpoint, Note, Signature, Signer, Verifier, parse_size
+from ledger.transparency.signed_note import COSIGNATURE, Checkpoint, Signature, SignedNote, Signer, Verifier, parse_size
 
 SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
 PUBLIC = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
@@ -42,7 +42,7 @@ def test_a_key_is_written_as_everyone_writes_it() -> None:
 
 
 def test_a_known_note_is_read_and_made_byte_for_byte() -> None:
-    note = Note.parse(GOLDEN)
+    note = SignedNote.parse(GOLDEN)
     assert note.encode() == GOLDEN
     assert Checkpoint.parse(note.text) == CHECKPOINT
     assert note._replace(signatures=note.signatures[:1]) == SIGNED
@@ -61,14 +61,14 @@ def test_a_signature_is_over_the_text_with_its_last_line_feed() -> None:
     "text", ["ledger.example/one\n4\n", CHECKPOINT.text()[:-1] + "=\n", CHECKPOINT.text() + "more\n"]
 )
 def test_another_text_is_not_signed(text: str) -> None:
-    note = Note.parse(GOLDEN)._replace(text=text)
+    note = SignedNote.parse(GOLDEN)._replace(text=text)
     assert not Verifier.parse(VERIFIER).verifies(note)
     assert not Verifier.parse(WITNESS).verifies(note)
 
 
 @given(st.integers(0, 71), st.integers(0, 7))
 def test_a_cosignature_with_a_bit_changed_is_none(byte: int, bit: int) -> None:
-    note = Note.parse(GOLDEN)
+    note = SignedNote.parse(GOLDEN)
     wrong = bytearray(note.signatures[1].signature)
     wrong[byte] ^= 1 << bit
     changed = note._replace(signatures=(note.signatures[0], note.signatures[1]._replace(signature=bytes(wrong))))
@@ -79,9 +79,9 @@ def test_a_cosignature_with_a_bit_changed_is_none(byte: int, bit: int) -> None:
 def test_what_a_witness_signed_is_no_signature_of_a_log() -> None:
     witness = Verifier.parse(WITNESS)
     posing = Verifier.of(witness.name, 1, witness.public)
-    signature = Note.parse(GOLDEN).signatures[1].signature
+    signature = SignedNote.parse(GOLDEN).signatures[1].signature
     for held in (signature, signature[8:]):
-        assert not posing.verifies(Note(SIGNED.text, (Signature(posing.name, posing.key_id, held),)))
+        assert not posing.verifies(SignedNote(SIGNED.text, (Signature(posing.name, posing.key_id, held),)))
 
 
 def test_signatures_of_others_are_ignored_and_a_wrong_one_of_ours_is_not() -> None:
@@ -99,8 +99,8 @@ def test_signatures_of_others_are_ignored_and_a_wrong_one_of_ours_is_not() -> No
 def test_a_text_may_hold_empty_lines_and_names_other_letters() -> None:
     signer = Signer("häuser.example/ß", SEED)
     note = signer.sign("one\n\ntwo\n")
-    assert Note.parse(note.encode()) == note
-    assert signer.verifier.verifies(Note.parse(note.encode()))
+    assert SignedNote.parse(note.encode()) == note
+    assert signer.verifier.verifies(SignedNote.parse(note.encode()))
     assert Verifier.parse(str(signer.verifier)) == signer.verifier
 
 
@@ -141,11 +141,11 @@ def line(number: int = 0) -> str:
 )
 def test_what_is_no_note_is_refused(encoded: bytes) -> None:
     with pytest.raises(BadNote):
-        Note.parse(encoded)
+        SignedNote.parse(encoded)
 
 
 def test_as_many_signatures_as_witnesses_may_leave_are_read() -> None:
-    note = Note.parse(f"text\n\n{''.join(map(line, range(NOTE_SIGNATURES_MAX)))}".encode())
+    note = SignedNote.parse(f"text\n\n{''.join(map(line, range(NOTE_SIGNATURES_MAX)))}".encode())
     assert len(note.signatures) == NOTE_SIGNATURES_MAX
 
 

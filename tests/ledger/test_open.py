@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger import SqliteLog, SqliteReader, Tree, holder_of
+from ledger import LogTree, SqliteLog, SqliteReader, holder_of
 from ledger.errors import LedgerUnusable
 from ledger.log import Query
-from ledger.schema import APPLICATION_ID, SCHEMA_VERSION
+from ledger.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION
 from tests.drafts import recorded
 from tests.loop import run
 
@@ -149,7 +149,7 @@ def test_a_file_from_before_there_were_tiles_is_given_them(tmp_path: Path, event
     async def tiles(path: Path) -> list[list[bytes]]:
         log = await SqliteLog.open(path, progress=lambda done, total: told.append((done, total)))
         try:
-            assert await Tree(log).edge(events) == log.edge
+            assert await LogTree(log).edge(events) == log.edge
             return [await log.tiles(level, 0, 1_000) for level in range(2)]
         finally:
             await log.close()

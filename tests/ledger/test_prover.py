@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Query, SqliteLog, SqliteReader, Tree
-from ledger.prover import Prover
+from ledger import LogTree, Query, SqliteLog, SqliteReader
+from ledger.transparency.inclusion_proofs import InclusionProver
 from tests.drafts import batch_of
 from tests.loop import run
 
@@ -32,8 +32,8 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_proof_is_that_of_the_tree(ledger: Path, size: int, step: int) -> None:
     async def scenario() -> None:
         reader = await SqliteReader.open(ledger)
-        tree, positions = Tree(reader), list(range(1, size + 1, step))
-        proofs = await Prover(reader, size).prove(positions)
+        tree, positions = LogTree(reader), list(range(1, size + 1, step))
+        proofs = await InclusionProver(reader, size).prove(positions)
         leaves = await tree.leaves(0, size)
         assert [(proof.position, proof.leaf) for proof in proofs] == [(at, leaves[at - 1]) for at in positions]
         for proof in proofs[:: max(1, len(proofs) // 40)] + proofs[-3:]:
@@ -48,7 +48,7 @@ def test_what_was_proved_before_changes_no_proof(ledger: Path) -> None:
 
     async def scenario() -> None:
         reader = await SqliteReader.open(ledger)
-        prover = Prover(reader, EVENTS)
+        prover = InclusionProver(reader, EVENTS)
         once = await prover.prove(range(1, EVENTS + 1))
         assert await prover.prove([1, 700, EVENTS]) == [once[0], once[699], once[-1]]
         assert await reader.counts(Query(before=6)) == {"decision.recorded.v1": 5}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pymerkle import InmemoryTree
 
-from ledger import Query, SqliteLog, Tree
+from ledger import LogTree, Query, SqliteLog
 from tests.drafts import batch_of
 from tests.loop import run
 
@@ -17,7 +17,7 @@ def test_pymerkle_finds_the_same_roots_and_proofs(tmp_path: Path) -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")
         try:
             await log.append(batch_of(SIZES[-1]))
-            tree, theirs = Tree(log), InmemoryTree(algorithm="sha256")
+            tree, theirs = LogTree(log), InmemoryTree(algorithm="sha256")
             lines = (await log.read(Query(limit=SIZES[-1]))).lines
             rng = random.Random(300)
             for size in SIZES:

@@ -9,7 +9,7 @@ import pytest
 
 from events.limits import GROUP_EVENTS_MAX
 from ledger import SqliteLog
-from ledger.schema import COLUMNS, insert_statement, statement_rows
+from ledger.sqlite.schema import COLUMNS, insert_statement, statement_rows
 from tests.drafts import batch_of
 from tests.loop import run
 

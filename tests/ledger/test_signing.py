@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Signing, SqliteLog
+from ledger import CheckpointStore, SqliteLog
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnavailable, TallystickError
-from ledger.keys import key_path, make_key, others_may_read, read_key
-from ledger.merkle import EMPTY_ROOT
-from ledger.signing import PACE_S, checkpoint_path, read_signed, replace_key, witnessed_path
+from ledger.transparency.checkpoints import PACE_S, checkpoint_path, read_signed, replace_key, witnessed_path
+from ledger.transparency.keys import key_path, make_key, others_may_read, read_key
+from ledger.transparency.merkle import EMPTY_ROOT
 from tests.drafts import batch_of, recorded
 from tests.ledger import signs
 from tests.loop import run
@@ -31,10 +31,10 @@ def ledger(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(ledger: Path) -> AsyncIterator[tuple[SqliteLog, Signing]]:
+async def opened(ledger: Path) -> AsyncIterator[tuple[SqliteLog, CheckpointStore]]:
     log = await SqliteLog.open(ledger)
     try:
-        yield log, await Signing.open(ledger, log)
+        yield log, await CheckpointStore.open(ledger, log)
     finally:
         await log.close()
 
@@ -166,7 +166,7 @@ def test_s2_a_log_that_forks_while_it_is_served_is_not_signed(ledger: Path) -> N
             assert newest is not None
             assert signer is not None
             other = newest._replace(checkpoint=newest.checkpoint._replace(root=bytes(32)))
-            forked = Signing(ledger, signer, {checkpoint_path(ledger): other}, log)
+            forked = CheckpointStore(ledger, signer, {checkpoint_path(ledger): other}, log)
             await log.append(batch_of(1, "more"))
             with pytest.raises(Forked):
                 await forked.checkpoint(4)

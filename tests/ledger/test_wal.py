@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ledger.errors import LedgerUnusable
-from ledger.sqlite import SqliteLog
-from ledger.wal import WalGauge
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.wal_size import WalGauge
 from tests.drafts import batch_of
 
 
@@ -37,7 +37,7 @@ def test_the_gauge_counts_the_pages_of_a_log_and_of_the_one_begun_after_it(tmp_p
 
 
 def test_a_log_is_moved_into_the_file_when_it_is_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.sqlite.CHECKPOINT_PAGES", 30)
+    monkeypatch.setattr("ledger.sqlite.log.CHECKPOINT_PAGES", 30)
 
     async def grow() -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")

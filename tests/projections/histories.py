@@ -32,9 +32,9 @@ from events import (
     source_of,
 )
 from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, ReasonType, Stakes
-from ledger.decide import Group, Known, prepare
+from ledger.admission import GroupAdmission, Lookups, prepare
 from ledger.log import Head
-from ledger.schema import COLUMNS
+from ledger.sqlite.schema import COLUMNS
 from tests.projections.evaluated import captured, concluded, evaluated, marked, revised
 
 AGENTS = ("ada", "bo", "cyd")
@@ -341,10 +341,10 @@ def adopt(name: str, decision: str, *, agent: str = "ada") -> Draft:
 
 def lines_of(drafts: Sequence[Draft]) -> list[bytes]:
     """The lines that a ledger stores for these drafts, posted one by one a second apart."""
-    rng, known, head = random.Random(0), Known({}, {}), Head(0, 0)
+    rng, known, head = random.Random(0), Lookups({}, {}), Head(0, 0)
     lines: list[bytes] = []
     for number, draft in enumerate(drafts):
-        group = Group(VOCABULARY, head, DAWN + timedelta(seconds=number), known, rng)
+        group = GroupAdmission(VOCABULARY, head, DAWN + timedelta(seconds=number), known, rng)
         group.admit([prepare(VOCABULARY, draft, 0)])
         head = Head(group.position, group.recorded_us)
         line = group.rows[COLUMNS.index("line")]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from events import Draft
 from events.decision import Outcome
-from projections import Calibration
+from projections.calibration.calibration import Calibration
 from tests.projections.histories import events_of, record, review
 
 KNOWN = Path(__file__).parents[2].parent / "shared" / "data" / "calibration" / "known_answers.json"

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from events import VOCABULARY, Draft, Vocabulary
 from ledger import SqliteLog
-from projections import PROJECTIONS, Engine, Progress, Projection, Snapshots
+from projections.engine import Engine, Progress
+from projections.projection import Projection
+from projections.registry import PROJECTIONS
+from projections.snapshots import Snapshots
 from tests.projections.histories import DAWN
 
 

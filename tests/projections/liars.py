@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
-from events import DecisionRecorded, DecisionReviewed, DecisionThought, Fact, Payload
-from projections import PROJECTIONS, Decisions, Projection
+from events import DecisionRecorded, DecisionReviewed, DecisionThought, EventFacts, Payload
+from projections.decisions.decision_index import DecisionIndex
+from projections.projection import Projection
+from projections.registry import PROJECTIONS
 
 
-class DecisionsAnew(Decisions):
+class DecisionsAnew(DecisionIndex):
     """The same index in a version whose bytes differ."""
 
-    version: ClassVar[int] = Decisions.version + 1
+    version: ClassVar[int] = DecisionIndex.version + 1
 
     def encode(self) -> bytes:
         return b"anew" + super().encode()
@@ -21,7 +23,7 @@ class DecisionsAnew(Decisions):
         return super().decode(state[4:])
 
 
-ANEW = tuple(DecisionsAnew if kind is Decisions else kind for kind in PROJECTIONS)
+ANEW = tuple(DecisionsAnew if kind is DecisionIndex else kind for kind in PROJECTIONS)
 """The projections of the house, with the index in its new version."""
 
 
@@ -35,7 +37,7 @@ class Counting(Projection):
     def __init__(self, count: int = 0) -> None:
         self.count = count
 
-    def fold(self, events: Sequence[Fact]) -> None:
+    def fold(self, events: Sequence[EventFacts]) -> None:
         self.count += sum(type(event.data) is DecisionRecorded for event in events)
 
     def encode(self) -> bytes:
@@ -55,7 +57,7 @@ class Lying(Counting):
     name: ClassVar[str] = "lying"
     reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionThought, DecisionReviewed)
 
-    def fold(self, events: Sequence[Fact]) -> None:
+    def fold(self, events: Sequence[EventFacts]) -> None:
         self.count += 1
 
 
@@ -85,7 +87,7 @@ class Failing(Counting):
     name: ClassVar[str] = "failing"
     failures: ClassVar[list[str]] = []
 
-    def fold(self, events: Sequence[Fact]) -> None:
+    def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             if type(event.data) is DecisionReviewed and not self.failures:
                 self.failures.append(event.subject)

@@ -12,7 +12,10 @@ from fractions import Fraction
 
 import pytest
 
-from projections import Bucket, CalibrationView, Counted, Figures, Filter, Range, Selection, Spread
+from projections.calibration.calibration import CalibrationFilter, CalibrationView
+from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
+from projections.decisions.decision_index import DecisionCounts, DecisionSelection
+from projections.time_range import TimeRange
 
 WORTH = {"success": Fraction(1), "partial": Fraction(1, 2), "failure": Fraction(0), "abandoned": Fraction(0)}
 BANDS = {
@@ -83,11 +86,11 @@ def tell(lines: Iterable[bytes]) -> list[Told]:
     return list(told.values())
 
 
-def within(one: Told, when: Range) -> bool:
+def within(one: Told, when: TimeRange) -> bool:
     return (when.since is None or one.time >= when.since) and (when.until is None or one.time <= when.until)
 
 
-def about(one: Told, wanted: Filter | Selection) -> bool:
+def about(one: Told, wanted: CalibrationFilter | DecisionSelection) -> bool:
     """What the two kinds of question have in common."""
     stakes = wanted.stakes if isinstance(wanted.stakes, tuple) else (wanted.stakes,)
     return (
@@ -126,7 +129,7 @@ def agree(seen: float, exact: Fraction) -> None:
     assert repr(float(seen)) != "-0.0"
 
 
-def figures_agree(seen: Figures, told: Sequence[Told]) -> None:
+def figures_agree(seen: CalibrationScores, told: Sequence[Told]) -> None:
     """The figures are those of these decisions."""
     counted = counting(told)
     worth = [WORTH[one.outcome or ""] for one in counted]
@@ -159,7 +162,7 @@ def buckets_agree(seen: Sequence[Bucket], told: Sequence[Told]) -> None:
     assert left == []
 
 
-def spread_agrees(seen: Spread | None, told: Sequence[Told]) -> None:
+def spread_agrees(seen: ConfidenceSpread | None, told: Sequence[Told]) -> None:
     """The spread is that of every stated confidence."""
     stated = [one.c for one in told if one.counted is not None]
     if not stated:
@@ -215,7 +218,9 @@ def groups_agree(seen: CalibrationView, told: Sequence[Told], group_by: str, min
         assert group.interpretation == verdict(gap)
 
 
-def view_agrees(seen: CalibrationView, told: Sequence[Told], wanted: Filter, group_by: str, least: int) -> None:
+def view_agrees(
+    seen: CalibrationView, told: Sequence[Told], wanted: CalibrationFilter, group_by: str, least: int
+) -> None:
     """The whole view is what these decisions give."""
     kept = [one for one in told if about(one, wanted)]
     counted = counting(kept)
@@ -230,7 +235,7 @@ def view_agrees(seen: CalibrationView, told: Sequence[Told], wanted: Filter, gro
     groups_agree(seen, kept, group_by, least)
 
 
-def find(told: Sequence[Told], wanted: Selection) -> list[Told]:
+def find(told: Sequence[Told], wanted: DecisionSelection) -> list[Told]:
     """The decisions that fit, the oldest first."""
     return [
         one
@@ -268,11 +273,11 @@ def tally(names: Iterable[str | None]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def count(told: Sequence[Told]) -> Counted:
+def count(told: Sequence[Told]) -> DecisionCounts:
     """Counts of some decisions; a tag that a decision bears twice is one tag of one decision."""
     statuses = Counter("pending" if one.outcome is None else "reviewed" for one in told)
     days = Counter(one.time.date().isoformat() for one in told)
-    return Counted(
+    return DecisionCounts(
         total=len(told),
         by_category=tally(one.category for one in told),
         by_stakes=tally(one.stakes for one in told),

@@ -9,8 +9,9 @@ from typing import Any
 from scipy import stats
 
 from events import Draft, EvalFinished, EvalScored, EvalStarted, Event
-from events.evaluation import Component, Finding
-from projections import Evaluation, transcribe
+from events.evaluation import Component, PatternFinding
+from projections.evaluation.run_view import transcribe
+from projections.evaluation.view_types import Evaluation
 from tests.projections.histories import events_of, post
 
 
@@ -43,7 +44,7 @@ def end(run: str) -> Draft:
 def found(*findings: tuple[str, str, bool]) -> tuple[Component, ...]:
     """The part of a score that says of patterns whether they matched: expectation, pattern, matched."""
     told = tuple(
-        Finding(expectation=where, pattern=pattern, match_type="substring", matched=matched)
+        PatternFinding(expectation=where, pattern=pattern, match_type="substring", matched=matched)
         for where, pattern, matched in findings
     )
     return (Component(name="root_cause", applicable=True, findings=told),)

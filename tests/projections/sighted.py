@@ -15,7 +15,10 @@ from events import (
     ModelRegistered,
     ProbeScored,
 )
-from projections import Inventory, InventoryView, Probes, ProbeScores, ScoresWanted, survey, tabulate
+from projections.discovery.model_inventory import InventoryView, survey
+from projections.discovery.probe_score_index import ProbeScoreIndex
+from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, tabulate
+from projections.discovery.sighting_index import SightingIndex
 from tests.projections.histories import events_of, post
 
 RUNS = Path(__file__).parents[2].parent / "shared" / "data" / "metacal" / "runs"
@@ -76,9 +79,9 @@ def scores(**of: Sequence[float]) -> list[Draft]:
     return [score(f"{name}-{n}", name, total) for name, totals in of.items() for n, total in enumerate(totals)]
 
 
-def inventory_of(drafts: Sequence[Draft]) -> Inventory:
+def inventory_of(drafts: Sequence[Draft]) -> SightingIndex:
     """The projection that folded these drafts' events."""
-    made = Inventory()
+    made = SightingIndex()
     made.fold(events_of(drafts))
     return made
 
@@ -90,9 +93,9 @@ def surveyed(*drafts: Draft, model: str | None = None) -> InventoryView:
 
 def tables(drafts: Sequence[Draft], **wanted: str) -> list[ProbeScores]:
     """The score tables of these drafts."""
-    probes = Probes()
+    probes = ProbeScoreIndex()
     probes.fold(events_of(drafts))
-    return tabulate(probes.scores(), inventory_of(drafts).names, ScoresWanted(**wanted))
+    return tabulate(probes.scores(), inventory_of(drafts).names, ProbeScoreQuery(**wanted))
 
 
 def real() -> Iterator[Draft]:

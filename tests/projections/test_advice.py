@@ -2,9 +2,8 @@
 
 import pytest
 
-from projections import Recommendation
-from projections.advice import insufficient, recommend
-from projections.figures import buckets, figures, spread
+from projections.calibration.recommendations import Recommendation, insufficient, recommend
+from projections.calibration.scores import buckets, figures, spread
 from tests.projections.judged import Stated, cells
 
 Advice = dict[str, list[Recommendation]]

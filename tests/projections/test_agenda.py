@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft
-from projections import Decisions, Selection
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from tests.projections import model
 from tests.projections.histories import MOMENTS, events_of, histories, lines_of, record
 from tests.projections.test_decisions import narrow
 
 
-def index_of(drafts: list[Draft]) -> Decisions:
-    index = Decisions()
+def index_of(drafts: list[Draft]) -> DecisionIndex:
+    index = DecisionIndex()
     index.fold(events_of(drafts))
     return index
 
@@ -36,11 +36,11 @@ def told(drafts: list[Draft], field: str) -> dict[str, Any]:
 @settings(max_examples=200, deadline=None)
 def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) -> None:
     index = index_of(drafts)
-    every = index.find(Selection())
+    every = index.find(DecisionSelection())
     dues = {name: datetime.fromisoformat(text) for name, text in told(drafts, "review_by").items()}
-    assert index.subjects(index.find(Selection(dated=True))) == list(dues)
-    assert set(index.subjects(index.find(Selection(dated=False)))) == set(index.subjects(every)) - set(dues)
-    due = index.find(Selection(due_before=before))
+    assert index.subjects(index.find(DecisionSelection(dated=True))) == list(dues)
+    assert set(index.subjects(index.find(DecisionSelection(dated=False)))) == set(index.subjects(every)) - set(dues)
+    due = index.find(DecisionSelection(due_before=before))
     assert index.subjects(due) == [name for name, moment in dues.items() if moment < before]
     names = index.subjects(every)
     assert {names[place]: moment for place, moment in index.dues(every).items()} == dues
@@ -49,9 +49,9 @@ def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) ->
 
 @given(drafts=histories(), wanted=narrow)
 @settings(max_examples=200, deadline=None)
-def test_pull_requests_and_patterns_are_those_told(drafts: list[Draft], wanted: Selection) -> None:
+def test_pull_requests_and_patterns_are_those_told(drafts: list[Draft], wanted: DecisionSelection) -> None:
     index = index_of(drafts)
-    every, places = index.subjects(index.find(Selection())), index.find(wanted)
+    every, places = index.subjects(index.find(DecisionSelection())), index.find(wanted)
     kept = {one.subject for one in model.find(model.tell(lines_of(drafts)), wanted)}
     prs = {every[place]: pr for place, pr in index.pull_requests(places).items()}
     assert prs == {name: pr for name, pr in told(drafts, "pr").items() if name in kept}
@@ -71,7 +71,7 @@ def test_of_two_patterns_named_alike_the_older_comes_first() -> None:
     rules = ["b", "a", "c", "a", "b", "", "", None, None]
     drafts = [record(f"d{number}", pattern=rule) for number, rule in enumerate(rules)]
     index = index_of(drafts)
-    total, groups = index.shared_patterns(index.find(Selection()), 5)
+    total, groups = index.shared_patterns(index.find(DecisionSelection()), 5)
     assert (total, [index.subjects(group) for group in groups]) == (
         2,
         [["decision/d0", "decision/d4"], ["decision/d1", "decision/d3"]],

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events import VOCABULARY, Draft
-from ledger.decide import prepare
-from projections import GROUPINGS, MIN_DECISIONS, Calibration, Filter, GroupBy, Range
+from ledger.admission import prepare
+from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, Calibration, CalibrationFilter, GroupBy
+from projections.time_range import TimeRange
 from tests.projections import model
 from tests.projections.histories import (
     AGENTS,
@@ -37,15 +38,17 @@ CSV = KNOWN.with_name("llm_confidence.csv")
 
 moments = st.sampled_from(MOMENTS)
 filters = st.builds(
-    Filter,
+    CalibrationFilter,
     agent=st.none() | st.sampled_from(AGENTS),
     category=st.sampled_from(CATEGORIES),
     stakes=st.sampled_from(STAKES),
     project=st.sampled_from(PROJECTS),
     feature=st.sampled_from(FEATURES),
-    range=st.builds(Range, moments, moments),
+    range=st.builds(TimeRange, moments, moments),
 )
-questions = st.one_of(st.just(Filter()), filters, st.builds(Filter, range=st.builds(Range, moments, moments)))
+questions = st.one_of(
+    st.just(CalibrationFilter()), filters, st.builds(CalibrationFilter, range=st.builds(TimeRange, moments, moments))
+)
 
 
 @given(
@@ -55,7 +58,9 @@ questions = st.one_of(st.just(Filter()), filters, st.builds(Filter, range=st.bui
     min_decisions=st.integers(1, 7),
 )
 @settings(max_examples=400, deadline=None)
-def test_the_view_is_the_models(drafts: list[Draft], wanted: Filter, group_by: GroupBy, min_decisions: int) -> None:
+def test_the_view_is_the_models(
+    drafts: list[Draft], wanted: CalibrationFilter, group_by: GroupBy, min_decisions: int
+) -> None:
     seen = calibration_of(drafts).view(wanted, group_by, min_decisions)
     model.view_agrees(seen, model.tell(lines_of(drafts)), wanted, group_by, min_decisions)
 
@@ -73,7 +78,11 @@ def test_decisions_may_come_in_any_order(drafts: list[Draft], order: Any, group_
     remaining = {name: iter(events) for name, events in streams.items()}
     mixed = [next(remaining[name]) for name in names]
     model.view_agrees(
-        calibration_of(mixed).view(Filter(), group_by, 2), model.tell(lines_of(timed)), Filter(), group_by, 2
+        calibration_of(mixed).view(CalibrationFilter(), group_by, 2),
+        model.tell(lines_of(timed)),
+        CalibrationFilter(),
+        group_by,
+        2,
     )
 
 
@@ -94,14 +103,14 @@ def test_the_figures_of_four_language_models() -> None:
             drafts.append(review(f"q{number}", "success" if row["outcome"] == "1" else "failure"))
     calibration = calibration_of(drafts)
     for agent, exact in known.items():
-        overall = calibration.view(Filter(agent=agent)).overall
+        overall = calibration.view(CalibrationFilter(agent=agent)).overall
         assert overall is not None
         assert overall.reviewed == overall.total == exact["n"]
         assert overall.accuracy == pytest.approx(exact["mean_outcome"], abs=1e-12)
         assert overall.mean_confidence == pytest.approx(exact["mean_confidence"], abs=1e-12)
         assert overall.gap == pytest.approx(exact["gap"], abs=1e-12)
         assert overall.brier_score == pytest.approx(exact["brier"], abs=1e-12)
-    rows_by_agent = {group.group: group for group in calibration.view(Filter(), "agent").groups}
+    rows_by_agent = {group.group: group for group in calibration.view(CalibrationFilter(), "agent").groups}
     assert {agent: group.reviewed for agent, group in rows_by_agent.items()} == {
         agent: exact["n"] for agent, exact in known.items()
     }
@@ -111,7 +120,7 @@ def test_the_figures_of_four_language_models() -> None:
 
 
 def test_two_reviews_are_too_few_and_the_advice_says_so() -> None:
-    view = calibration_of(judged((0.95, "S"), (0.92, "S"))).view(Filter())
+    view = calibration_of(judged((0.95, "S"), (0.92, "S"))).view(CalibrationFilter())
     assert (view.overall, view.buckets) == (None, [])
     (advice,) = view.recommendations
     assert advice.type == "insufficient_data"
@@ -122,18 +131,18 @@ def test_two_reviews_are_too_few_and_the_advice_says_so() -> None:
 def test_min_decisions_is_honoured_exactly(least: int) -> None:
     enough = calibration_of(judged((0.8, "S" * least + "---"), (None, "S")))
     short = calibration_of(judged((0.8, "S" * (least - 1) + "---"), (None, "S")))
-    assert enough.view(Filter(), min_decisions=least).overall is not None
-    view = short.view(Filter(), min_decisions=least)
+    assert enough.view(CalibrationFilter(), min_decisions=least).overall is not None
+    view = short.view(CalibrationFilter(), min_decisions=least)
     assert view.overall is None
     assert f"Only {least - 1} reviewed decisions found. Need at least {least}" in view.recommendations[0].message
-    (group,) = enough.view(Filter(), "agent", least).groups
+    (group,) = enough.view(CalibrationFilter(), "agent", least).groups
     assert (group.reviewed, group.total, group.accuracy) == (least, least + 4, 1.0)
-    (group,) = short.view(Filter(), "agent", least).groups
+    (group,) = short.view(CalibrationFilter(), "agent", least).groups
     assert (group.reviewed, group.total, group.accuracy) == (least - 1, least + 3, None)
 
 
 def test_below_the_floor_buckets_and_spread_are_still_told() -> None:
-    view = calibration_of(judged((0.95, "SSS"))).view(Filter())
+    view = calibration_of(judged((0.95, "SSS"))).view(CalibrationFilter())
     assert view.overall is None
     assert [bucket.decisions for bucket in view.buckets] == [3]
     assert view.confidence_stats is not None
@@ -141,14 +150,14 @@ def test_below_the_floor_buckets_and_spread_are_still_told() -> None:
 
 def test_a_missing_confidence_is_never_a_half() -> None:
     calibration = calibration_of(judged((0.9, "SSSSF"), (None, "FFFFF--")))
-    overall = calibration.view(Filter()).overall
+    overall = calibration.view(CalibrationFilter()).overall
     assert overall is not None
     assert (overall.reviewed, overall.total) == (5, 12)
     assert overall.mean_confidence == pytest.approx(0.9, abs=1e-12)
-    stats = calibration.view(Filter()).confidence_stats
+    stats = calibration.view(CalibrationFilter()).confidence_stats
     assert stats is not None
     assert (stats.count, list(stats.tenths)) == (5, ["0.9-1.0"])
-    assert [group.group for group in calibration.view(Filter()).groups] == ["0.9-1.0"]
+    assert [group.group for group in calibration.view(CalibrationFilter()).groups] == ["0.9-1.0"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +174,7 @@ def test_a_missing_confidence_is_never_a_half() -> None:
     ],
 )
 def test_the_confidence_before_the_first_review_counts(changes: list[Draft], counted: float) -> None:
-    view = calibration_of([record("d", 0.9), *changes]).view(Filter(), min_decisions=1)
+    view = calibration_of([record("d", 0.9), *changes]).view(CalibrationFilter(), min_decisions=1)
     assert view.overall is not None
     assert view.confidence_stats is not None
     assert (view.overall.mean_confidence, view.overall.accuracy) == (counted, 1.0)
@@ -173,16 +182,20 @@ def test_the_confidence_before_the_first_review_counts(changes: list[Draft], cou
 
 
 def test_a_confidence_stated_only_after_the_review_never_counts() -> None:
-    view = calibration_of([record("d"), review("d"), amend("d", confidence=0.9)]).view(Filter(), min_decisions=1)
+    view = calibration_of([record("d"), review("d"), amend("d", confidence=0.9)]).view(
+        CalibrationFilter(), min_decisions=1
+    )
     assert (view.overall, view.confidence_stats) == (None, None)
-    before = calibration_of([record("d"), amend("d", confidence=0.9), review("d")]).view(Filter(), min_decisions=1)
+    before = calibration_of([record("d"), amend("d", confidence=0.9), review("d")]).view(
+        CalibrationFilter(), min_decisions=1
+    )
     assert before.overall is not None
 
 
 @pytest.mark.parametrize("last", "SPFA")
 def test_the_latest_review_counts_once(last: str) -> None:
     drafts = [record("d", 0.5), *(review("d", OUTCOMES[one]) for one in "SPFASS"), review("d", OUTCOMES[last])]
-    overall = calibration_of(drafts).view(Filter(), min_decisions=1).overall
+    overall = calibration_of(drafts).view(CalibrationFilter(), min_decisions=1).overall
     assert overall is not None
     assert overall.reviewed == 1
     assert overall.accuracy == {"S": 1.0, "P": 0.5}.get(last, 0.0)
@@ -202,14 +215,21 @@ def test_filters_each_and_combined(number: int) -> None:
         drafts += [record(f"d{index}", 0.5, **chosen), review(f"d{index}")]
     calibration = calibration_of(drafts)
     for names in combinations(fields, number):
-        overall = calibration.view(replace(Filter(), **{name: ABOUT[name] for name in names}), min_decisions=1).overall
+        overall = calibration.view(
+            replace(CalibrationFilter(), **{name: ABOUT[name] for name in names}), min_decisions=1
+        ).overall
         assert overall is not None
         assert overall.total == 2 ** (len(fields) - number)
 
 
 def test_a_filter_that_nothing_passes() -> None:
     calibration = calibration_of(judged((0.5, "SSSSS"), project="ledger"))
-    for wanted in (Filter(project="led"), Filter(agent="/agents/ada"), Filter(category="process"), Filter(project="")):
+    for wanted in (
+        CalibrationFilter(project="led"),
+        CalibrationFilter(agent="/agents/ada"),
+        CalibrationFilter(category="process"),
+        CalibrationFilter(project=""),
+    ):
         view = calibration.view(wanted, "project")
         assert (view.overall, view.groups, view.buckets, view.confidence_stats) == (None, [], [], None)
 
@@ -240,14 +260,14 @@ def test_both_ends_of_a_range_are_in_it_to_the_microsecond(
         name = f"d{offset + 1}"
         drafts += [record(name, 0.5, time=NOON + offset * MICROSECOND), review(name)]
     ends = [None if end is None else end.astimezone(zone) for end in (since, until)]
-    view = calibration_of(drafts).view(Filter(range=Range(*ends)), "agent", 1)
+    view = calibration_of(drafts).view(CalibrationFilter(range=TimeRange(*ends)), "agent", 1)
     assert sum(group.total for group in view.groups) == expected
     assert (view.overall.total if view.overall is not None else 0) == expected
 
 
 def test_a_range_is_of_the_decisions_own_times_and_not_of_their_reviews() -> None:
     drafts = [record("old", 0.5, time=NOON), review("old"), record("new", 0.5), review("new")]
-    overall = calibration_of(drafts).view(Filter(range=Range(until=NOON)), min_decisions=1).overall
+    overall = calibration_of(drafts).view(CalibrationFilter(range=TimeRange(until=NOON)), min_decisions=1).overall
     assert overall is not None
     assert (overall.reviewed, overall.total) == (1, 1)
 
@@ -261,7 +281,7 @@ def test_groups_stand_in_order_with_the_unnamed_last() -> None:
     calibration = calibration_of(drafts)
 
     def rows(group_by: GroupBy) -> list[tuple[str | None, int, int]]:
-        return [(row.group, row.reviewed, row.total) for row in calibration.view(Filter(), group_by).groups]
+        return [(row.group, row.reviewed, row.total) for row in calibration.view(CalibrationFilter(), group_by).groups]
 
     assert rows("confidence_bucket") == [("0.9-1.0", 5, 5), ("0.5-0.7", 3, 3)]
     assert rows("agent") == [("ada", 3, 3), ("bo", 5, 5), ("cyd", 0, 2)]
@@ -269,10 +289,12 @@ def test_groups_stand_in_order_with_the_unnamed_last() -> None:
     assert rows("category") == [("a", 3, 3), ("b", 5, 5), (None, 0, 2)]
     assert rows("stakes") == [("low", 5, 5), (None, 3, 5)]
     assert rows("feature") == [("x", 0, 2), (None, 8, 8)]
-    bo = next(row for row in calibration.view(Filter(), "agent").groups if row.group == "bo")
+    bo = next(row for row in calibration.view(CalibrationFilter(), "agent").groups if row.group == "bo")
     assert bo.brier_score == pytest.approx(0.1825, abs=1e-12)
     assert bo.interpretation == "overconfident"
-    assert calibration.view(Filter(), "stakes").groups[1].accuracy is None, f"3 are fewer than {MIN_DECISIONS}"
+    assert calibration.view(CalibrationFilter(), "stakes").groups[1].accuracy is None, (
+        f"3 are fewer than {MIN_DECISIONS}"
+    )
 
 
 def test_the_summary_is_the_view_of_everything() -> None:
@@ -288,8 +310,8 @@ def test_a_view_taken_stays_as_it_was() -> None:
     events = events_of([*drafts, *judged((0.9, "FFF"), prefix="later")])
     calibration = Calibration()
     calibration.fold(events[: len(drafts)])
-    before = calibration.view(Filter(range=Range(until=NOON + timedelta(days=999))), "agent")
+    before = calibration.view(CalibrationFilter(range=TimeRange(until=NOON + timedelta(days=999))), "agent")
     kept = repr(before)
     calibration.fold(events[len(drafts) :])
     assert repr(before) == kept
-    assert repr(calibration.view(Filter(), "agent")) != kept
+    assert repr(calibration.view(CalibrationFilter(), "agent")) != kept

@@ -12,17 +12,17 @@ from scipy import stats
 
 from events import Draft
 from events.decision import Outcome
-from projections import Calibration, Filter
-from projections.comparison import (
+from projections.calibration.agent_comparison import (
     AGENTS_MAX,
     DIFFERENT,
     SHARED_MIN,
     SKILL_REVIEWS_MIN,
-    Compared,
-    Pair,
+    AgentComparison,
+    AgentPair,
     compare,
     paired_difference,
 )
+from projections.calibration.calibration import Calibration, CalibrationFilter
 from tests.projections.histories import ask, record, review
 from tests.projections.judged import KNOWN, calibration_of
 
@@ -36,11 +36,11 @@ def answered(
     return drafts if question is None else [*drafts, ask(name, question)]
 
 
-def compared(drafts: list[Draft]) -> Compared:
-    return compare(calibration_of(drafts).history(Filter()))
+def compared(drafts: list[Draft]) -> AgentComparison:
+    return compare(calibration_of(drafts).history(CalibrationFilter()))
 
 
-def only(drafts: list[Draft]) -> Pair:
+def only(drafts: list[Draft]) -> AgentPair:
     (pair,) = compared(drafts).pairs
     return pair
 
@@ -160,7 +160,7 @@ def test_many_agents_are_those_with_the_most_reviews() -> None:
 
 
 def test_an_empty_ledger_has_nothing_to_compare() -> None:
-    assert compare(Calibration().history(Filter())) == Compared(pairs=[], left_out=0)
+    assert compare(Calibration().history(CalibrationFilter())) == AgentComparison(pairs=[], left_out=0)
 
 
 @pytest.mark.skipif(not CSV.is_file(), reason="the shared data is not here")

@@ -9,14 +9,15 @@ from scipy import stats
 
 from events import Draft
 from events.evaluation import Component
-from projections import Contrast, Evaluation, Interval, contrast
-from projections.intervals import mcnemar
+from projections.evaluation.run_comparison import contrast
+from projections.evaluation.view_types import Evaluation, RunComparison
+from projections.stats.intervals import Interval, mcnemar
 from tests.projections.scored import begin, evaluation, fail, found, score, skip
 
 A, B = "a" * 64, "b" * 64
 
 
-def compared(before: list[Draft], after: list[Draft]) -> Contrast:
+def compared(before: list[Draft], after: list[Draft]) -> RunComparison:
     return contrast(evaluation(begin("old"), *before), evaluation(begin("new"), *after))
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.json import encode
 
 from events import Draft
-from projections import Decisions, Range, Selection, Sort
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection, Sort
+from projections.time_range import TimeRange
 from tests.projections import model
 from tests.projections.histories import (
     AGENTS,
@@ -32,7 +33,7 @@ from tests.projections.histories import (
 
 moments = st.sampled_from(MOMENTS)
 selections = st.builds(
-    Selection,
+    DecisionSelection,
     agent=st.sampled_from((None, *AGENTS)),
     category=st.sampled_from(CATEGORIES),
     stakes=st.sampled_from(STAKES),
@@ -41,41 +42,41 @@ selections = st.builds(
     status=st.sampled_from((None, "pending", "reviewed")),
     outcome=st.sampled_from((None, *OUTCOMES, "unheard")),
     tags=st.lists(st.sampled_from((*TAGS, "z")), max_size=2).map(tuple),
-    range=st.builds(Range, moments, moments),
+    range=st.builds(TimeRange, moments, moments),
     pr=st.sampled_from((None, *PRS, 0)),
     confidence_min=st.none() | confidences,
     confidence_max=st.none() | confidences,
     compacted_before=moments,
 )
 narrow = st.one_of(
-    st.just(Selection()),
+    st.just(DecisionSelection()),
     selections,
-    st.builds(Selection, tags=st.lists(st.sampled_from(TAGS), max_size=2).map(tuple)),
-    st.builds(Selection, range=st.builds(Range, moments, moments)),
-    st.builds(Selection, status=st.sampled_from(("pending", "reviewed"))),
-    st.builds(Selection, status=st.sampled_from(((), ("pending",), ("reviewed",), ("reviewed", "pending")))),
-    st.builds(Selection, stakes=st.lists(st.sampled_from(("low", "high"))).map(tuple)),
-    st.builds(Selection, pr=st.sampled_from((*PRS, 0))),
-    st.builds(Selection, confidence_min=confidences),
-    st.builds(Selection, confidence_max=confidences),
-    st.builds(Selection, compacted_before=moments),
+    st.builds(DecisionSelection, tags=st.lists(st.sampled_from(TAGS), max_size=2).map(tuple)),
+    st.builds(DecisionSelection, range=st.builds(TimeRange, moments, moments)),
+    st.builds(DecisionSelection, status=st.sampled_from(("pending", "reviewed"))),
+    st.builds(DecisionSelection, status=st.sampled_from(((), ("pending",), ("reviewed",), ("reviewed", "pending")))),
+    st.builds(DecisionSelection, stakes=st.lists(st.sampled_from(("low", "high"))).map(tuple)),
+    st.builds(DecisionSelection, pr=st.sampled_from((*PRS, 0))),
+    st.builds(DecisionSelection, confidence_min=confidences),
+    st.builds(DecisionSelection, confidence_max=confidences),
+    st.builds(DecisionSelection, compacted_before=moments),
 )
 
 
-def index_of(drafts: list[Draft]) -> Decisions:
-    index = Decisions()
+def index_of(drafts: list[Draft]) -> DecisionIndex:
+    index = DecisionIndex()
     index.fold(events_of(drafts))
     return index
 
 
-def found(index: Decisions, wanted: Selection) -> list[str]:
+def found(index: DecisionIndex, wanted: DecisionSelection) -> list[str]:
     return index.subjects(index.find(wanted))
 
 
 @given(drafts=histories(), wanted=narrow, sort=st.sampled_from(get_args(Sort)), descending=st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_find_order_and_count_are_the_models(
-    drafts: list[Draft], wanted: Selection, sort: Sort, descending: bool
+    drafts: list[Draft], wanted: DecisionSelection, sort: Sort, descending: bool
 ) -> None:
     lines = lines_of(drafts)
     told, index = model.tell(lines), index_of(drafts)
@@ -107,7 +108,7 @@ def test_a_missing_value_stands_last_either_way(sort: Sort, descending: bool) ->
             record("most", 1.0, category="b", stakes="critical"),
         ]
     )
-    places = index.order(index.find(Selection()), sort, descending=descending)
+    places = index.order(index.find(DecisionSelection()), sort, descending=descending)
     ends = [name.removeprefix("decision/") for name in index.subjects(places)]
     assert ends[:2] == (["most", "least"] if descending else ["least", "most"])
     assert ends[2:] == (["none-either", "none"] if descending else ["none", "none-either"])
@@ -120,11 +121,11 @@ def test_a_microsecond_orders_in_any_year(year: int) -> None:
     first = noon.replace(year=year)
     later = [first + timedelta(microseconds=us) for us in range(4)]
     index = index_of([record(f"d{us}", time=later[us]) for us in (2, 0, 3, 1)])
-    every = index.find(Selection())
+    every = index.find(DecisionSelection())
     for descending in (False, True):
         names = index.subjects(index.order(every, "created_at", descending=descending))
         assert names == sorted(names, reverse=descending)
-    assert found(index, Selection(range=Range(later[1], later[2]))) == ["decision/d2", "decision/d1"]
+    assert found(index, DecisionSelection(range=TimeRange(later[1], later[2]))) == ["decision/d2", "decision/d1"]
     assert index.count(every).by_day == [(first.date().isoformat(), 4)]
 
 
@@ -137,37 +138,37 @@ def test_matching_gives_the_oldest_that_begin_so() -> None:
     assert index.matching("decision/") == []
     assert index.has("abc")
     assert not index.has("ab")
-    again = Decisions.decode(index.encode())
+    again = DecisionIndex.decode(index.encode())
     assert again.matching("abc", most=9) == ["abc1", "abc", "abc2"]
 
 
 def test_an_amendment_moves_tags_and_confidence() -> None:
     drafts = [record("d", 0.5, tags=("a",)), review("d"), amend("d", tags=("b",), confidence=0.25)]
     index = index_of(drafts)
-    assert found(index, Selection(tags=("a",))) == []
-    assert found(index, Selection(tags=("a", "b"))) == ["decision/d"]
+    assert found(index, DecisionSelection(tags=("a",))) == []
+    assert found(index, DecisionSelection(tags=("a", "b"))) == ["decision/d"]
     emptied = index_of([*drafts, amend("d", tags=())])
-    assert found(emptied, Selection(tags=("a", "b"))) == []
-    assert emptied.count(emptied.find(Selection())).top_tags == []
+    assert found(emptied, DecisionSelection(tags=("a", "b"))) == []
+    assert emptied.count(emptied.find(DecisionSelection())).top_tags == []
 
 
 def test_a_tag_borne_twice_counts_once() -> None:
     index = index_of([record("d", tags=("a", "a", "b")), record("e", tags=("b",))])
-    assert index.count(index.find(Selection())).top_tags == [("b", 2), ("a", 1)]
+    assert index.count(index.find(DecisionSelection())).top_tags == [("b", 2), ("a", 1)]
 
 
 def test_a_review_superseded_is_found_by_the_later_outcome() -> None:
     index = index_of([record("d"), review("d", "failure"), review("d", "success")])
-    assert found(index, Selection(outcome="failure")) == []
-    assert found(index, Selection(outcome="success", status="reviewed")) == ["decision/d"]
+    assert found(index, DecisionSelection(outcome="failure")) == []
+    assert found(index, DecisionSelection(outcome="success", status="reviewed")) == ["decision/d"]
 
 
 def test_an_empty_index_answers() -> None:
-    index = Decisions()
+    index = DecisionIndex()
     index.fold([])
-    every = index.find(Selection(tags=("a",), outcome="success", status="pending"))
+    every = index.find(DecisionSelection(tags=("a",), outcome="success", status="pending"))
     for sort in get_args(Sort):
         assert index.subjects(index.order(every, sort, descending=True)) == []
     assert index.count(every) == model.count([])
     assert index.matching("") == []
-    assert index.summary() == Decisions.decode(index.encode()).summary()
+    assert index.summary() == DecisionIndex.decode(index.encode()).summary()

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from events import Draft
-from projections import Filter
-from projections.dealing import SHUFFLED_MAX, chance_of
-from projections.decline import LEVEL, Decline, Limits, compare_windows, examined
+from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.recent_drift import LEVEL, DriftLimits, RecentDrift, compare_windows, examined
+from projections.stats.permutation_test import SHUFFLED_MAX, chance_of
 from tests.projections.histories import record, review
 from tests.projections.judged import OUTCOMES, calibration_of
 
@@ -20,14 +20,14 @@ Told = tuple[timedelta, float, str]
 """How long ago, the stated confidence, and the outcomes of as many decisions as there are letters."""
 
 
-def found(*told: Told, min_decisions: int = 1, brier_rise: float = 0.20, accuracy_drop: float = 0.15) -> Decline:
+def found(*told: Told, min_decisions: int = 1, brier_rise: float = 0.20, accuracy_drop: float = 0.15) -> RecentDrift:
     drafts: list[Draft] = []
     for ago, confidence, letters in told:
         for letter in letters:
             name = f"d{len(drafts)}"
             drafts += [record(name, confidence, time=NOW - ago), review(name, OUTCOMES[letter])]
-    history = calibration_of(drafts).history(Filter(range=examined(NOW)))
-    limits = Limits(brier_rise=brier_rise, accuracy_drop=accuracy_drop, min_decisions=min_decisions)
+    history = calibration_of(drafts).history(CalibrationFilter(range=examined(NOW)))
+    limits = DriftLimits(brier_rise=brier_rise, accuracy_drop=accuracy_drop, min_decisions=min_decisions)
     return compare_windows(history, NOW, limits)
 
 
@@ -110,7 +110,7 @@ def test_the_change_within_both_windows_has_its_date() -> None:
     assert abs(drift.change.time - (NOW - days(60))) <= days(3)
 
 
-def calm(rng: np.random.Generator) -> Decline:
+def calm(rng: np.random.Generator) -> RecentDrift:
     """A calibrated agent's four months: 40 recent decisions, 120 before."""
     told = []
     for at in range(160):

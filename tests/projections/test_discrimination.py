@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections import Discrimination, discriminate, discrimination
-from projections.discrimination import LEVEL, TELLING
+from projections.stats import discrimination
+from projections.stats.discrimination import LEVEL, TELLING, Discrimination, discriminate
 
 KNOWN = {
     "no scores": ([], (None, None, None)),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ledger import microseconds, moment_of
-from projections.drift import FALSE_ALARM_RATE, LEVEL, REVIEWS_MIN, SIDE_REVIEWS_MIN, Drift, detect
-from projections.pool import Floats
+from projections.arrays import Floats
+from projections.calibration.change_point import FALSE_ALARM_RATE, LEVEL, REVIEWS_MIN, SIDE_REVIEWS_MIN, Drift, detect
 
 YEAR = 365
 DAY_US = 86_400_000_000

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from events import VOCABULARY, Draft, Event
 from ledger import Query
 from ledger.errors import InvalidQuery
-from projections import PROJECTIONS, Calibration, Decisions, Projection, Reasons, Selection
 from projections import engine as engine_module
+from projections.calibration.calibration import Calibration
+from projections.calibration.reason_index import ReasonIndex
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.projection import Projection
+from projections.registry import PROJECTIONS
 from tests.loop import run
 from tests.projections.histories import events_of, everything, record, review, think
 from tests.projections.ledgers import Opened, encoded, engine, ledger, post_each, write
@@ -121,7 +125,7 @@ def test_a_position_before_the_first_is_refused(tmp_path: Path, position: int) -
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db") as opened:
             with pytest.raises(InvalidQuery, match="before the first event"):
-                await opened.engine.at(Decisions, position)
+                await opened.engine.at(DecisionIndex, position)
 
     run(scenario())
 
@@ -131,10 +135,10 @@ def test_a_position_beyond_the_head_is_refused(tmp_path: Path) -> None:
         async with engine(tmp_path / "ledger.db") as opened:
             await opened.log.append(some(2))
             with pytest.raises(InvalidQuery, match="7 is beyond the head, 6"):
-                await opened.engine.at(Decisions, 7)
+                await opened.engine.at(DecisionIndex, 7)
             with pytest.raises(InvalidQuery):
                 await opened.engine.check(7)
-            _, position = await opened.engine.at(Decisions)
+            _, position = await opened.engine.at(DecisionIndex)
             assert position == 6
 
     run(scenario())
@@ -143,7 +147,7 @@ def test_a_position_beyond_the_head_is_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_a_projection_that_lies_is_found_out(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with engine(tmp_path / "ledger.db", (Decisions, Lying, Counting)) as opened:
+        async with engine(tmp_path / "ledger.db", (DecisionIndex, Lying, Counting)) as opened:
             for draft in some(3):
                 await opened.log.append([draft])
                 await opened.engine.catch_up()
@@ -220,17 +224,17 @@ def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path)
         async with engine(path) as opened:
             replacing = asyncio.create_task(opened.engine.replace(DecisionsAnew))
             await asyncio.sleep(0)
-            state, at = await opened.engine.at(Decisions)
+            state, at = await opened.engine.at(DecisionIndex)
             assert not replacing.done(), "the live version answers while the new one is folded"
-            assert (type(state), len(state), at) == (Decisions, 60, 180)
+            assert (type(state), len(state), at) == (DecisionIndex, 60, 180)
             answers = 0
             while not replacing.done():
                 await opened.log.append(some(1, f"meanwhile{answers}-"))
-                state, at = await opened.engine.at(Decisions)
+                state, at = await opened.engine.at(DecisionIndex)
                 assert len(state) == at // 3
                 answers += 1
             await replacing
-            state, _ = await opened.engine.at(Decisions)
+            state, _ = await opened.engine.at(DecisionIndex)
             assert type(state) is DecisionsAnew
             await opened.log.append(some(1, "after"))
             await all_agree(opened)
@@ -247,7 +251,7 @@ def test_a_new_version_is_folded_beside_the_live_one_and_swapped(tmp_path: Path)
 
 def test_a_fold_that_fails_half_way_is_begun_again(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with engine(tmp_path / "ledger.db", (Counting, Failing, Decisions)) as opened:
+        async with engine(tmp_path / "ledger.db", (Counting, Failing, DecisionIndex)) as opened:
             Failing.failures.clear()
             await post_each(opened.log, twelve())
             with pytest.raises(MemoryError):
@@ -282,7 +286,7 @@ def test_the_past_of_a_replaced_projection_is_told_by_the_new_one(tmp_path: Path
         await write(path, twelve())
         async with engine(path) as opened:
             await opened.engine.replace(DecisionsAnew)
-            state, _ = await opened.engine.at(Decisions, 6)
+            state, _ = await opened.engine.at(DecisionIndex, 6)
             assert (type(state), len(state)) == (DecisionsAnew, 2)
 
     run(scenario())
@@ -291,7 +295,7 @@ def test_the_past_of_a_replaced_projection_is_told_by_the_new_one(tmp_path: Path
 def test_an_empty_log_has_empty_views(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db") as opened:
-            state, position = await opened.engine.at(Decisions, 0)
+            state, position = await opened.engine.at(DecisionIndex, 0)
             assert (len(state), position) == (0, 0)
             await opened.engine.replace(DecisionsAnew)
             await all_agree(opened)
@@ -321,8 +325,8 @@ def test_what_is_found_is_what_was_posted(tmp_path: Path) -> None:
         async with engine(tmp_path / "ledger.db") as opened:
             for number in range(5):
                 await opened.log.append([record(f"d{number}", 0.5)])
-                state, _ = await opened.engine.at(Decisions)
-                names = state.subjects(state.find(Selection()))
+                state, _ = await opened.engine.at(DecisionIndex)
+                names = state.subjects(state.find(DecisionSelection()))
                 assert names == [f"decision/d{n}" for n in range(number + 1)]
 
     run(scenario())
@@ -350,9 +354,9 @@ def test_live_projections_share_their_index_also_after_a_restart(tmp_path: Path)
         for round_ in range(2):
             async with engine(path) as opened:
                 await opened.log.append(some(1, f"round{round_}-"))
-                decisions, _ = await opened.engine.at(Decisions)
+                decisions, _ = await opened.engine.at(DecisionIndex)
                 calibration, _ = await opened.engine.at(Calibration)
-                reasons, _ = await opened.engine.at(Reasons)
+                reasons, _ = await opened.engine.at(ReasonIndex)
                 assert calibration.shares_index_with(decisions)
                 assert reasons.shares_cells_with(calibration)
                 await all_agree(opened)

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from events import Draft, EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
-from projections import EvaluationHead, Evaluations, EvaluationSelection, ScoreRow, evidence_of, heads, transcribe
+from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.evaluation.list_view import heads
+from projections.evaluation.run_view import evidence_of, transcribe
+from projections.evaluation.view_types import EvaluationHead, ScoreRow
 from tests.projections.histories import evaluations, events_of, post
 from tests.projections.scored import begin, end, evaluation, fail, pooled, score, skip, tell, weights_of
 
@@ -17,13 +20,13 @@ FIGURES = (
 )  # fmt: skip
 
 
-def folded(*drafts: Draft) -> Evaluations:
-    projection = Evaluations()
+def folded(*drafts: Draft) -> EvaluationIndex:
+    projection = EvaluationIndex()
     projection.fold(events_of(drafts))
     return projection
 
 
-def listed(projection: Evaluations, suite: str | None = None, agent: str | None = None) -> list[EvaluationHead]:
+def listed(projection: EvaluationIndex, suite: str | None = None, agent: str | None = None) -> list[EvaluationHead]:
     return heads(projection.scores(), projection.find(EvaluationSelection(suite=suite, agent=agent)))
 
 
@@ -172,5 +175,5 @@ def test_a_breakdown_kept_as_evidence_is_read_and_a_broken_one_is_not() -> None:
 def test_a_history_without_evaluations_costs_nothing() -> None:
     projection = folded(post(EvalStarted(run_id="r", suite="s")))
     assert len(projection.encode()) < 400
-    assert Evaluations().scores().run.size == 0
-    assert listed(Evaluations()) == []
+    assert EvaluationIndex().scores().run.size == 0
+    assert listed(EvaluationIndex()) == []

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections import Figures
-from projections.figures import buckets, figures, side_of
-from projections.intervals import Interval, gap_interval, mean_interval, reviews_needed, supports, wilson
-from projections.pool import Floats
+from projections.arrays import Floats
+from projections.calibration.scores import CalibrationScores, buckets, figures, side_of
+from projections.stats.intervals import Interval, gap_interval, mean_interval, reviews_needed, supports, wilson
 from tests.projections.judged import KNOWN, cells
 
 SAMPLES = 2_000
@@ -30,7 +29,7 @@ STATING: dict[str, Stating] = {
 }
 
 
-def sample(confidence: Floats, chance: Floats, rng: np.random.Generator) -> Figures:
+def sample(confidence: Floats, chance: Floats, rng: np.random.Generator) -> CalibrationScores:
     """The figures of decisions that succeed by chance."""
     outcomes = np.where(rng.random(len(confidence)) < chance, "S", "F")
     found = figures(*cells(*zip(confidence.tolist(), outcomes.tolist(), strict=True)))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import DecisionRecorded, Draft, Event, EvidenceErased, EvidenceStored
-from projections import Evidence
+from projections.evidence import EvidenceIndex
 from tests.drafts import draft_of
 from tests.projections.histories import events_of
 
@@ -24,8 +24,8 @@ def erased(number: int) -> Draft:
     return draft_of(EvidenceErased(digest=DIGESTS[number], reason=f"reason {number}"), source="/agents/bo")
 
 
-def folded(events: list[Event]) -> Evidence:
-    projection = Evidence()
+def folded(events: list[Event]) -> EvidenceIndex:
+    projection = EvidenceIndex()
     projection.fold(events)
     return projection
 
@@ -72,14 +72,14 @@ def test_it_is_what_a_plain_list_says(drafts: list[Draft], cuts: list[int], offs
     kept = {e.data.digest: e.data.size_bytes for e in events if isinstance(e.data, EvidenceStored)}
     gone = {e.data.digest for e in events if isinstance(e.data, EvidenceErased)}
 
-    projection = Evidence()
+    projection = EvidenceIndex()
     edges = sorted({0, *(min(cut, len(events)) for cut in cuts), len(events)})
     for start, end in zip(edges, [*edges[1:], None], strict=True):
         projection.fold(events[start:end])
     assert projection.encode() == folded(events).encode(), "how it is cut into runs makes no difference"
-    assert Evidence.decode(projection.encode()).encode() == projection.encode()
+    assert EvidenceIndex.decode(projection.encode()).encode() == projection.encode()
 
-    for one in (projection, Evidence.decode(projection.encode())):
+    for one in (projection, EvidenceIndex.decode(projection.encode())):
         assert {exhibit.digest: exhibit.size_bytes for exhibit in one.page(0, 100)} == kept
         assert {digest for digest in DIGESTS if one.erased(digest)} == gone
         assert one.summary() == {

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from projections.figures import (
+from projections.calibration.scores import (
     BUCKETS,
-    Figures,
+    CalibrationScores,
     bucket_of,
     buckets,
     figures,
@@ -25,7 +25,7 @@ LETTERS = {1.0: "S", 0.5: "P", 0.0: "F"}
 NAMES = [name for name, _, _ in BUCKETS]
 
 
-def figures_of(*stated: Stated) -> Figures:
+def figures_of(*stated: Stated) -> CalibrationScores:
     found = figures(*cells(*stated))
     assert found is not None
     return found

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.intervals import Interval, scores_interval, weighted_interval
+from projections.stats.intervals import Interval, scores_interval, weighted_interval
 
 points = st.lists(st.floats(0, 100), min_size=1, max_size=12)
 

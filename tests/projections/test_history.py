@@ -8,17 +8,21 @@ from hypothesis import strategies as st
 
 from events import Draft, agent_of
 from ledger import microseconds
-from projections import Calibration, Filter, Range
-from projections.cells import OUTCOMES, History
+from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.counts import ReviewHistory
+from projections.outcomes import OUTCOMES
+from projections.time_range import TimeRange
 from tests.projections import model
 from tests.projections.histories import ask, events_of, histories, lines_of, record, review
 from tests.projections.judged import calibration_of
 from tests.projections.test_calibration import filters, moments
 
-wanted = st.one_of(st.just(Filter()), filters, st.builds(Filter, range=st.builds(Range, moments, moments)))
+wanted = st.one_of(
+    st.just(CalibrationFilter()), filters, st.builds(CalibrationFilter, range=st.builds(TimeRange, moments, moments))
+)
 
 
-def rows(history: History) -> list[tuple[Any, ...]]:
+def rows(history: ReviewHistory) -> list[tuple[Any, ...]]:
     """Time, confidence, outcome, group by its attributes, question."""
     return [
         (
@@ -33,7 +37,7 @@ def rows(history: History) -> list[tuple[Any, ...]]:
 
 
 @given(histories(), wanted)
-def test_the_history_is_the_models(drafts: list[Draft], asked: Filter) -> None:
+def test_the_history_is_the_models(drafts: list[Draft], asked: CalibrationFilter) -> None:
     counted = model.counting(one for one in model.tell(lines_of(drafts)) if model.about(one, asked))
     counted.sort(key=lambda one: one.time)
     assert rows(calibration_of(drafts).history(asked)) == [
@@ -57,19 +61,19 @@ def test_questions_are_kept(drafts: list[Draft], cut: int) -> None:
     again = Calibration.decode(first.encode())
     again.fold(events[cut:])
     assert again.encode() == whole.encode()
-    assert rows(again.history(Filter())) == rows(whole.history(Filter()))
+    assert rows(again.history(CalibrationFilter())) == rows(whole.history(CalibrationFilter()))
 
 
 def test_the_latest_question_counts() -> None:
     found = calibration_of([record("d", 0.5), ask("d", "one"), ask("d", "two"), review("d"), ask("d", "one")])
-    assert [row[-1] for row in rows(found.history(Filter()))] == ["one"]
+    assert [row[-1] for row in rows(found.history(CalibrationFilter()))] == ["one"]
 
 
 def test_the_arrays_are_copies() -> None:
     events = events_of([record("d", 0.5), review("d"), record("e", 0.9), review("e")])
     calibration = Calibration()
     calibration.fold(events[:2])
-    before = calibration.history(Filter())
+    before = calibration.history(CalibrationFilter())
     calibration.fold(events[2:])
     before.confidence[0] = 0.25
-    assert [row[1] for row in rows(calibration.history(Filter()))] == pytest.approx([0.5, 0.9])
+    assert [row[1] for row in rows(calibration.history(CalibrationFilter()))] == pytest.approx([0.5, 0.9])

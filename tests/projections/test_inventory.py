@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import DiscoveryAttempted, DiscoveryStarted, Draft
-from projections import InventoryView, sightings, survey
-from projections.sightings import Sightings
+from projections.discovery import model_inventory
+from projections.discovery.model_inventory import InventoryView, Sightings, survey
 from tests.projections.histories import KEYS, NAMES, discoveries, events_of
 from tests.projections.sighted import RUNS, alias, attempt, inventory_of, real, register, start, surveyed
 
@@ -144,7 +144,7 @@ def test_one_output_under_several_names() -> None:
 
 
 def test_one_model_with_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sightings, "RUNS_SHOWN", 2)
+    monkeypatch.setattr(model_inventory, "RUNS_SHOWN", 2)
     drafts = [draft for n in range(4) for draft in (start(f"r{n}"), attempt(f"r{n}", 1, "model-a"))]
     drafts += [attempt("r0", 2, "model-b", reported="model-c"), attempt("r0", 3, "Auto")]
     (model, _) = surveyed(*drafts).models

@@ -3,14 +3,14 @@
 import pytest
 
 from events import Draft
-from projections.names import Named
+from projections.discovery.model_names import ResolvedName
 from tests.projections.sighted import alias, inventory_of, register
 
 MODEL_A = (register("model-a"),)
 
 
 def named(name: str, *drafts: Draft) -> tuple[str, str]:
-    found: Named = inventory_of(drafts).names.resolve(name)
+    found: ResolvedName = inventory_of(drafts).names.resolve(name)
     return found.kind, found.key
 
 

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections import Filter
-from projections.precedents import ENOUGH, Plan, Precedent, precedent
+from projections.calibration.advice import ENOUGH, PastDecisions, PlannedDecision, precedent
+from projections.calibration.calibration import CalibrationFilter
 from tests.projections.judged import calibration_of, judged
 
 
-def told(drafts: list, agent: str = "ada", **asked: object) -> Precedent:  # type: ignore[type-arg]
-    wanted = Plan(agent=agent, **asked)  # type: ignore[arg-type]
-    return precedent(calibration_of(drafts).table(Filter(agent=agent)), wanted)
+def told(drafts: list, agent: str = "ada", **asked: object) -> PastDecisions:  # type: ignore[type-arg]
+    wanted = PlannedDecision(agent=agent, **asked)  # type: ignore[arg-type]
+    return precedent(calibration_of(drafts).table(CalibrationFilter(agent=agent)), wanted)
 
 
 PAST = [

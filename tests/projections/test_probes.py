@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from events import Draft, ProbeScored
-from projections.scoring import percentiles
+from projections.discovery.probe_score_tables import percentiles
 from tests.projections.histories import discoveries, events_of
 from tests.projections.sighted import RUNS, alias, inventory_of, real, register, score, scores, tables
 

@@ -12,7 +12,10 @@ from hypothesis import given, settings
 
 from events import Draft
 from events.decision import Outcome, Reason, ReasonType
-from projections import MIN_REVIEWED, Filter, Merits, Range, Reasons, ReasonsView
+from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.reason_index import MIN_REVIEWED, ReasonIndex
+from projections.calibration.reason_stats import ReasonStats, ReasonsView
+from projections.time_range import TimeRange
 from tests.projections import model
 from tests.projections.histories import amend, events_of, histories, lines_of, record, review
 from tests.projections.test_calibration import questions
@@ -48,7 +51,7 @@ def exactly(seen: float | None, values: Sequence[Fraction]) -> None:
         assert seen is None
 
 
-def merits_agree(seen: Merits, told: Sequence[Told]) -> None:
+def merits_agree(seen: ReasonStats, told: Sequence[Told]) -> None:
     reviewed = [one for one in told if one.outcome is not None]
     judged = [one for one in reviewed if one.counted is not None]
     outcomes = [one.outcome for one in reviewed]
@@ -64,7 +67,7 @@ def merits_agree(seen: Merits, told: Sequence[Told]) -> None:
     exactly(seen.brier_score, [(one.c - model.WORTH[one.outcome or ""]) ** 2 for one in judged])
 
 
-def view_agrees(seen: ReasonsView, told: Sequence[Told], wanted: Filter) -> None:
+def view_agrees(seen: ReasonsView, told: Sequence[Told], wanted: CalibrationFilter) -> None:
     kept = [one for one in told if model.about(one, wanted) and one.given]
     assert (seen.total, seen.reviewed) == (len(kept), sum(one.outcome is not None for one in kept))
     exactly(seen.mean_types, [Fraction(len({name for name, _ in one.given})) for one in kept])
@@ -82,15 +85,15 @@ def view_agrees(seen: ReasonsView, told: Sequence[Told], wanted: Filter) -> None
         merits_agree(by_count, [one for one in kept if len({name for name, _ in one.given}) == by_count.types])
 
 
-def reasons_of(drafts: Sequence[Draft]) -> Reasons:
-    folded = Reasons()
+def reasons_of(drafts: Sequence[Draft]) -> ReasonIndex:
+    folded = ReasonIndex()
     folded.fold(events_of(drafts))
     return folded
 
 
 @given(drafts=histories(), wanted=questions)
 @settings(max_examples=400, deadline=None)
-def test_the_view_is_the_models(drafts: list[Draft], wanted: Filter) -> None:
+def test_the_view_is_the_models(drafts: list[Draft], wanted: CalibrationFilter) -> None:
     view_agrees(reasons_of(drafts).view(wanted), tell(lines_of(drafts)), wanted)
 
 
@@ -112,28 +115,32 @@ def judged(kinds: Sequence[ReasonType], letters: str, confidence: float | None =
 def test_reasons_given_after_the_outcome_was_known_do_not_count() -> None:
     before, after = because("analysis"), because("intuition")
     drafts = [record("a", reasons=before), review("a"), amend("a", reasons=after), review("a", "failure")]
-    (only,) = reasons_of(drafts).view(Filter()).types
+    (only,) = reasons_of(drafts).view(CalibrationFilter()).types
     assert (only.type, only.success, only.failure) == ("analysis", 0, 1)
-    (only,) = reasons_of([record("a", reasons=before), amend("a", reasons=after), review("a")]).view(Filter()).types
+    (only,) = (
+        reasons_of([record("a", reasons=before), amend("a", reasons=after), review("a")])
+        .view(CalibrationFilter())
+        .types
+    )
     assert only.type == "intuition"
 
 
 def test_a_decision_counts_once_for_a_type_it_gives_twice_and_each_strength_counts() -> None:
     twice = (*because("pattern", strength=0.5), *because("pattern", strength=1.0), *because("analysis"))
-    view = reasons_of([record("a", reasons=twice)]).view(Filter())
+    view = reasons_of([record("a", reasons=twice)]).view(CalibrationFilter())
     found = {one.type: (one.total, one.strengths, one.mean_strength) for one in view.types}
     assert found == {"pattern": (1, 2, 0.75), "analysis": (1, 0, None)}
     assert (view.mean_types, view.mean_reasons) == (2.0, 3.0)
 
 
 def test_what_nobody_stated_is_not_averaged() -> None:
-    (only,) = reasons_of(judged(["analysis"], "SF")).view(Filter()).types
+    (only,) = reasons_of(judged(["analysis"], "SF")).view(CalibrationFilter()).types
     assert (only.mean_confidence, only.brier_score, only.mean_strength) == (None, None, None)
     assert only.success_rate == 0.5
 
 
 def advice(drafts: Sequence[Draft], least: int = MIN_REVIEWED) -> dict[str, str]:
-    found = reasons_of(drafts).view(Filter(), least).recommendations
+    found = reasons_of(drafts).view(CalibrationFilter(), least).recommendations
     return {one.type: f"{one.severity}: {one.message}" for one in found}
 
 
@@ -176,13 +183,17 @@ def test_several_types_are_compared_with_one(single: str, several: str, kind: st
 
 def test_the_types_come_best_first_and_those_with_little_to_show_last() -> None:
     drafts = [*judged(["analogy"], "SS"), *judged(["analysis"], "SFF"), *judged(["pattern"], "SSF")]
-    assert [one.type for one in reasons_of(drafts).view(Filter()).types] == ["pattern", "analysis", "analogy"]
+    assert [one.type for one in reasons_of(drafts).view(CalibrationFilter()).types] == [
+        "pattern",
+        "analysis",
+        "analogy",
+    ]
 
 
 def test_a_range_of_time_is_that_of_the_decisions() -> None:
     drafts = judged(["analysis"], "SF")
     times = [event.moment for event in events_of(drafts)]
-    assert reasons_of(drafts).view(Filter(range=Range(times[0], times[0]))).total == 1
+    assert reasons_of(drafts).view(CalibrationFilter(range=TimeRange(times[0], times[0]))).total == 1
 
 
 def test_figures_of_many_decisions_are_exact() -> None:
@@ -196,4 +207,4 @@ def test_figures_of_many_decisions_are_exact() -> None:
         drafts.append(record(f"d{number}", confidence, reasons=because(*kinds)))
         if letter != "-":
             drafts.append(review(f"d{number}", LETTERS[letter]))
-    view_agrees(reasons_of(drafts).view(Filter()), tell(lines_of(drafts)), Filter())
+    view_agrees(reasons_of(drafts).view(CalibrationFilter()), tell(lines_of(drafts)), CalibrationFilter())

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections.corp import fit
-from projections.figures import brier_score
-from projections.pool import Floats, Pool, pool
-from projections.recalibration import REVIEWS_MIN, Recalibration, cross_validated, recalibration
+from projections.arrays import Floats
+from projections.calibration.confidence_bins import ConfidenceBins, pool
+from projections.calibration.corp import fit
+from projections.calibration.recalibration import REVIEWS_MIN, Recalibration, cross_validated, recalibration
+from projections.calibration.scores import brier_score
 from tests.projections.judged import cells
 
 letters = st.text("SPFA", min_size=1, max_size=30)
 pools = st.lists(st.tuples(st.integers(0, 20).map(lambda c: c / 20), letters), min_size=1, max_size=10)
 
 
-def drawn(confidence: Floats, chance: Floats, seed: int) -> Pool:
+def drawn(confidence: Floats, chance: Floats, seed: int) -> ConfidenceBins:
     rng = np.random.default_rng(seed)
     outcomes = np.where(rng.random(len(confidence)) < chance, "S", "F")
     return pool(*cells(*zip(confidence.tolist(), outcomes.tolist(), strict=True)))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.runs.files import decode
-from api.runs.telling import tell
+from api.importers.runs.reader import decode
+from api.importers.runs.to_events import tell
 from events import (
     DiscoveryAttempted,
     DiscoveryFinished,
@@ -19,8 +19,8 @@ from events import (
     ModelIdentity,
     ProbeScored,
 )
-from projections import Run, Runs, RunSelection, attempts_of, report_of, signals_of
-from projections.runs import ATTEMPT_OUTCOMES
+from projections.discovery.run_index import ATTEMPT_OUTCOMES, RunIndex, RunSelection
+from projections.discovery.run_report import DiscoveryRun, attempts_of, report_of, signals_of
 from tests.projections.histories import events_of, post
 from tests.reports import REAL, Json, report, reports
 
@@ -62,10 +62,10 @@ def histories(draw: st.DrawFn) -> list[Draft]:
 @settings(max_examples=100)
 def test_how_a_history_is_cut_makes_no_difference(drafts: list[Draft], cuts: list[int]) -> None:
     events = events_of(drafts)
-    whole, decoded = Runs(), Runs()
+    whole, decoded = RunIndex(), RunIndex()
     whole.fold(events)
     for start, end in pairwise([0, *sorted(cuts), len(events)]):
-        decoded = Runs.decode(decoded.encode())
+        decoded = RunIndex.decode(decoded.encode())
         decoded.fold(events[start:end])
     assert whole.encode() == decoded.encode()
     assert whole.summary() == decoded.summary()
@@ -75,7 +75,7 @@ def test_how_a_history_is_cut_makes_no_difference(drafts: list[Draft], cuts: lis
 @settings(max_examples=100)
 def test_the_index_says_what_a_plain_reading_says(drafts: list[Draft], router: str | None, agent: str | None) -> None:
     events = events_of(drafts)
-    projection = Runs()
+    projection = RunIndex()
     projection.fold(events)
     begun = {
         data.run_id: event
@@ -104,7 +104,7 @@ def shown(one: Json) -> Json:
     """A report told as events, and read back from them."""
     told = tell("file", decode(msgspec.json.encode(one)), "ada")
     events = events_of([said.draft for said in told.sayings])
-    run = Run.of(
+    run = DiscoveryRun.of(
         [event for event in events if not isinstance(event.data, ProbeScored)],
         [event for event in events if isinstance(event.data, ProbeScored)],
     )
@@ -129,7 +129,7 @@ def test_whole_numbers_are_written_whole() -> None:
         [said.draft for said in tell("file", decode(msgspec.json.encode(report("r", "m"))), "ada").sayings]
     )
     scores = [event for event in events if isinstance(event.data, ProbeScored)]
-    run = Run.of([event for event in events if event not in scores], scores)
+    run = DiscoveryRun.of([event for event in events if event not in scores], scores)
     assert b'"total_score":1}' in msgspec.json.encode(report_of(run, {}))
 
 
@@ -157,7 +157,7 @@ def test_what_nobody_reported_is_told_as_it_was_measured() -> None:
     ]  # fmt: skip
     events = events_of(drafts)
     scores = [event for event in events if isinstance(event.data, ProbeScored)]
-    run = Run.of([event for event in events if event not in scores], scores)
+    run = DiscoveryRun.of([event for event in events if event not in scores], scores)
     going = msgspec.to_builtins(report_of(run, {}))
     assert going == {
         "run_id": "r",
@@ -197,7 +197,7 @@ def test_an_output_beside_the_log_is_shown_by_its_digest_until_it_is_at_hand() -
             )
         ),
     ]
-    run = Run.of(events_of(drafts), [])
+    run = DiscoveryRun.of(events_of(drafts), [])
     assert run.evidence() == {"b" * 64}
     for texts, wanted in (
         ({}, {"probe_id": "p", "output_digest": "b" * 64}),

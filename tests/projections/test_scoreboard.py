@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from events import Draft, EvalScored
-from projections import Board, BoardRow, BoardWanted, Evaluations, SuiteBoard, scoreboard
+from projections.evaluation.evaluation_index import EvaluationIndex
+from projections.evaluation.scoreboard import ScoreboardQuery, scoreboard
+from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard
 from tests.projections.histories import NOON, evaluations, events_of, post
 from tests.projections.scored import (
     begin,
@@ -29,18 +31,18 @@ from tests.projections.test_evaluations import FIGURES, plain
 A, B = "a" * 64, "b" * 64
 
 
-def board(*drafts: Draft, suite: str | None = None, agent: str | None = None) -> Board:
-    projection = Evaluations()
+def board(*drafts: Draft, suite: str | None = None, agent: str | None = None) -> Scoreboard:
+    projection = EvaluationIndex()
     projection.fold(events_of(drafts))
-    return scoreboard(projection.scores(), BoardWanted(suite=suite, agent=agent))
+    return scoreboard(projection.scores(), ScoreboardQuery(suite=suite, agent=agent))
 
 
-def only(*drafts: Draft) -> SuiteBoard:
+def only(*drafts: Draft) -> SuiteScoreboard:
     (found,) = board(*drafts).suites
     return found
 
 
-def versions(found: SuiteBoard) -> list[tuple[str | None, str | None]]:
+def versions(found: SuiteScoreboard) -> list[tuple[str | None, str | None]]:
     return [(row.agent, row.agent_version) for row in found.rows]
 
 
@@ -186,9 +188,9 @@ def test_the_newest_versions_of_each_agent_have_a_row_and_all_are_in_the_trend()
         for agent in ("rca", "rival"):
             run = f"{agent}{number}"
             drafts += [begin(run, agent=agent, agent_version=f"{number}"), score(run, "a", 50 - number)]
-    projection = Evaluations()
+    projection = EvaluationIndex()
     projection.fold(events_of(drafts))
-    (found,) = scoreboard(projection.scores(), BoardWanted(versions=2)).suites
+    (found,) = scoreboard(projection.scores(), ScoreboardQuery(versions=2)).suites
     assert versions(found) == [("rca", "3"), ("rival", "3"), ("rca", "4"), ("rival", "4"), ("baseline", None)]
     assert found.left_out == 6
     assert [point.agent_version for point in found.trend] == [*"01234"] * 2
@@ -240,7 +242,7 @@ def test_the_difference_is_paired_over_the_scenarios_of_both_with_its_interval()
 
 def test_who_answered_a_score_has_the_row() -> None:
     found = only(begin("r"), score("r", "a", 90), score("r", "b", 10, agent="rival", agent_version="3"))
-    rows: dict[str | None, BoardRow] = {row.agent: row for row in found.rows}
+    rows: dict[str | None, ScoreboardRow] = {row.agent: row for row in found.rows}
     assert (rows["rca"].mean, rows["rival"].mean, rows["rival"].agent_version) == (90, 10, "3")
     nobody = only(begin("r", agent=None), score("r", "a", 90))
     assert versions(nobody) == [(None, None)]

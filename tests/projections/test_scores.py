@@ -12,10 +12,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from projections import Figures
-from projections.corp import BAND_LEVEL, CURVE_MAX, POINTS_MAX, corp
-from projections.figures import REVIEWS_LEAST, figures
-from projections.pool import Floats, pool
+from projections.arrays import Floats
+from projections.calibration.confidence_bins import pool
+from projections.calibration.corp import BAND_LEVEL, CURVE_MAX, POINTS_MAX, corp
+from projections.calibration.scores import REVIEWS_LEAST, CalibrationScores, figures
 from tests.projections import model
 from tests.projections.judged import KNOWN, Stated, cells
 
@@ -31,7 +31,7 @@ stated = st.lists(st.tuples(confidences, st.text("SPFA", min_size=1, max_size=6)
 strict = st.lists(st.tuples(confidences, st.text("SFA", min_size=1, max_size=6)), min_size=1, max_size=12)
 
 
-def figures_of(*given: Stated, curves: bool = False) -> Figures:
+def figures_of(*given: Stated, curves: bool = False) -> CalibrationScores:
     found = figures(*cells(*given), curves=curves)
     assert found is not None
     return found

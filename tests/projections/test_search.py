@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from events import Draft
 from ledger.errors import LedgerUnavailable
-from projections import Decisions, Search, Selection, words_of
 from projections import engine as engine_module
-from projections import search as search_module
+from projections.decisions import full_text_search as search_module
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.full_text_search import FullTextSearch
+from projections.decisions.tokenizer import words_of
 from tests.loop import run
 from tests.projections.histories import amend, histories, lines_of, record, review, think
 from tests.projections.ledgers import Opened, engine, write
@@ -62,17 +64,17 @@ def file_of(path: Path) -> Path:
 
 
 @asynccontextmanager
-async def searching(opened: Opened, path: Path) -> AsyncIterator[Search]:
-    search = Search(file_of(path), opened.engine)
+async def searching(opened: Opened, path: Path) -> AsyncIterator[FullTextSearch]:
+    search = FullTextSearch(file_of(path), opened.engine)
     try:
         yield search
     finally:
         await search.close()
 
 
-async def found(opened: Opened, search: Search, words: Sequence[str], as_of: int | None = None) -> set[str]:
+async def found(opened: Opened, search: FullTextSearch, words: Sequence[str], as_of: int | None = None) -> set[str]:
     """The decisions that hold all of some words."""
-    index, position = await opened.engine.at(Decisions, as_of)
+    index, position = await opened.engine.at(DecisionIndex, as_of)
     hits = await search.find(words, position, index.index)
     ranked = await search.find(words, position, index.index, rank=True, side="function")
     assert (hits.places.tolist(), hits.held.tolist()) == (ranked.places.tolist(), ranked.held.tolist())
@@ -305,7 +307,7 @@ def test_searches_at_once_and_two_processes_on_one_file(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(path) as opened, searching(opened, path) as one, searching(opened, path) as other:
 
-            async def ask(search: Search, number: int) -> None:
+            async def ask(search: FullTextSearch, number: int) -> None:
                 await opened.log.append([record(f"n{number}", context=f"beta word{number}")])
                 assert await found(opened, search, [f"word{number}"]) == {f"decision/n{number}"}
                 assert len(await found(opened, search, ["beta"])) >= 3
@@ -345,9 +347,9 @@ def test_the_better_fit_comes_first_and_the_newer_of_those_alike(tmp_path: Path)
 
     async def scenario() -> None:
         async with engine(path) as opened, searching(opened, path) as search:
-            index, position = await opened.engine.at(Decisions)
+            index, position = await opened.engine.at(DecisionIndex)
             hits = await search.find(["alpha", "omega"], position, index.index, rank=True)
-            every = index.find(Selection())
+            every = index.find(DecisionSelection())
             ranked = hits.ranked(every)
             assert index.subjects(ranked.places) == [f"decision/{name}" for name in ("both", "late", "rare", "one")]
             assert ranked.held.tolist() == [2, 2, 2, 1]

@@ -10,9 +10,11 @@ import pytest
 from msgspec.msgpack import decode, encode
 
 from events import Draft
-from projections import PROJECTIONS, Decisions, Projection, Snapshots
 from projections import engine as engine_module
-from projections.snapshots import KEPT, Snapshot
+from projections.decisions.decision_index import DecisionIndex
+from projections.projection import Projection
+from projections.registry import PROJECTIONS
+from projections.snapshots import KEPT, Snapshot, Snapshots
 from tests.loop import run
 from tests.projections.histories import amend, record, review
 from tests.projections.ledgers import encoded, engine, post_each, views_of, write
@@ -199,7 +201,7 @@ def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
     async def scenario(file: Path) -> None:
         snapshots = await Snapshots.open(file, writable=False)
         try:
-            assert await snapshots.latest("decisions", Decisions.version, 99) is None
+            assert await snapshots.latest("decisions", DecisionIndex.version, 99) is None
             await snapshots.save([Snapshot("decisions", 1, 1, b"", b"")])
         finally:
             await snapshots.close()
@@ -215,11 +217,11 @@ def test_a_reader_takes_up_what_the_writer_kept(path: Path) -> None:
     async def scenario() -> None:
         snapshots = await Snapshots.open(views_of(path), writable=False)
         try:
-            found = await snapshots.latest("decisions", Decisions.version, 99)
+            found = await snapshots.latest("decisions", DecisionIndex.version, 99)
             assert found is not None
-            assert (found.position, len(Decisions.decode(found.state))) == (12, 4)
-            assert await snapshots.latest("decisions", Decisions.version, 11) is None
-            assert await snapshots.latest("decisions", Decisions.version + 1, 99) is None
+            assert (found.position, len(DecisionIndex.decode(found.state))) == (12, 4)
+            assert await snapshots.latest("decisions", DecisionIndex.version, 11) is None
+            assert await snapshots.latest("decisions", DecisionIndex.version + 1, 99) is None
             await snapshots.save([found._replace(position=5)])
         finally:
             await snapshots.close()
@@ -247,7 +249,7 @@ def test_another_version_is_folded_again_and_the_old_one_let_go(path: Path) -> N
     run(write(path, some(1, "more")))
     run(start(path, ANEW))
     assert ("decisions", DecisionsAnew.version, 15) in kept(path)
-    assert not [row for row in kept(path) if row[:2] == ("decisions", Decisions.version)]
+    assert not [row for row in kept(path) if row[:2] == ("decisions", DecisionIndex.version)]
     assert run(start(path, ANEW)) == set()
     assert run(start(path)) == set(range(1, 16)), "and back again"
 

@@ -6,11 +6,11 @@ import pytest
 
 from events import Draft
 from events.decision import Bridge, Reason
-from projections import Standing, stand
+from projections.decisions.decision_state import DecisionState, stand
 from tests.projections.histories import DAWN, amend, ask, events_of, record, review, think
 
 
-def given(*drafts: Draft) -> Standing:
+def given(*drafts: Draft) -> DecisionState:
     standing = stand(events_of(drafts))
     assert standing is not None
     return standing

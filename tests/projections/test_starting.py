@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from projections import PROJECTIONS, Decisions, Selection, Snapshots
 from projections import engine as engine_module
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.registry import PROJECTIONS
+from projections.snapshots import Snapshots
 from tests.loop import run
 from tests.projections.histories import record
 from tests.projections.ledgers import encoded, engine, ledger, views_of, write
@@ -27,8 +29,8 @@ def test_who_asks_while_the_first_fold_goes_on_waits_for_it(tmp_path: Path) -> N
         async with ledger(path) as log:
             engine = engine_module.Engine(log, PROJECTIONS)
             starting = asyncio.create_task(engine.start())
-            answers = await asyncio.gather(*(engine.at(Decisions) for _ in range(4)))
-            assert [(len(state.find(Selection())), position) for state, position in answers] == [(60, 60)] * 4
+            answers = await asyncio.gather(*(engine.at(DecisionIndex) for _ in range(4)))
+            assert [(len(state.find(DecisionSelection())), position) for state, position in answers] == [(60, 60)] * 4
             await starting
 
     run(scenario())
@@ -66,7 +68,9 @@ def test_a_fold_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None
             starting.cancel()
             await asyncio.wait([starting])
             assert 30 < one.position < 60
-            assert await snapshots.latest(Decisions.name, Decisions.version, 60) is not None, "it was kept on the way"
+            assert await snapshots.latest(DecisionIndex.name, DecisionIndex.version, 60) is not None, (
+                "it was kept on the way"
+            )
             assert await one.catch_up() == 60
             assert encoded(one) == encoded(list((await one.replay(60)).values()))
             await one.close()

@@ -7,22 +7,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft, ThoughtAdopted, ThoughtRecorded, source_of
-from projections import THOUGHT_AGE_MAX, Scope, Thoughts
-from projections import thoughts as thoughts_module
+from projections.decisions import pending_thoughts as thoughts_module
+from projections.decisions.pending_thoughts import THOUGHT_AGE_MAX, ThoughtIndex, ThoughtScope
 from tests.projections.histories import AGENTS, DAWN, MOMENTS, adopt, events_of, histories, ponder, record
 
-OPEN = Scope()
+OPEN = ThoughtScope()
 SECOND = timedelta(seconds=1)
 
 
-def folded(*drafts: Draft) -> Thoughts:
-    projection = Thoughts()
+def folded(*drafts: Draft) -> ThoughtIndex:
+    projection = ThoughtIndex()
     projection.fold(events_of(drafts))
     return projection
 
 
 def waiting(
-    projection: Thoughts, scope: Scope | None = OPEN, *, agent: str = "ada", now: datetime = DAWN, at: int | None = None
+    projection: ThoughtIndex,
+    scope: ThoughtScope | None = OPEN,
+    *,
+    agent: str = "ada",
+    now: datetime = DAWN,
+    at: int | None = None,
 ) -> list[str]:
     scopes = None if scope is None else scope.reach()
     return [thought.thought_id for thought in projection.pending(source_of(agent), scopes, now, at)]
@@ -46,8 +51,8 @@ def test_what_waited_behind_a_position_is_told() -> None:
 def test_agents_keep_their_thoughts_apart() -> None:
     projection = folded(ponder("a", agent="ada"), ponder("b", agent="bo"), ponder("c", agent="bo", agent_id="ada"))
     assert [waiting(projection, agent=agent) for agent in AGENTS] == [["a"], ["b"], []]
-    assert waiting(projection, Scope("ada"), agent="bo") == ["c"]
-    assert waiting(projection, Scope("ada"), agent="ada") == []
+    assert waiting(projection, ThoughtScope("ada"), agent="bo") == ["c"]
+    assert waiting(projection, ThoughtScope("ada"), agent="ada") == []
 
 
 def test_another_agent_may_take_a_thought_up_once_and_it_waits_for_nobody() -> None:
@@ -58,15 +63,15 @@ def test_another_agent_may_take_a_thought_up_once_and_it_waits_for_nobody() -> N
     ("scope", "key", "reached"),
     [
         (OPEN, "rpc:ada", ["none"]),
-        (Scope("A"), "agent:A", ["agent"]),
-        (Scope(None, "D"), "decision:D", ["decision"]),
-        (Scope("A", "D"), "agent:A:decision:D", ["agent", "decision", "both"]),
-        (Scope("A", "E"), "agent:A:decision:E", ["agent"]),
-        (Scope("B"), "agent:B", []),
-        (Scope("A:decision:D"), "agent:A:decision:D", []),
+        (ThoughtScope("A"), "agent:A", ["agent"]),
+        (ThoughtScope(None, "D"), "decision:D", ["decision"]),
+        (ThoughtScope("A", "D"), "agent:A:decision:D", ["agent", "decision", "both"]),
+        (ThoughtScope("A", "E"), "agent:A:decision:E", ["agent"]),
+        (ThoughtScope("B"), "agent:B", []),
+        (ThoughtScope("A:decision:D"), "agent:A:decision:D", []),
     ],
 )
-def test_a_scope_has_a_key_and_a_reach(scope: Scope, key: str, reached: list[str]) -> None:
+def test_a_scope_has_a_key_and_a_reach(scope: ThoughtScope, key: str, reached: list[str]) -> None:
     projection = folded(
         ponder("none"),
         ponder("agent", agent_id="A"),
@@ -112,7 +117,7 @@ def test_the_oldest_of_an_agents_thoughts_make_room(monkeypatch: pytest.MonkeyPa
 @settings(max_examples=200, deadline=None)
 def test_what_waits_is_what_a_plain_list_says(drafts: list[Draft], now: datetime) -> None:
     events = events_of(drafts)
-    projection = Thoughts()
+    projection = ThoughtIndex()
     projection.fold(events)
     taken = {event.data.thought_id for event in events if isinstance(event.data, ThoughtAdopted)}
     young = [

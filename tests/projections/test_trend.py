@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger import microseconds
-from projections.intervals import gap_interval
-from projections.trend import WINDOWS_MAX, Trend, Window, roll
+from projections.calibration.trend import WINDOWS_MAX, Trend, Window, roll
+from projections.stats.intervals import gap_interval
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 

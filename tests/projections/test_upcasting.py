@@ -6,9 +6,9 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from events import Draft, Fact, Kind, Life, Payload, Vocabulary
+from events import Draft, EventFacts, EventType, Life, Payload, Vocabulary
 from events.payload import StreamId
-from projections import Projection
+from projections.projection import Projection
 from tests.drafts import draft_of
 from tests.loop import run
 from tests.projections.ledgers import encoded, engine
@@ -32,9 +32,9 @@ def anew(old: Measured) -> MeasuredAnew:
     return MeasuredAnew(probe_id=old.probe_id, elapsed_ms=round(old.elapsed_s * 1000))
 
 
-FIRST = Vocabulary([Kind("probe.measured.v1", Measured, "probe", "probe_id", Life.SINGLE)])
+FIRST = Vocabulary([EventType("probe.measured.v1", Measured, "probe", "probe_id", Life.SINGLE)])
 BOTH = Vocabulary(
-    [*FIRST.kinds.values(), Kind("probe.measured.v2", MeasuredAnew, "probe", "probe_id", Life.SINGLE)],
+    [*FIRST.kinds.values(), EventType("probe.measured.v2", MeasuredAnew, "probe", "probe_id", Life.SINGLE)],
     {"probe.measured.v1": anew},
 )
 
@@ -49,7 +49,7 @@ class Slowest(Projection):
     def __init__(self, slowest: dict[str, int] | None = None) -> None:
         self.slowest = slowest if slowest is not None else {}
 
-    def fold(self, events: Sequence[Fact]) -> None:
+    def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             assert isinstance(event.data, MeasuredAnew), "the fold sees no old shape"
             self.slowest[event.subject] = max(event.data.elapsed_ms, self.slowest.get(event.subject, 0))

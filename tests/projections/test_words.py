@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections import words_of
-from projections.words import fold
+from projections.decisions.tokenizer import fold, words_of
 
 WORDS = [
     ("Ship the QUEUE, now!", {"ship", "the", "queue", "now"}),

@@ -11,9 +11,9 @@ from textwrap import dedent
 import pytest
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.routers import router_of
-from instruments.routers.process import GRACE_S
+from instruments.routers.subprocess_io import GRACE_S
 from tests.loop import run
 
 LONG_S = 60.0
@@ -26,7 +26,7 @@ def python(folder: Path, code: str, *arguments: str) -> str:
     return "command:" + shlex.join([sys.executable, str(program), *arguments])
 
 
-def ask(spec: str, prompt: str = "Who are you?", timeout_s: float = LONG_S) -> Answer:
+def ask(spec: str, prompt: str = "Who are you?", timeout_s: float = LONG_S) -> RouterAnswer:
     return run(router_of(spec, environment={}).ask(prompt, timeout_s))
 
 

@@ -10,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.routers import Router, router_of
 from tests.loop import run
 from tests.routers.simulated import Asked, Reply, Script, Simulated, completed, error, in_turn, said, simulated
@@ -31,7 +31,7 @@ def router_at(url: str, **options: object) -> Router:
     return router_of(f"openai:{url}", **settings)  # type: ignore[arg-type]
 
 
-def ask(script: Script, timeout_s: float = LONG_S, **options: object) -> Answer:
+def ask(script: Script, timeout_s: float = LONG_S, **options: object) -> RouterAnswer:
     with simulated(script) as simulator:
         return run(router_at(simulator.url, **options).ask("Who are you?", timeout_s))
 

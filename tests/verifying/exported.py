@@ -8,12 +8,12 @@ from zipfile import ZIP_STORED, ZipFile
 
 from msgspec import structs
 
-from api.exporting import opened, place, selection_of
-from api.exporting.manifest import MANIFEST, FileSum, Manifest, decode, encode
-from api.operations import House
+from api.export import opened, place, selection_of
+from api.export.manifest import MANIFEST, FileSum, Manifest, decode, encode
+from api.service.ledger import LedgerService
 from ledger import Checkpoint, Signer
-from ledger.merkle import leaf_hash, leaf_hashes
-from ledger.tiles import Edge
+from ledger.transparency.merkle import leaf_hash, leaf_hashes
+from ledger.transparency.tiles import TreeEdge
 from tests.loop import run
 
 Change = Callable[[bytes], bytes]
@@ -23,13 +23,13 @@ def export_all(ledger: Path, wanted: Mapping[Path, Mapping[str, str]]) -> None:
     """Export a ledger to some places, each with its parameters, as the command does it."""
 
     async def made() -> None:
-        house = await House.open(ledger, writable=True)
+        service = await LedgerService.open(ledger, writable=True)
         try:
             for output, parameters in wanted.items():
-                async with opened(house, selection_of(parameters)) as export:
+                async with opened(service, selection_of(parameters)) as export:
                     await place(export, output, lambda done, total: None)
         finally:
-            await house.close()
+            await service.close()
 
     run(made())
 
@@ -72,7 +72,7 @@ def forge(export: Path, lines: Sequence[bytes], signer: Signer | None = None) ->
         types[kind] = types.get(kind, 0) + 1
     fields: dict[str, object] = {"events": len(lines), "last": len(lines), "types": dict(sorted(types.items()))}
     if signer is not None:
-        edge, _ = Edge().grow(leaf_hashes(lines))
+        edge, _ = TreeEdge().grow(leaf_hashes(lines))
         checkpoint = Checkpoint(signer.verifier.name, len(lines), edge.root())
         (export / "checkpoint").write_bytes(signer.sign(checkpoint.text()).encode())
         fields |= {"size": checkpoint.size, "root": checkpoint.root, "verifier": str(signer.verifier)}

@@ -7,22 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from api.exporting.manifest import Consistency, Filters
-from api.verifying import Report, verify_package
+from api.export.manifest import ConsistencyProof, Filters
+from api.verify import VerifyReport, verify_package
 from ledger import Signer
 from ledger.errors import UnusableExport
 from tests.cli.command import done, refused, tally
-from tests.verifying.exported import (
-    copied,
-    edit,
-    export_all,
-    forge,
-    lines_of,
-    manifest_of,
-    put_lines,
-    restate,
-    zipped,
-)
+from tests.verifying.exported import copied, edit, export_all, forge, lines_of, manifest_of, put_lines, restate, zipped
 from tests.verifying.sealed import SIZE, Sealed, sealed
 from tests.verifying.test_file import wrong
 
@@ -56,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Exports:
     return Exports(tmp_path_factory.mktemp("exports"))
 
 
-def verified(path: Path, key: str | None = None, since: Path | None = None) -> Report:
+def verified(path: Path, key: str | None = None, since: Path | None = None) -> VerifyReport:
     return verify_package(path, key, since)
 
 
@@ -236,7 +226,7 @@ MANIFEST: dict[str, tuple[str, dict[str, object]]] = {
     "evidence": ("whole", {"evidence": None}),
     "consistency": ("chosen", {"consistency": None}),
     "no files": ("whole", {"files": {}}),
-    "another consistency": ("chosen", {"consistency": Consistency(300, bytes(32), ())}),
+    "another consistency": ("chosen", {"consistency": ConsistencyProof(300, bytes(32), ())}),
     "other filters": ("chosen", {"filters": Filters(types=("decision.recorded.v1",))}),
 }
 

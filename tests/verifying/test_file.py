@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from api.verifying import Report, verify_ledger
+from api.verify import VerifyReport, verify_ledger
 from ledger import Checkpoint, EvidenceStore, Signer
 from ledger.errors import InvalidQuery, LedgerUnusable
-from ledger.merkle import leaf_hash
+from ledger.transparency.merkle import leaf_hash
 from tests.cli.command import refused, tally
 from tests.verifying.sealed import GONE, KEPT, SIZE, Sealed, alter, sealed
 
@@ -28,11 +28,11 @@ def ledger(made: Sealed, tmp_path: Path) -> Sealed:
     return Sealed(tmp_path / "t.db", made.signer)
 
 
-def verified(path: Path, key: str | None = None, since: Path | None = None, *, quick: bool = False) -> Report:
+def verified(path: Path, key: str | None = None, since: Path | None = None, *, quick: bool = False) -> VerifyReport:
     return verify_ledger(path, key, since, quick=quick)
 
 
-def wrong(report: Report) -> set[str]:
+def wrong(report: VerifyReport) -> set[str]:
     """The checks that found something."""
     assert not report.right
     return {check.name for check in report.checks if not check.right}

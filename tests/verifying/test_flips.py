@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.verifying import verify_package
+from api.verify import verify_package
 from ledger.errors import UnusableExport
 from tests.verifying.exported import export_all, zipped
 from tests.verifying.sealed import sealed

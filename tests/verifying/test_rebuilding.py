@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from api.rebuilding import rebuild
-from api.verifying import verify_ledger
+from api.importers.ledger import rebuild
+from api.verify import verify_ledger
 from ledger import EvidenceStore, Signer
 from ledger.errors import LedgerLocked, LedgerUnusable, UnusableExport
-from ledger.lock import WriterLock
+from ledger.sqlite.lock import WriterLock
 from tests.cli.command import ROOT, command, done, environment, refused, tally
 from tests.verifying.exported import copied, export_all, forge, lines_of, put_lines
 from tests.verifying.sealed import GONE, KEPT, SIZE, Sealed, sealed

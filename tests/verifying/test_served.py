@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.verifying import Report, verify_server
-from api.verifying.served import unbundled
+from api.verify import VerifyReport, verify_server
+from api.verify.server import unbundled
 from ledger import Checkpoint, Signer
 from ledger.errors import InvalidQuery, LedgerUnavailable
-from ledger.merkle import leaf_hash
-from ledger.tiles import bundle
+from ledger.transparency.merkle import leaf_hash
+from ledger.transparency.tiles import bundle
 from tests.cli.command import done, refused
 from tests.serving import serving
 from tests.verifying.lying import Lie, lying
@@ -39,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield Server(ledger, url)
 
 
-def verified(url: str, key: str | None = None, since: Path | None = None) -> Report:
+def verified(url: str, key: str | None = None, since: Path | None = None) -> VerifyReport:
     return verify_server(url, None, key, since)
 
 

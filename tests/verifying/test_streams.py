@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.verifying import Check
-from ledger.verifying import streams as module
-from ledger.verifying.streams import Streams
+from ledger.verify import Check
+from ledger.verify import stream_versions as module
+from ledger.verify.stream_versions import StreamVersionCheck
 
 
 class Placed(NamedTuple):
@@ -19,7 +19,7 @@ class Placed(NamedTuple):
 
 def judged(events: list[tuple[int, int]], page: int, *, whole: bool) -> Check:
     check = Check("stream versions", "streams")
-    streams = Streams(check, whole=whole)
+    streams = StreamVersionCheck(check, whole=whole)
     placed = [Placed(at, f"decision/{stream}", version) for at, (stream, version) in enumerate(events, 1)]
     for start in range(0, len(placed), page):
         some = placed[start : start + page]

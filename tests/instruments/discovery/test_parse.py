@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instruments.discovery import analyze, exclusion, prompt
-from instruments.discovery.parse import Verdict
+from instruments.discovery.analyze import Verdict
 from instruments.probes import Probe
 from tests.instruments.discovery.answers import CODE, identity
 from tests.instruments.questions import GO, PYTHON, STIMULUS, TEXT

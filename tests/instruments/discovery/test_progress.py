@@ -1,13 +1,13 @@
 """What a person sees of a run."""
 
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.discovery import Session, complete, told
 from tests.instruments.discovery.answers import EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
 from tests.instruments.discovery.test_session import START, kept_going, run
 from tests.instruments.questions import GO
 
 
-def lines(*answers: Answer) -> list[str]:
+def lines(*answers: RouterAnswer) -> list[str]:
     _, made = run(answers, kept_going())
     return [line for batch in made for line in told(batch)]
 

@@ -8,36 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import (
-    DiscoveryAttempted,
-    DiscoveryFinished,
-    DiscoverySignalled,
-    DiscoveryStarted,
-    Payload,
-    ProbeScored,
-)
+from events import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted, Payload, ProbeScored
 from events.discovery import Ending
 from events.probe import score_id_of
-from instruments.answer import Answer
+from instruments.answer import RouterAnswer
 from instruments.discovery import Session, digest_of
-from tests.instruments.discovery.answers import (
-    CODE,
-    EMPTY,
-    FAILED,
-    GARBAGE,
-    REFUSED,
-    TIMEOUT,
-    identity,
-    model,
-    says,
-)
+from tests.instruments.discovery.answers import CODE, EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
 from tests.instruments.questions import GO, TEXT
 
 P = TypeVar("P", bound=Payload)
 START = DiscoveryStarted(run_id="r", probe_id=GO.id, max_iterations=15, max_attempts=40, terminate_on_repeat=True)
 
 
-def run(answers: Sequence[Answer], started: DiscoveryStarted = START) -> tuple[Session, list[list[Payload]]]:
+def run(answers: Sequence[RouterAnswer], started: DiscoveryStarted = START) -> tuple[Session, list[list[Payload]]]:
     """A run that is answered so, to its end or theirs; and what each answer brought."""
     session, made = Session(started=started), []
     for answer in answers:
@@ -48,7 +31,7 @@ def run(answers: Sequence[Answer], started: DiscoveryStarted = START) -> tuple[S
     return session, made
 
 
-def end(*answers: Answer, started: DiscoveryStarted = START) -> tuple[Ending | None, str | None]:
+def end(*answers: RouterAnswer, started: DiscoveryStarted = START) -> tuple[Ending | None, str | None]:
     session, _ = run(answers, started)
     return session.ending, None if session.finished is None else session.finished.reason
 
@@ -140,10 +123,10 @@ def test_a_wrapper_ends_the_run_with_a_signal_and_keeps_what_was_found() -> None
         (EMPTY, "empty", "empty answer at iteration 1"),
         (says(None), "empty", "empty answer at iteration 1"),
         (FAILED, "failed", "router failed at iteration 1: connection refused"),
-        (Answer(failure="failed"), "failed", "router failed at iteration 1: it does not say why"),
+        (RouterAnswer(failure="failed"), "failed", "router failed at iteration 1: it does not say why"),
     ],
 )
-def test_no_answer_ends_the_run_and_keeps_what_was_found(answer: Answer, ending: Ending, reason: str) -> None:
+def test_no_answer_ends_the_run_and_keeps_what_was_found(answer: RouterAnswer, ending: Ending, reason: str) -> None:
     assert end(model("a"), answer) == (ending, reason)
     session, made = run([model("a"), answer])
     assert session.iterations == 1
@@ -227,7 +210,7 @@ def test_an_answer_of_text_that_is_all_output_is_stored_once() -> None:
 
 
 def test_what_a_router_says_besides_is_kept_within_its_bounds() -> None:
-    answer = Answer(text="x", reported_model="m" * 999, tokens_used=-3, elapsed_ns=2**60)
+    answer = RouterAnswer(text="x", reported_model="m" * 999, tokens_used=-3, elapsed_ns=2**60)
     attempt = of(DiscoveryAttempted, Session(started=START).decide(answer, GO))
     assert (attempt.reported_model, attempt.tokens_used, attempt.elapsed_ns) == ("m" * 256, None, None)
 
@@ -235,7 +218,9 @@ def test_what_a_router_says_besides_is_kept_within_its_bounds() -> None:
 ANSWERS = st.one_of(
     st.sampled_from([model(name) for name in ("a", "b", "c-20250101", "c", "unknown", "auto")]),
     st.sampled_from([REFUSED, EMPTY, GARBAGE, TIMEOUT, FAILED, says(identity("d"))]),
-    st.builds(Answer, text=st.text(), reported_model=st.text(), elapsed_ns=st.integers(), tokens_used=st.integers()),
+    st.builds(
+        RouterAnswer, text=st.text(), reported_model=st.text(), elapsed_ns=st.integers(), tokens_used=st.integers()
+    ),
     st.text().map(lambda text: says(f"{identity('e')}\n```go\n{text}")),
 )
 LIMIT = st.none() | st.integers(0, 6)
@@ -250,7 +235,7 @@ STARTS = st.builds(
 
 
 @given(STARTS, st.lists(ANSWERS, min_size=41, max_size=41))
-def test_every_run_ends_within_its_attempts(started: DiscoveryStarted, answers: list[Answer]) -> None:
+def test_every_run_ends_within_its_attempts(started: DiscoveryStarted, answers: list[RouterAnswer]) -> None:
     session, made = run(answers, started)
     assert session.ending is not None
     assert len(made) <= max(1, 40 if started.max_attempts is None else started.max_attempts)
@@ -265,7 +250,7 @@ def test_every_run_ends_within_its_attempts(started: DiscoveryStarted, answers: 
 
 
 @given(STARTS, st.lists(ANSWERS, max_size=8))
-def test_a_run_resumed_anywhere_is_the_run_that_went_on(started: DiscoveryStarted, answers: list[Answer]) -> None:
+def test_a_run_resumed_anywhere_is_the_run_that_went_on(started: DiscoveryStarted, answers: list[RouterAnswer]) -> None:
     session, history = Session(started=started), []
     for answer in answers:
         made = session.decide(answer, GO)

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from instruments.probes.debugging import TASK as DEBUGGING_TASK
-from instruments.probes.debugging import TIMELINE
-from instruments.probes.summarising import REPORT
-from instruments.probes.summarising import TASK as SUMMARISING_TASK
-from instruments.probes.weighting import SOURCES
-from instruments.probes.weighting import TASK as WEIGHTING_TASK
+from instruments.probes.text.debugging import TASK as DEBUGGING_TASK
+from instruments.probes.text.debugging import TIMELINE
+from instruments.probes.text.summarising import REPORT
+from instruments.probes.text.summarising import TASK as SUMMARISING_TASK
+from instruments.probes.text.weighting import SOURCES
+from instruments.probes.text.weighting import TASK as WEIGHTING_TASK
 
 
 class Graded(NamedTuple):

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.probes import Probe, Score
-from instruments.probes.reading import LINES_MAX, OUTPUT_BYTES_MAX
-from instruments.probes.refactor import REFACTOR_GO, REFACTOR_PYTHON
+from instruments.probes import Probe, ProbeScore
+from instruments.probes.refactor.parser import LINES_MAX, OUTPUT_BYTES_MAX
+from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
 from tests.instruments.probes.candidates import (
     CLASS_PYTHON,
     NAMED_GO,
@@ -132,9 +132,9 @@ def test_code_with_a_gap_has_a_score(probe: Probe, text: str, data: st.DataObjec
     assert_sound(probe.scorer.score(text[:start] + data.draw(st.sampled_from(["", " ", "\n", "a"])) + text[end:]))
 
 
-def assert_sound(score: Score) -> None:
+def assert_sound(score: ProbeScore) -> None:
     if not score.valid:
-        assert score == Score(valid=False)
+        assert score == ProbeScore(valid=False)
         return
     assert score.total is not None
     assert score.counts is not None
@@ -180,7 +180,7 @@ def test_a_text_beyond_the_limits_is_not_read(probe: Probe, mark: str) -> None:
     assert probe.scorer.score(code + f"{mark}\n" * lines + "\n" * 9).valid
     assert not probe.scorer.score(code + f"{mark}\n" * (lines + 1)).valid
     for megabyte in ("a" * 1_000_000, code * 3_000, "\0" * 1_000_000, "(" * 1_000_000):
-        assert probe.scorer.score(megabyte) == Score(valid=False)
+        assert probe.scorer.score(megabyte) == ProbeScore(valid=False)
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
@@ -199,7 +199,7 @@ def test_every_process_gives_the_same_score(seed: str) -> None:
         check=True,
     )
     from_here = [probe.scorer.score(text) for probe, text in TEXTS]
-    assert msgspec.json.decode(done.stdout, type=list[Score]) == from_here
+    assert msgspec.json.decode(done.stdout, type=list[ProbeScore]) == from_here
     assert done.stdout.strip().encode() == msgspec.json.encode(from_here)
 
 

@@ -2,17 +2,17 @@
 
 import pytest
 
-from instruments.probes import Score
-from instruments.probes.refactor import REFACTOR_PYTHON
+from instruments.probes import ProbeScore
+from instruments.probes.refactor.scorer import REFACTOR_PYTHON
 from tests.instruments.probes.candidates import CLASS_PYTHON, SPLIT_PYTHON, plain
 from tests.instruments.probes.renaming import in_code
 
 M = REFACTOR_PYTHON.stimulus
 SIX = {"d": "summarise", "a": "values", "b": "label", "c": "verbose", "r": "total", "s": "text"}
-INVALID = Score(valid=False)
+INVALID = ProbeScore(valid=False)
 
 
-def score(text: str) -> Score:
+def score(text: str) -> ProbeScore:
     return REFACTOR_PYTHON.scorer.score(text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from instruments.probes.refactor import REFACTOR_GO
+from instruments.probes.refactor.scorer import REFACTOR_GO
 
 RUNS = Path(__file__).parents[4] / "shared" / "data" / "metacal" / "runs"
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from instruments.probes import SCORERS, Score, find_probe
-from instruments.probes.wording import WORDS_MAX
-from projections import discriminate
+from instruments.probes import SCORERS, ProbeScore, find_probe
+from instruments.probes.text.tokens import WORDS_MAX
+from projections.stats.discrimination import discriminate
 from tests.instruments.probes.graded import GRADED, NEVER, NO_ANSWERS, Graded
 
 DIMENSIONS = {
@@ -26,7 +26,7 @@ AROUND = ("", "", "", "**", "_", "`", "__", "***")
 FILLER = "It should be noted that this is as important as it is interesting, and that people differ about such matters."
 
 
-def score(probe_id: str, answer: str) -> Score:
+def score(probe_id: str, answer: str) -> ProbeScore:
     return SCORERS[f"{probe_id}@1"].score(answer)
 
 
@@ -62,7 +62,7 @@ def test_answers_are_in_the_order_of_a_person_and_told_apart(probe_id: str) -> N
 @probe_ids
 def test_what_is_no_answer_has_no_figures(probe_id: str) -> None:
     for answer in [*NO_ANSWERS[probe_id], *NEVER]:
-        assert score(probe_id, answer) == Score(valid=False), answer
+        assert score(probe_id, answer) == ProbeScore(valid=False), answer
 
 
 @given(answers, st.randoms(use_true_random=False))
@@ -133,7 +133,7 @@ def test_any_text_is_scored_and_always_the_same(text: str) -> None:
         found = score(probe_id, text)
         assert found == score(probe_id, text)
         if not found.valid:
-            assert found == Score(valid=False)
+            assert found == ProbeScore(valid=False)
             continue
         assert found.total is not None
         assert found.dimensions is not None

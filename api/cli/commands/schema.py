@@ -1,0 +1,34 @@
+"""schema: the vocabulary as JSON Schema."""
+
+from typing import Annotated
+
+import typer
+
+from api.cli.options import AsJson
+
+
+def schema(
+    type_: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="One event type; all without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the JSON Schema of what can be said.
+
+    Example: tallystick schema decision.recorded.v1
+    """
+    from difflib import get_close_matches
+
+    import msgspec
+
+    from api.cli.output import print_line
+    from events import VOCABULARY, Vocabulary, json_schema
+    from ledger.errors import NotFound
+
+    vocabulary = VOCABULARY
+    if type_ is not None:
+        if type_ not in VOCABULARY.kinds:
+            near = get_close_matches(type_, VOCABULARY.types, n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]}?" if near else f"Known types: {', '.join(VOCABULARY.types)}."
+            raise NotFound(f"type {type_!r} is not in the vocabulary.", hint)
+        vocabulary = Vocabulary([VOCABULARY.kinds[type_]])
+    encoded = msgspec.json.encode(json_schema(vocabulary))
+    print_line(encoded if as_json else msgspec.json.format(encoded))

@@ -1,0 +1,1 @@
+"""Tables and texts of the command line: a module for each kind of answer."""

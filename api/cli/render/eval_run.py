@@ -1,0 +1,141 @@
+"""An evaluation as people read it: a table, what was missed, what went wrong, and what it comes to."""
+
+from collections.abc import Iterator, Sequence
+
+import typer
+from rich.text import Text
+
+from api.cli.output import out, table
+from api.cli.render.evaluations import STYLES, part
+from api.reports.escape import line, visible
+from api.reports.format import against, between, bracketed, points, rate, rates, seconds
+from api.reports.report import COMPONENTS, failures, unwanted, who
+from api.text import many
+from events.evaluation import PatternFinding
+from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
+
+MISSED_SHOWN = 20
+"""Scenarios of which is told what they missed; `eval show` tells all of them."""
+
+FINDINGS_SHOWN = 8
+PATTERN_CHARS = 100
+
+ORDER = ("failing", "flaky", "stable", "skipped", "error")
+WORDS = {"failing": "failed", "flaky": "flaky", "stable": "passed", "skipped": "skipped", "error": "error"}
+
+
+def print_evaluation(found: Evaluation) -> None:
+    """A table of scenarios, what fails first; what was expected of these; errors apart; and the figures of all."""
+    console = out()
+    ordered = sorted(found.results, key=lambda one: (ORDER.index(one.verdict), _points(one), one.scenario_id))
+    if ordered:
+        columns = tuple(COMPONENTS.values())
+        shown = table(
+            "scenario",
+            *columns,
+            "total",
+            "threshold",
+            "verdict",
+            right=(*columns, "total", "threshold"),
+            wrap=("scenario",),
+        )
+        for one in ordered:
+            shown.add_row(
+                Text(one.scenario_id, overflow="fold"), *_figures(one), Text(_verdict(one), STYLES[one.verdict])
+            )
+        console.print(shown)
+    missed = [one for one in ordered if one.verdict in {"failing", "flaky"}]
+    for one in missed[:MISSED_SHOWN]:
+        for told in _missed(one):
+            typer.echo(told)
+    if len(missed) > MISSED_SHOWN:
+        typer.echo(f"\n{many(len(missed) - MISSED_SHOWN, 'more scenario')} failed: tallystick eval show {found.run_id}")
+    for told in _errors(found.results):
+        typer.echo(told)
+    typer.echo()
+    for told in summary(found):
+        typer.echo(told)
+
+
+def summary(found: Evaluation) -> Iterator[str]:
+    """What a run comes to: who was evaluated on what, how many of which there were, and the figures."""
+    version = f" {found.agent_version}" if found.agent_version else ""
+    yield line(f"{found.suite}: {who(found)}{version}, run {found.run_id}")
+    counts = {"passed": found.passed, "failed": found.failed, "skipped": found.skipped}
+    words = [f"{number:,} {word}" for word, number in counts.items() if number or word != "skipped"]
+    if found.errors:
+        words.append(many(found.errors, "error"))
+    left = (found.planned or 0) - sum(counts.values()) - found.errors
+    if left > 0 and not found.ended:
+        words.append(f"{left:,} not scored yet")
+    took = f"; {seconds(found.elapsed_ns)}" if found.elapsed_ns is not None else ""
+    yield f"{many(found.scenarios, 'scenario')}: {', '.join(words)}{took}."
+    if found.mean is not None:
+        errors = f" Errors count 0 in it; without them it is {points(found.mean_scored)}." if found.errors else ""
+        if found.mean_scored is None:
+            errors = " Nothing could be scored; errors count 0."
+        yield (
+            f"Mean {points(found.mean)} of 100{bracketed(between(found.mean_interval))}, "
+            f"pass rate {rate(found.pass_rate)}{bracketed(rates(found.pass_interval))}.{errors}"
+        )
+
+
+def _points(result: ScenarioResult) -> float:
+    return -1.0 if result.mean is None else result.mean
+
+
+def _verdict(result: ScenarioResult) -> str:
+    word = WORDS[result.verdict]
+    return word if result.attempts < 2 else f"{word} {result.passed}/{result.attempts}"
+
+
+def _figures(result: ScenarioResult) -> list[str]:
+    """The mean of each component over the attempts that were scored, that of the totals, and what was to be reached."""
+    scored = [row for row in result.rows if row.state == "scored"]
+    cells = [points(part(result, name)) for name in COMPONENTS]
+    return [*cells, points(result.mean_scored), points(scored[0].pass_threshold if scored else None)]
+
+
+def _missed(result: ScenarioResult) -> Iterator[str]:
+    """What the worst answer to a scenario missed."""
+    row = min((row for row in result.rows if row.passed is False), key=_total)
+    attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
+    total = against(row.total_score, row.pass_threshold)
+    yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"
+    findings = list(dict.fromkeys(_told(one) for one in failures(row)))
+    yield from findings[:FINDINGS_SHOWN]
+    if len(findings) > FINDINGS_SHOWN:
+        yield f"  and {len(findings) - FINDINGS_SHOWN} more"
+
+
+def _told(finding: PatternFinding) -> str:
+    what = f"  {finding.expectation} {_quoted(finding.pattern)} ({finding.match_type})"
+    if not unwanted(finding):
+        return f"{what} not found"
+    return f"{what} found in {finding.where}: {_quoted(finding.text or '')}"
+
+
+def _quoted(text: str) -> str:
+    """A text within quotes, as it was written: the backslashes of a regex, too."""
+    return f"'{line(text, PATTERN_CHARS)}'"
+
+
+def _total(row: ScoreRow) -> float:
+    return row.total_score or 0.0
+
+
+def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
+    """Every answer that could not be scored, with the last lines of who gave it."""
+    for result in results:
+        alike: dict[tuple[str | None, ...], list[str]] = {}
+        for row in result.rows:
+            if row.state == "error":
+                alike.setdefault((row.failure, row.detail, row.said), []).append(str(row.attempt))
+        for (failure, detail, said), attempts in alike.items():
+            which = f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(attempts)}"
+            yield f"\n{result.scenario_id}, {which}: {failure}, {line(detail or '')}"
+            yield from (f"  | {one}" for one in visible(said or "").splitlines())
+    skipped = [result for result in results if result.verdict == "skipped"]
+    reasons = sorted({row.detail or "" for result in skipped for row in result.rows})
+    if skipped:
+        yield f"\n{many(len(skipped), 'scenario')} skipped: {line('; '.join(reasons))}"

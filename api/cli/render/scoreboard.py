@@ -1,0 +1,81 @@
+"""The scoreboard as people read it."""
+
+from rich.console import Console
+
+from api.cli.output import cut, out, table
+from api.cli.render.calibration import dated
+from api.reports.escape import line
+from api.reports.format import DASH, between, bracketed, counted, points, rate
+from api.reports.report import BASELINES
+from api.service.evaluation.queries import ScoreboardAnswer
+from api.text import count
+from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
+
+WIDE = 110
+"""Columns of a terminal from which a board tells all it can."""
+
+VERDICTS = ("stable", "flaky", "failing", "runs")
+"""What a narrow board leaves out, with the interval of the difference."""
+
+NAMED_MAX = 10
+"""Scenarios that a version lost that are named; of the others only their number is."""
+
+
+def print_board(board: ScoreboardAnswer, *, narrowed: bool = False) -> None:
+    """Each suite: versions of agents, the best first, and what each lost against the one before it.
+
+    `narrowed` says that not all of them were asked for.
+    """
+    console = out()
+    if not board.suites:
+        none = "Nothing fits; all there is: tallystick eval list"
+        console.print(none if narrowed else "Nothing was evaluated yet: tallystick eval run FIXTURES")
+    for suite in board.suites:
+        _print_suite(console, suite)
+    console.print(dated(board.as_of), style="dim")
+
+
+def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
+    scorer = " ".join(filter(None, (suite.scorer_id, suite.scorer_version)))
+    by = f", scored by {line(scorer)}" if scorer else ""
+    console.print(f"{line(suite.suite)}: {counted(suite.scenarios, 'scenario')}{by}", style="bold", soft_wrap=True)
+    wide = console.width >= WIDE
+    since = "since the one before" if wide else "change"
+    numbers = ("mean", "its interval", "pass rate", "errors", *(VERDICTS if wide else ()), since)
+    shown = table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
+    for row in suite.rows:
+        interval = bracketed(between(row.difference_interval, "+")) if wide else ""
+        counts = (row.stable, row.flaky, row.failing + row.broken, row.runs)
+        shown.add_row(
+            cut(_agent(row)),
+            cut(line(row.agent_version or DASH)),
+            points(row.mean),
+            between(row.mean_interval) or DASH,
+            rate(row.pass_rate),
+            count(row.errors),
+            *(map(count, counts) if wide else ()),
+            f"{points(row.difference, '+')}{interval}",
+        )
+    console.print(shown)
+    if suite.left_out:
+        console.print(f"and {counted(suite.left_out, 'older version')}: --versions", style="dim")
+    for row in suite.rows:
+        _print_lost(console, row)
+    console.print()
+
+
+def _agent(row: ScoreboardRow) -> str:
+    return BASELINES[row.baseline] if row.baseline is not None else line(row.agent or "not said")
+
+
+def _print_lost(console: Console, row: ScoreboardRow) -> None:
+    if row.regressed:
+        named = ", ".join(row.regressed[:NAMED_MAX])
+        more = f" and {len(row.regressed) - NAMED_MAX:,} more" if len(row.regressed) > NAMED_MAX else ""
+        who = f"{_agent(row)} {line(row.agent_version or DASH)}"
+        before = f" since {line(row.previous_version)}" if row.previous_version is not None else ""
+        console.print(f"! {who} lost{before}: {named}{more}", style="yellow", soft_wrap=True)
+    if row.superseded:
+        who = f"{_agent(row)} {line(row.agent_version or DASH)}"
+        left = f"{counted(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
+        console.print(f"{who}: {left}.", style="dim", soft_wrap=True)

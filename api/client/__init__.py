@@ -1,0 +1,1 @@
+"""The client of a remote ledger, for the command line."""

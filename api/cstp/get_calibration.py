@@ -1,0 +1,210 @@
+"""cstp.getCalibration: the calibration view in this protocol's words, rounded as it promises."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, structs
+
+from api.auth import Principal
+from api.cstp.params import ParamsSchema, camel, merged, period_of, told
+from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail, compute_calibration_by_category
+from api.service.ledger import LedgerService
+from events.decision import Stakes
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup, GroupBy
+from projections.calibration.history import INCLUSIONS, Inclusion
+from projections.calibration.recommendations import CategoryScores
+from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
+from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
+from projections.time_range import TimeRange
+
+_GROUPINGS: Mapping[str, GroupBy] = {
+    "confidenceBucket": "confidence_bucket",
+    "confidence_bucket": "confidence_bucket",
+    "category": "category",
+    "stakes": "stakes",
+    "agent": "agent",
+    "project": "project",
+    "feature": "feature",
+}
+
+_EVIDENCE = (
+    "success", "partial", "failure", "abandoned", "unreviewed", "without_confidence", "success_interval",
+    "gap_interval", "supported", "reviews_needed", "log_score", "log_score_infinite", "skill", "sharpness", "corp",
+    "in_the_large", "spiegelhalter", "too_few_for",
+)  # fmt: skip
+_BUCKET_EVIDENCE = ("success_interval", "stated_gap", "stated_gap_interval", "supported", "reviews_needed")
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    agent: str | None = None
+    category: str | None = None
+    stakes: Stakes | None = None
+    project: str | None = None
+    feature: str | None = None
+    since: str | None = None
+    until: str | None = None
+    min_decisions: Annotated[int, msgspec.Meta(ge=1)] = MIN_DECISIONS
+    window: Literal["30d", "60d", "90d", "all"] | None = None
+    group_by: Literal["confidenceBucket", "confidence_bucket", "category", "stakes", "agent", "project", "feature"] = (
+        "confidenceBucket"
+    )
+    detail: Detail = "figures"
+    include: Annotated[tuple[Inclusion, ...], msgspec.Meta(max_length=len(INCLUSIONS))] = ()
+    trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
+
+
+_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
+
+
+async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """The figures of some decisions.
+
+    A filter may stand in `filters` or beside it; in `filters` it goes first. `groups` holds the figures for each value
+    of `groupBy`, null below minDecisions; `by_category` the two scores of every category with a reviewed decision.
+    What the protocol names is rounded as it promises; what it does not name (intervals, scores, parts) is not.
+    `detail` is `figures`, or `curves` for curve and band too, and for the recalibration map where one pays.
+    `include` lists what to add: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
+    """
+    asked = _asked.decode(merged(params))
+    now = ledger.clock()
+    when = period_of(asked.since or None, asked.until or None, now, window=asked.window)
+    wanted = CalibrationFilter(
+        agent=asked.agent or None,
+        category=asked.category or None,
+        stakes=asked.stakes,
+        project=asked.project or None,
+        feature=asked.feature or None,
+        range=when,
+    )
+    question = CalibrationQuery(
+        filter=wanted,
+        group_by=_GROUPINGS[asked.group_by],
+        min_decisions=asked.min_decisions,
+        detail=asked.detail,
+        include=asked.include,
+        trend_days=asked.trend_days,
+    )
+    found = await compute_calibration_by_category(ledger, question)
+    return _answer(found.answer, found.categories, _period(asked.window, when, now), now)
+
+
+def _answer(
+    found: CalibrationAnswer, categories: list[CategoryScores], period: Mapping[str, str], now: datetime
+) -> dict[str, object]:
+    answer: dict[str, object] = {
+        "overall": None if found.overall is None else {**_overall(found.overall), **period},
+        "byConfidenceBucket": [_bucket(bucket) for bucket in found.buckets],
+        "recommendations": found.recommendations,
+        "queryTime": now.isoformat(),
+    }
+    if found.confidence_stats is not None:
+        answer["confidenceStats"] = _spread(found.confidence_stats)
+    answer["by_category"] = [_category(category) for category in categories]
+    answer["groups"] = [_group(group) for group in found.groups]
+    answer["coverage"] = camelled(found.coverage)
+    if found.recalibration is not None:
+        answer["recalibration"] = {
+            **camelled(found.recalibration),
+            "meanings": [camelled(meaning) for meaning in found.recalibration.meanings],
+        }
+    answer |= {name: told(part) for name in INCLUSIONS if (part := getattr(found, name)) is not UNSET}
+    return answer
+
+
+def _period(window: str | None, when: TimeRange, now: datetime) -> dict[str, str]:
+    """What the answer says of the range asked for; where that has no end, it ends now."""
+    period = {} if window is None else {"window": window}
+    if when.since is not None:
+        period["periodStart"] = when.since.isoformat()
+    if when.bounded:
+        period["periodEnd"] = (when.until or now).isoformat()
+    return period
+
+
+def _overall(figures: CalibrationScores) -> dict[str, object]:
+    brier = rounded(figures.brier_score)
+    return {
+        "brierScore": brier,
+        "accuracy": rounded(figures.accuracy),
+        "totalDecisions": figures.total,
+        "reviewedDecisions": figures.reviewed,
+        "calibrationGap": rounded(figures.gap),
+        "interpretation": figures.interpretation,
+        "meanConfidence": rounded(figures.mean_confidence),
+        "brierReading": figures.brier_reading,
+        "total_decisions": figures.total,
+        "reviewed_decisions": figures.reviewed,
+        "brier_score": brier,
+        **_evidence(figures),
+    }
+
+
+def _bucket(bucket: Bucket) -> dict[str, object]:
+    return {
+        "bucket": bucket.bucket,
+        "decisions": bucket.decisions,
+        "successRate": rounded(bucket.success_rate, 2),
+        "expectedRate": bucket.expected_rate,
+        "gap": rounded(bucket.gap, 2),
+        "interpretation": bucket.interpretation,
+        "meanConfidence": rounded(bucket.mean_confidence),
+        **{camel(name): getattr(bucket, name) for name in _BUCKET_EVIDENCE},
+    }
+
+
+def _spread(spread: ConfidenceSpread) -> dict[str, object]:
+    return {
+        "mean": rounded(spread.mean),
+        "stdDev": rounded(spread.std_dev),
+        "min": rounded(spread.min),
+        "max": rounded(spread.max),
+        "count": spread.count,
+        "bucketCounts": spread.tenths,
+    }
+
+
+def _category(category: CategoryScores) -> dict[str, object]:
+    return {
+        "category": category.category,
+        "total_decisions": category.total,
+        "reviewed_decisions": category.reviewed,
+        "accuracy": rounded(category.accuracy),
+        "brier_score": rounded(category.brier_score),
+    }
+
+
+def _group(group: CalibrationGroup) -> dict[str, object]:
+    return {
+        "group": group.group,
+        "brierScore": _rounded_or_none(group.brier_score),
+        "accuracy": _rounded_or_none(group.accuracy),
+        "meanConfidence": _rounded_or_none(group.mean_confidence),
+        "calibrationGap": _rounded_or_none(group.gap),
+        "interpretation": group.interpretation,
+        "totalDecisions": group.total,
+        "reviewedDecisions": group.reviewed,
+        **_evidence(group),
+        "shrunkGap": group.shrunk_gap,
+        "shrunkWeight": group.shrunk_weight,
+    }
+
+
+def _evidence(figures: CalibrationScores | CalibrationGroup) -> dict[str, object]:
+    """What stands beside the figures the protocol names, unrounded."""
+    return {camel(name): getattr(figures, name) for name in _EVIDENCE}
+
+
+def camelled(struct: msgspec.Struct) -> dict[str, object]:
+    """A struct as an object with camelCase names."""
+    return {camel(name): value for name, value in structs.asdict(struct).items()}
+
+
+def rounded(value: float, places: int = 3) -> float:
+    """Rounded, and never -0.0."""
+    return round(value, places) + 0.0
+
+
+def _rounded_or_none(value: float | None) -> float | None:
+    return None if value is None else rounded(value)

@@ -1,0 +1,132 @@
+"""cstp.getSessionContext: what an agent should know when it begins."""
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.agent_context import Row, scores, similar, whose
+from api.cstp.get_calibration import rounded
+from api.cstp.params import ParamsSchema
+from api.cstp.session_markdown import markdown
+from api.service.action_items import ActionItemQuery, ActionItems, agenda
+from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.decision_patterns import SharedPatterns, patterns
+from api.service.decisions import DecisionQuery, count_decisions, select_decisions
+from api.service.ledger import LedgerService
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup
+from projections.decisions.decision_index import DecisionSelection
+
+Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]
+
+DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
+READY_LIMIT, READY_LIMIT_MAX = 5, 20
+PATTERNS_MAX = 50
+REVIEWS_MIN = 3
+"""Reviewed decisions of a category below which it is neither the strongest nor the weakest."""
+
+_REASONS = {"review_outcome": "overdue_review", "stale_pending": "stale_pending"}
+"""What this answer calls the kinds of action."""
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    task_description: str | None = None
+    agent: str | None = None
+    include: tuple[Section, ...] = get_args(Section)
+    decisions_limit: int = DECISIONS_LIMIT
+    ready_limit: int = READY_LIMIT
+    format: Literal["json", "markdown"] = "json"
+
+
+_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked, aliases={"agent": ("agent", "agentId", "agent_id")})
+
+
+async def get_session_context(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Profile and calibration of an agent, what wants attention, earlier decisions that fit the task, shared patterns.
+
+    The agent is the one that `agent` names, or else the speaker; everybody, where no token names it. There are no
+    guardrails, and nothing is compacted to wisdom.
+    """
+    began = perf_counter()
+    asked = _asked.decode(params)
+    agent, task = asked.agent or whose(caller), _asked.spelling("task_description", params)
+    groups, profile = await _profile(ledger, agent)
+    answer: dict[str, Any] = {
+        "agentProfile": profile,
+        "relevantDecisions": await _relevant(ledger, caller, asked, task) if "decisions" in asked.include else [],
+        "activeGuardrails": [],
+        "calibrationByCategory": _by_category(groups) if "calibration" in asked.include else {},
+        "readyQueue": _queue(await _agenda(ledger, asked)) if "ready" in asked.include else [],
+        "confirmedPatterns": [],
+    }
+    if "patterns" in asked.include:
+        found = await patterns(ledger, PATTERNS_MAX)
+        answer |= {"confirmedPatterns": _patterns(found), "confirmedPatternsTotal": found.total}
+    elapsed_ms = round((perf_counter() - began) * 1000)
+    if asked.format == "markdown":
+        return {"markdown": markdown(answer, agent), "queryTimeMs": elapsed_ms}
+    return {**answer, "queryTimeMs": elapsed_ms}
+
+
+async def _relevant(ledger: LedgerService, caller: Principal, asked: _Asked, name: str) -> list[Row]:
+    limit = min(max(asked.decisions_limit, 1), DECISIONS_LIMIT_MAX)
+    return await similar(ledger, caller, asked.task_description or "", name, limit=limit)
+
+
+async def _agenda(ledger: LedgerService, asked: _Asked) -> ActionItems:
+    limit = min(max(asked.ready_limit, 1), READY_LIMIT_MAX)
+    return await agenda(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
+
+
+async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], dict[str, object]]:
+    """The figures of each category, and the profile. A tendency wants MIN_DECISIONS reviewed decisions."""
+    selection = DecisionSelection(agent=agent)
+    counted = await count_decisions(ledger, selection)
+    asked = CalibrationQuery(filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1)
+    found = await compute_calibration(ledger, asked)
+    profile: dict[str, object] = {"totalDecisions": counted.total, "reviewed": counted.by_status.get("reviewed", 0)}
+    if agent is not None:
+        profile["agent"] = agent
+    if (overall := found.overall) is not None:
+        profile |= {"overallAccuracy": rounded(overall.accuracy), "brierScore": rounded(overall.brier_score)}
+        if overall.reviewed >= MIN_DECISIONS:
+            profile |= {"tendency": overall.interpretation, "tendencySupported": overall.supported}
+    named = [group for group in found.groups if group.group is not None and group.reviewed >= REVIEWS_MIN]
+    if len(named) > 1:
+        by_accuracy = sorted(named, key=lambda group: group.accuracy or 0.0)
+        profile |= {"strongestCategory": by_accuracy[-1].group, "weakestCategory": by_accuracy[0].group}
+    oldest = await select_decisions(ledger, DecisionQuery(selection=selection, descending=False, limit=1))
+    for standing in oldest.decisions:
+        profile["activeSince"] = standing.recorded_at.date().isoformat()
+    return found.groups, profile
+
+
+def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, object]]:
+    """The scores of each category with MIN_DECISIONS reviewed decisions."""
+    return {
+        group.group: {**scores(group), "totalDecisions": group.total, "reviewedDecisions": group.reviewed}
+        for group in groups
+        if group.group is not None and group.reviewed >= MIN_DECISIONS
+    }
+
+
+def _queue(found: ActionItems) -> list[dict[str, object]]:
+    return [
+        {
+            "id": action.decision_id,
+            "title": action.title,
+            "reason": _REASONS[action.type],
+            "date": action.date,
+            "detail": action.detail,
+        }
+        for action in found.actions
+    ]
+
+
+def _patterns(found: SharedPatterns) -> list[dict[str, object]]:
+    return [
+        {"pattern": one.pattern, "count": one.count, "categories": one.categories, "exampleIds": one.examples}
+        for one in found.patterns
+    ]

@@ -1,0 +1,97 @@
+"""cstp.preAction: what an agent asks before it acts, and the decision it makes, in one call."""
+
+from time import perf_counter
+from typing import Annotated, Any
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.agent_context import Row, scores, similar, whose
+from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.cstp.record_decision import DECISION, record_decision
+from api.cstp.unsupported import BreakerAction, action_of
+from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.ledger import LedgerService
+from projections.calibration.calibration import CalibrationFilter
+
+QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
+EXAMPLES_MAX = 3
+
+_NOT_RECORDED = ("action", "options")
+
+
+class _Options(msgspec.Struct, frozen=True, kw_only=True):
+    query_limit: Annotated[int, msgspec.Meta(ge=1)] = QUERY_LIMIT
+    auto_record: bool = True
+    include_patterns: bool = True
+
+
+_options: ParamsSchema[_Options] = ParamsSchema(_Options)
+
+
+async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Decisions like the one ahead, the calibration of its category, and guardrails, of which there are none.
+
+    The action is recorded as a decision unless `autoRecord` is false. It is recorded as recordDecision would, with
+    whatever stands beside `action`: reasons, tags, pattern, idempotencyKey and so on. A confidence that is not stated
+    stays unknown. Nothing is recorded where anything is wrong.
+    """
+    began = perf_counter()
+    action, options = action_of(params), _options_of(params)
+    recording = _recording(params, action) if options.auto_record else None
+    if recording is not None:
+        caller.require("append")
+    limit = min(options.query_limit, QUERY_LIMIT_MAX)
+    filters = {"category": action.category} if action.category else {}
+    found = await similar(
+        ledger, caller, action.description, "action.description", limit=limit, includeReasons=True, filters=filters
+    )
+    wanted = CalibrationFilter(agent=whose(caller), category=action.category or None)
+    overall = (await compute_calibration(ledger, CalibrationQuery(filter=wanted))).overall
+    reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=wanted, min_decisions=1))).overall
+    recorded = await record_decision(ledger, caller, recording) if recording is not None else None
+    answer: dict[str, object] = {
+        "allowed": True,
+        "decisionId": recorded["id"] if recorded is not None else None,
+        "relevantDecisions": found,
+        "guardrailResults": [],
+        "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores(overall)},
+        "patternsSummary": _patterns(found) if options.include_patterns else [],
+        "queryTimeMs": round((perf_counter() - began) * 1000),
+    }
+    return answer if recorded is None else {**answer, "recorded": recorded}
+
+
+def _options_of(params: dict[str, Any]) -> _Options:
+    """The options, which may stand in `options` or beside it; in `options` they go first. Errors: RpcError."""
+    given, wrong = params.get("options"), list[ParameterError]()
+    if given is not None and not isinstance(given, dict):
+        raise refusal([ParameterError("options", f"must be an object, got {type(given).__name__}")])
+    inside = _options.take(given or {}, wrong, "options.")
+    named = {name for name, value in (given or {}).items() if value is not None}
+    beside = _options.take({name: value for name, value in params.items() if name not in named}, wrong)
+    if wrong:
+        raise refusal(wrong)
+    return _Options(**{**beside, **inside})
+
+
+def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
+    """The parameters with which recordDecision records the action. Errors: RpcError."""
+    given = {name: value for name, value in params.items() if name not in _NOT_RECORDED}
+    about = {"category": action.category, "stakes": action.stakes, "confidence": action.confidence}
+    stated = {name: value for name, value in about.items() if value is not None}
+    recording = {**given, **stated, "decision": action.description}
+    wrong: list[ParameterError] = []
+    DECISION.take(recording, wrong)
+    if wrong:
+        raise refusal([ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in wrong])
+    return recording
+
+
+def _patterns(found: list[Row]) -> list[dict[str, object]]:
+    """The patterns that the decisions found name, with the first of them."""
+    named: dict[str, list[str]] = {}
+    for row in found:
+        if "pattern" in row:
+            named.setdefault(row["pattern"], []).append(row["id"])
+    return [{"pattern": pattern, "count": len(ids), "exampleIds": ids[:EXAMPLES_MAX]} for pattern, ids in named.items()]

@@ -1,0 +1,195 @@
+"""cstp.queryDecisions: earlier decisions that fit a query, or a list of all that fit the filters."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from time import perf_counter
+from typing import Any, Literal
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.calibration_note import note
+from api.cstp.decision_json import row_of
+from api.cstp.params import ParameterError, ParamsSchema, merged, period_of, refusal
+from api.service.decisions import DecisionQuery, select_decisions
+from api.service.ledger import LedgerService
+from api.service.search import SearchQuery, SearchResult, retrieve
+from events.decision import Stakes
+from events.payload import Confidence, Count, Labels
+from projections.calibration.advice import PlannedDecision
+from projections.decisions.decision_index import DecisionSelection, Status
+from projections.decisions.decision_state import DecisionState
+from projections.decisions.full_text_search import Side
+
+LIMIT_DEFAULT = 10
+LIMIT_MAX = 50
+LIST_LIMIT_MAX = 500
+TITLE_CHARS_MAX = 50
+
+AGENT = "cognition-engines"
+"""What the protocol calls whoever answers."""
+
+_SUMMARY_AGE, _DIGEST_AGE, _WISDOM_AGE = timedelta(days=7), timedelta(days=30), timedelta(days=90)
+_SEVERAL = ("stakes", "status", "tags")
+"""Filters that take one value or a list of them."""
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    query: str = ""
+    limit: int = LIMIT_DEFAULT
+    retrieval_mode: Literal["semantic", "keyword", "hybrid"] = "semantic"
+    hybrid_weight: Confidence = 0.7
+    bridge_side: Side | None = None
+    include_reasons: bool = False
+    include_detail: bool = False
+    compacted: bool = False
+
+
+class _Filters(msgspec.Struct, frozen=True, kw_only=True):
+    agent: str | None = None
+    category: str | None = None
+    stakes: tuple[Stakes, ...] = ()
+    status: tuple[Status, ...] = ()
+    project: str | None = None
+    feature: str | None = None
+    pr: Count | None = None
+    has_outcome: bool | None = None
+    tags: Labels = ()
+    min_confidence: Confidence = 0.0
+    max_confidence: Confidence = 1.0
+    date_after: str | None = None
+    date_before: str | None = None
+
+
+_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked, aliases={"limit": ("limit", "top_k", "topK")})
+_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters)
+
+
+async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Decisions that fit a query, the best first; all that fit the filters, the newest first, where it is empty.
+
+    There are no embeddings here: `semantic` and `hybrid` are answered by words. `retrievalMode` names what was done,
+    `requestedMode` what was asked for, and `note` tells the difference. `total` counts all that were found, of which
+    `limit` are shown. `calibrationNote` says what decisions of the category by the agent asked for, or else by the one
+    who asks, have come to. `distance` is 0 for the best that holds every word and grows with the rank up to 1.
+    """
+    began = perf_counter()
+    asked, selection, now = _asked.decode(params), _selection(ledger, params), ledger.clock()
+    if asked.compacted:
+        selection = msgspec.structs.replace(selection, compacted_before=now - _WISDOM_AGE)
+    if not asked.query.strip():
+        mode, found = "list", await _list(ledger, selection, min(max(asked.limit, 1), LIST_LIMIT_MAX))
+    else:
+        limit = min(max(asked.limit, 1), LIMIT_MAX)
+        retrieval = SearchQuery(query=asked.query, selection=selection, limit=limit, side=asked.bridge_side)
+        mode, found = "keyword", await retrieve(ledger, retrieval)
+    rows = zip(found.decisions, found.fits, strict=True)
+    answer: dict[str, object] = {
+        "decisions": [_row(standing, fit, asked, now) for standing, fit in rows],
+        "total": found.total,
+        "query": asked.query,
+        "queryTimeMs": round((perf_counter() - began) * 1000),
+        "agent": AGENT,
+        "retrievalMode": mode,
+        "requestedMode": asked.retrieval_mode,
+    }
+    if mode == "keyword":
+        answer["matched"] = "all" if found.whole else "any" if found.total else "none"
+        answer["scores"] = _scores(found)
+    if said := " ".join(_notes(asked, mode, found)):
+        answer["note"] = said
+    agent = selection.agent or caller.agent
+    return answer | await note(ledger, PlannedDecision(agent=agent, category=selection.category))
+
+
+def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSelection:
+    """What the filters ask for. One may stand in `filters` or beside it; in `filters` it goes first."""
+    told = {name: _listed(name, value) for name, value in merged(params).items()}
+    given = _filters.decode(told)
+    dates = _filters.spelling("date_after", told), _filters.spelling("date_before", told)
+    if given.min_confidence > given.max_confidence:
+        low, high = (_filters.spelling(name, told) for name in ("min_confidence", "max_confidence"))
+        raise refusal([ParameterError(low, f"must not be above {high}")])
+    statuses: tuple[Status, ...] = given.status or ("pending", "reviewed")
+    if given.has_outcome is not None:
+        statuses = tuple(status for status in statuses if (status == "reviewed") is given.has_outcome)
+    return DecisionSelection(
+        agent=given.agent or None,
+        category=given.category or None,
+        stakes=given.stakes or None,
+        project=given.project or None,
+        feature=given.feature or None,
+        status=statuses,
+        tags=given.tags,
+        pr=given.pr,
+        confidence_min=given.min_confidence or None,
+        confidence_max=given.max_confidence if given.max_confidence < 1 else None,
+        range=period_of(given.date_after or None, given.date_before or None, ledger.clock(), names=dates),
+    )
+
+
+def _listed(name: str, value: object) -> object:
+    if name not in _SEVERAL or not isinstance(value, str):
+        return value
+    return [value] if value else None
+
+
+async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int) -> SearchResult:
+    page = await select_decisions(ledger, DecisionQuery(selection=selection, limit=limit, history=True))
+    fits = [1.0] * len(page.decisions)
+    return SearchResult(decisions=page.decisions, fits=fits, total=page.total, whole=True)
+
+
+def _row(standing: DecisionState, fit: float, asked: _Asked, now: datetime) -> dict[str, object]:
+    """A decision as this answer shows it; what it does not have, and what was not asked for, is left out."""
+    whole = row_of(standing)
+    row = {
+        "id": whole["id"],
+        "title": standing.decision.decision[:TITLE_CHARS_MAX],
+        "category": whole["category"] or "",
+    }
+    if "confidence" in whole:
+        row["confidence"] = whole["confidence"]
+    row |= {name: whole[name] for name in ("stakes", "status", "date")}
+    row["distance"] = round(1 - fit, 4)
+    further = {
+        "outcome": whole["outcome"],
+        "reasons": whole["reasons"] if asked.include_reasons else None,
+        "tags": whole["tags"],
+        "pattern": whole["pattern"],
+        "compactionLevel": _level(standing, now) if asked.compacted else None,
+        "lessons": whole["lessons"],
+        "actualResult": whole["actual_result"] if asked.include_detail else None,
+        "bridge": whole.get("bridge"),
+    }
+    return row | {name: value for name, value in further.items() if value}
+
+
+def _level(standing: DecisionState, now: datetime) -> str:
+    """How much of a decision its age leaves of interest: one that is not reviewed yet stays whole."""
+    age = now - standing.recorded_at
+    if standing.review is None or age < _SUMMARY_AGE:
+        return "full"
+    return "summary" if age < _DIGEST_AGE else "digest"
+
+
+def _scores(found: SearchResult) -> dict[str, dict[str, float]]:
+    """How well each fits, 0..1; `semantic` is not there, because its clients cannot read null for a number."""
+    return {
+        standing.decision_id: {"keyword": round(fit, 4), "combined": round(fit, 4)}
+        for standing, fit in zip(found.decisions, found.fits, strict=True)
+    }
+
+
+def _notes(asked: _Asked, mode: str, found: SearchResult) -> list[str]:
+    """What the caller would otherwise not know of how the answer came about."""
+    notes = []
+    if mode == "keyword" and asked.retrieval_mode != mode:
+        notes.append(f"There are no embeddings here: {asked.retrieval_mode} was answered by keyword.")
+    if mode == "keyword" and not found.total:
+        notes.append("No decision holds any of its words.")
+    elif mode == "keyword" and not found.whole:
+        notes.append("No decision holds all the words: ranked by any of them.")
+    if asked.compacted:
+        notes.append(f"Decisions that are reviewed and older than {_WISDOM_AGE.days} days are left out.")
+    return notes

@@ -1,0 +1,135 @@
+"""cstp.recordDecision: a decision, as the agent states it."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import structs
+
+from api.auth import Principal
+from api.cstp.append import check_key
+from api.cstp.calibration_note import calibration_note
+from api.cstp.decision_quality import quality_of
+from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.service.ledger import LedgerService
+from api.service.thoughts import decide
+from events.decision import Bridge, DecisionRecorded, Reason
+from events.envelope import EventId
+from events.payload import Count, Label
+from projections.decisions.pending_thoughts import ThoughtScope
+
+Category = Literal["architecture", "process", "integration", "tooling", "security"]
+
+_days = {"d": 1, "w": 7, "m": 30}
+_span = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
+
+REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis", "strength": 0.8})
+"""A reason; the protocol assumes analysis, and a strength of .8 where none is stated."""
+
+BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("function", "purpose")})
+"""A bridge; its function may be called its purpose."""
+
+DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
+    DecisionRecorded,
+    types={"category": Category},
+    defaults={"category": "process", "stakes": "medium"},
+    without=("decision_id", "review_by"),
+    inner={"reasons": REASON, "bridge": BRIDGE},
+)
+"""A decision; the protocol assumes category and stakes, and never a confidence."""
+
+
+class _Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a decision belongs, as some clients group it; what stands beside it in the parameters goes before."""
+
+    project: Label | None = None
+    feature: Label | None = None
+    pr: Count | None = None
+    file: str | None = None
+    line: Count | None = None
+    commit: str | None = None
+
+
+class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What else comes with a decision."""
+
+    review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
+    project_context: _Context | None = None
+    idempotency_key: EventId | None = None
+    agent_id: Label | None = None
+    decision_id: Label | None = None
+    question: Label | None = None
+
+
+_beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
+
+
+async def record_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> dict[str, object]:
+    """Record a decision, with the thoughts that wait for it (recordThought) as the last steps of its deliberation.
+
+    `calibrationNote` says what the agent's decisions like this one, stated about as sure, have come to.
+
+    `agentId` and `decisionId` say which thoughts; the decision's own agent and id they are not. Thoughts for which
+    there was no room wait on: `thoughts_pending` counts them.
+
+    `question` names the question it answers, unique within project and category: agents that answered the same one can
+    be compared.
+
+    `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
+    same key with the same parameters gives the first answer again, with other parameters an error.
+    """
+    decision, beside = _decode(params)
+    check_key(beside.idempotency_key, _beside.spelling("idempotency_key", params))
+    scope = ThoughtScope(beside.agent_id, beside.decision_id)
+    decided = await decide(
+        ledger,
+        caller,
+        scope,
+        lambda moment: _due(decision, beside.review_in, moment),
+        beside.idempotency_key,
+        beside.question,
+    )
+    subject = decided.placed.subject
+    answer: dict[str, object] = {
+        "success": True,
+        "id": subject.removeprefix("decision/"),
+        "path": subject,
+        "indexed": True,
+        "timestamp": decided.moment.isoformat(),
+        "quality": quality_of(decided.decision),
+    }
+    if decision.confidence is not None:
+        answer |= await calibration_note(ledger, caller, decision)
+    if decided.taken:
+        inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
+        answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.taken}
+    if decided.left:
+        answer["thoughts_pending"] = decided.left
+    return answer
+
+
+def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
+    wrong: list[ParameterError] = []
+    values = DECISION.take(params, wrong)
+    others = _beside.take(params, wrong)
+    if (text := others.get("review_in")) is not None and _span.fullmatch(text) is None:
+        at = _beside.spelling("review_in", params)
+        wrong.append(ParameterError(at, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    if wrong:
+        raise refusal(wrong)
+    beside = _Beside(**others)
+    if beside.project_context is not None:
+        for name, value in structs.asdict(beside.project_context).items():
+            if value is not None:
+                values.setdefault(name, value)
+    return DecisionRecorded(**values), beside
+
+
+def _due(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
+    """The decision with the day of its review: so many days, weeks or months of 30 days from now."""
+    if review_in is None:
+        return decision
+    found = _span.fullmatch(review_in)
+    assert found is not None, "review_in was checked when it was decoded"
+    return structs.replace(decision, review_by=now + timedelta(days=int(found[1]) * _days[found[2]]))

@@ -1,0 +1,57 @@
+"""cstp.reviewDecision: how a decision turned out. A later review supersedes; the earlier ones stay."""
+
+from typing import Any
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.append import check_key, post
+from api.cstp.jsonrpc import RpcError
+from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.errors import INTERNAL_ERROR
+from api.service.ledger import LedgerService
+from events.decision import DecisionReviewed
+from events.envelope import EventId
+from events.errors import InvalidEvent
+from ledger.errors import LifecycleViolation
+
+
+class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+    idempotency_key: EventId | None = None
+
+
+_review: ParamsSchema[DecisionReviewed] = ParamsSchema(
+    DecisionReviewed, aliases={"decision_id": ("id",)}, types={"decision_id": str}
+)
+_beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
+
+
+async def review_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Record how a decision turned out, under its exact id. `idempotencyKey` is that of recordDecision."""
+    wrong: list[ParameterError] = []
+    values, beside = _review.take(params, wrong), _beside.take(params, wrong)
+    if wrong:
+        raise refusal(wrong)
+    review, key = DecisionReviewed(**values), beside.get("idempotency_key")
+    check_key(key, _beside.spelling("idempotency_key", params))
+    try:
+        posted = await post(ledger, caller, review, key, ledger.clock())
+    except LifecycleViolation:
+        raise _not_found(review.decision_id) from None
+    except InvalidEvent as error:
+        if error.field != "data.decision_id":
+            raise
+        raise _not_found(review.decision_id) from None
+    return {
+        "success": True,
+        "id": posted.decision_id,
+        "path": posted.placed.subject,
+        "status": "reviewed",
+        "reviewedAt": posted.moment.isoformat(),
+        "reindexed": True,
+        "compactionLevel": "full",
+    }
+
+
+def _not_found(decision_id: str) -> RpcError:
+    return RpcError(INTERNAL_ERROR, f"Decision not found: {decision_id}", {"type": "NotFound"})

@@ -1,0 +1,140 @@
+"""cstp.recordThought and debugTracker: thinking before a decision and after it, and what waits to be taken up."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.append import check_key, post
+from api.cstp.jsonrpc import RpcError
+from api.cstp.params import ParamsSchema, missing
+from api.errors import INVALID_PARAMS
+from api.service.deliberation import STEP_TYPE
+from api.service.ledger import LedgerService
+from api.service.thoughts import PendingThoughts, StoredThought, step_number, taken, waiting
+from events.decision import DecisionThought
+from events.envelope import EventId
+from events.errors import InvalidEvent
+from events.limits import ITEMS_MAX
+from events.payload import Label, Text
+from events.thought import ThoughtRecorded
+from ledger.errors import LifecycleViolation
+from projections.decisions.pending_thoughts import ThoughtScope
+
+TAKEN_MAX = 20
+"""Decisions whose thoughts debugTracker lists."""
+
+SUMMARY_THOUGHTS = 10
+SUMMARY_CHARS = 80
+
+SOURCE = "cstp:recordThought"
+"""Where a thought came from, as this protocol writes it."""
+
+
+class _Thought(msgspec.Struct, frozen=True, kw_only=True):
+    text: Text | None = None
+    id: str | None = None
+    agent_id: Label | None = None
+    decision_id: Label | None = None
+    idempotency_key: EventId | None = None
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    key: str | None = None
+    include_consumed: bool = False
+
+
+_thought: ParamsSchema[_Thought] = ParamsSchema(_Thought)
+_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
+
+
+async def record_thought(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Record a thought: on a recorded decision where `id` alone names one, else for the next that is made.
+
+    The next recordDecision of the same agent with the same `agentId` and `decisionId` takes it up within 300 seconds.
+    `idempotencyKey` is that of recordDecision.
+    """
+    thought = _thought.decode(params)
+    if not thought.text:
+        raise missing("text")
+    check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
+    if thought.id and thought.agent_id is None and thought.decision_id is None:
+        return await _after(ledger, caller, thought.id, thought.text, thought.idempotency_key)
+    payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
+    posted = await post(ledger, caller, payload, thought.idempotency_key, ledger.clock())
+    return {
+        "success": True,
+        "mode": "pre-decision",
+        "tracker_key": ThoughtScope(thought.agent_id, thought.decision_id).key(caller.agent),
+        "agent_id": thought.agent_id or caller.agent,
+        "thought_id": posted.placed.subject.removeprefix("thought/"),
+    }
+
+
+async def _after(ledger: LedgerService, caller: Principal, decision_id: str, text: str, key: str | None) -> object:
+    payload = DecisionThought(decision_id=decision_id, text=text)
+    try:
+        posted = await post(ledger, caller, payload, key, ledger.clock())
+    except LifecycleViolation:
+        raise _not_found(decision_id) from None
+    except InvalidEvent as error:
+        if error.field != "data.decision_id":
+            raise
+        raise _not_found(decision_id) from None
+    return {
+        "success": True,
+        "mode": "post-decision",
+        "decision_id": decision_id,
+        "step_number": await step_number(ledger, posted.placed),
+    }
+
+
+async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """What waits to be taken up, by tracker key, of every agent; one key where `key` names it.
+
+    A key shows as many thoughts as one decision can take up. `includeConsumed` adds what the latest decisions took up.
+    """
+    asked, now = _asked.decode(params), ledger.clock()
+    found = await waiting(ledger, asked.key or None, ITEMS_MAX)
+    answer: dict[str, object] = {
+        "sessions": [one.key for one in found],
+        "sessionCount": len(found),
+        "detail": {
+            one.key: {"key": one.key, "inputCount": one.total, "inputs": [_input(kept, now) for kept in one.first]}
+            for one in found
+        },
+    }
+    if asked.include_consumed:
+        answer["consumed"] = [_consumed(one, now) for one in await taken(ledger, TAKEN_MAX, SUMMARY_THOUGHTS)]
+    return answer
+
+
+def _input(kept: StoredThought, now: datetime) -> dict[str, object]:
+    return {
+        "id": kept.thought.thought_id,
+        "type": STEP_TYPE,
+        "text": kept.text,
+        "source": SOURCE,
+        "ageSeconds": max(0, int(kept.thought.age(now).total_seconds())),
+        "agent": kept.agent,
+    }
+
+
+def _consumed(one: PendingThoughts, now: datetime) -> dict[str, object]:
+    assert one.moment is not None, "it was taken up"
+    return {
+        "key": one.key,
+        "consumedAt": max(0, int((now - one.moment).total_seconds())),
+        "inputCount": one.total,
+        "agentId": one.agent_id,
+        "decisionId": one.decision_id,
+        "status": "consumed",
+        "inputsSummary": [
+            {"id": kept.thought.thought_id, "type": STEP_TYPE, "text": kept.text[:SUMMARY_CHARS]} for kept in one.first
+        ],
+    }
+
+
+def _not_found(decision_id: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, f"Decision not found: {decision_id}", {"fields": ["id"]})

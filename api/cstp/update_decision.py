@@ -1,0 +1,63 @@
+"""cstp.updateDecision: a change to a recorded decision. What calibration counts is settled by the first review."""
+
+from typing import Any
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.append import check_key, post
+from api.cstp.params import ParameterError, ParamsSchema, missing, refusal
+from api.cstp.record_decision import BRIDGE, REASON
+from api.service.ledger import LedgerService
+from events.decision import DecisionAmended
+from events.envelope import EventId
+from events.errors import InvalidEvent
+from ledger.errors import LifecycleViolation
+
+
+class _Update(msgspec.Struct, frozen=True, kw_only=True):
+    id: str | None = None
+    idempotency_key: EventId | None = None
+
+
+_update: ParamsSchema[_Update] = ParamsSchema(_Update, aliases={"id": ("id", "decision_id", "decisionId")})
+_amendment: ParamsSchema[DecisionAmended] = ParamsSchema(
+    DecisionAmended, without=("decision_id",), inner={"reasons": REASON, "bridge": BRIDGE}
+)
+
+
+async def update_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Amend a decision under its exact id. A decision that is not there, and nothing to change, are results.
+
+    `idempotencyKey` is that of recordDecision.
+    """
+    wrong: list[ParameterError] = []
+    update, updates = _update.take(params, wrong), params.get("updates")
+    if not update.get("id") and not wrong:
+        raise missing("id")
+    if updates is None and not wrong:
+        raise missing("updates")
+    values: dict[str, Any] = {}
+    if isinstance(updates, dict):
+        values = _amendment.take(updates, wrong, "updates.")
+    elif updates is not None:
+        wrong.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
+    if wrong:
+        raise refusal(wrong)
+    if not values:
+        return {"success": False, "error": "No valid fields to update"}
+    decision_id, key = update["id"], update.get("idempotency_key")
+    check_key(key, _update.spelling("idempotency_key", params))
+    try:
+        posted = await post(ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock())
+    except LifecycleViolation:
+        return _not_found(decision_id)
+    except InvalidEvent as error:
+        if error.field != "data.decision_id":
+            raise
+        return _not_found(decision_id)
+    return {"success": True, "id": posted.decision_id, "updated_fields": list(values), "indexed": True}
+
+
+def _not_found(decision_id: str) -> object:
+    return {"success": False, "error": f"Decision {decision_id} not found"}

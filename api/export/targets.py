@@ -1,0 +1,159 @@
+"""Where an export is written: a folder, or a ZIP that needs no seeking. Both block: call them on a thread."""
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Protocol, Self
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+from api.export.manifest import FileSum
+
+READABLE = 0o644
+
+AHEAD_BYTES = 8 << 20
+"""After so many bytes the system is told that they are not read again: it begins to write them, and the sync at the
+end of a large file finds nothing left to do (it took a quarter of an export's time)."""
+
+
+class Target(Protocol):
+    """Something that takes the files of an export, one after the other."""
+
+    def begin(self, name: str) -> None:
+        """Begin a file."""
+        ...
+
+    def write(self, piece: bytes) -> None:
+        """Write a piece of the file that was begun last."""
+        ...
+
+    def end(self) -> None:
+        """End that file."""
+        ...
+
+
+class FolderTarget:
+    """Files in a folder, each synced when it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+        self._written = self._told = 0
+
+    def begin(self, name: str) -> None:
+        path = self._path / name
+        path.parent.mkdir(exist_ok=True)
+        self._file = path.open("xb", buffering=0)
+        self._written = self._told = 0
+
+    def write(self, piece: bytes) -> None:
+        assert self._file is not None, "a file was begun"
+        left = memoryview(piece)
+        while left:
+            left = left[self._file.write(left) :]
+        self._written += len(piece)
+        if self._written - self._told >= AHEAD_BYTES and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._file.fileno(), 0, self._written, os.POSIX_FADV_DONTNEED)
+            self._told = self._written
+
+    def end(self) -> None:
+        assert self._file is not None, "a file was begun"
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Let go of a file that was not ended."""
+        if self._file is not None:
+            self._file.close()
+
+
+class ZipTarget:
+    """A ZIP64 archive of stored files, written from its first byte to its last: sizes stand behind each file.
+
+    Its directory, at its end, grows by some hundred bytes a file; nothing else of it is held.
+    """
+
+    def __init__(self, write: Callable[[bytes], object], created: datetime) -> None:
+        self._stream = _Stream(write)
+        self._zip = ZipFile(self._stream, "w", ZIP_STORED)  # type: ignore[call-overload]
+        self._when = created.timetuple()[:6]
+        self._file: IO[bytes] | None = None
+
+    def begin(self, name: str) -> None:
+        info = ZipInfo(name, self._when)
+        info.external_attr = READABLE << 16
+        self._file = self._zip.open(info, "w", force_zip64=True)
+
+    def write(self, piece: bytes) -> None:
+        assert self._file is not None, "a file was begun"
+        self._file.write(piece)
+
+    def end(self) -> None:
+        assert self._file is not None, "a file was begun"
+        self._file.close()
+        self._file = None
+
+    def close(self) -> None:
+        """Write the directory."""
+        self._zip.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Let go of one that was not closed: a ZipFile that is forgotten would still write its directory."""
+        self._stream.end()
+        if self._file is not None:
+            self._file.close()
+        self._zip.close()
+
+
+class _Stream:
+    """What takes bytes, as a file without places."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._ended = False
+
+    def write(self, piece: bytes) -> int:
+        if not self._ended:
+            self._write(bytes(piece))
+        return len(piece)
+
+    def end(self) -> None:
+        """Take what is written from now on, and do nothing with it."""
+        self._ended = True
+
+    def flush(self) -> None:
+        """There is nothing to flush."""
+
+
+class FileWriter:
+    """One file, from its beginning to its end. It blocks: call it on a thread."""
+
+    def __init__(self, target: Target, name: str) -> None:
+        self._target = target
+        self._name = name
+        self._sum = sha256()
+        self._size_bytes = 0
+
+    def begin(self) -> None:
+        """Begin it."""
+        self._target.begin(self._name)
+
+    def put(self, piece: Callable[[], Iterable[bytes]]) -> None:
+        """Make a piece, and write it, part by part."""
+        for part in piece():
+            self._sum.update(part)
+            self._size_bytes += len(part)
+            self._target.write(part)
+
+    def end(self) -> FileSum:
+        """End it; what it came to."""
+        self._target.end()
+        return FileSum(self._size_bytes, self._sum.hexdigest())

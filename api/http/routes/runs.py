@@ -1,0 +1,34 @@
+"""Routes of discovery runs."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.request import _given, _json, _reader
+from api.importers.runs import list_runs, show_run
+from api.parameters import choice, several
+from api.service.query_params import RUNS_PARAMETERS, run_query
+
+RUN_PARAMETERS = ("include", "as_of")
+
+
+RUN_INCLUSIONS = ("attempts",)
+
+
+async def get_runs(request: Request) -> Response:
+    """Runs in short, the one that began last first."""
+    ledger = _reader(request)
+    parameters = _given(request, RUNS_PARAMETERS)
+    query = run_query(parameters, ledger.clock())
+    return _json(await list_runs(ledger, query, await ledger.resolve(parameters.get("as_of"))))
+
+
+async def get_run(request: Request) -> Response:
+    """One run as its report, with every attempt and signal where asked for."""
+    ledger = _reader(request)
+    parameters = _given(request, RUN_PARAMETERS)
+    included = [
+        choice("include", one, RUN_INCLUSIONS, "attempts") for one in several("include", parameters.get("include"))
+    ]
+    as_of = await ledger.resolve(parameters.get("as_of"))
+    shown = await show_run(ledger, request.path_params["run_id"], as_of, attempts="attempts" in included)
+    return _json(shown.detail)

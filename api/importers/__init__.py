@@ -1,0 +1,1 @@
+"""Importers: decisions, run reports, benchmark cases, CSTP installations, ledgers."""

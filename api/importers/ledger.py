@@ -1,0 +1,75 @@
+"""A verb of its own: a ledger made again from a complete export, once the export is verified."""
+
+from pathlib import Path
+
+import msgspec
+
+from api.export.manifest import CHECKPOINT, EVIDENCE
+from api.verify import VerifyReport
+from api.verify.export import Progress, read_manifest, verify_export
+from api.verify.package import Package, package_of
+from api.verify.report import key_of, made
+from events.limits import EVIDENCE_BYTES_MAX
+from ledger import EvidenceStore
+from ledger.atomic_file import replace_whole
+from ledger.errors import UnusableExport
+from ledger.transparency.keys import beside
+from ledger.verify.rebuild import LedgerRebuild
+
+
+class LedgerImportResult(msgspec.Struct, frozen=True):
+    """What became of an import: the verification, and whether the ledger stands; only of a right export it does."""
+
+    ledger: str
+    placed: bool
+    evidence: int
+    """Pieces of evidence that came with it."""
+    report: VerifyReport
+
+
+def rebuild(
+    export: Path, ledger: Path, key: str | None, *, progress: Progress = lambda done, total: None
+) -> LedgerImportResult:
+    """Make a ledger again where there is none.
+
+    Errors: UnusableExport, for one that is filtered, or none; LedgerUnusable, LedgerLocked, LedgerFull, InvalidQuery.
+    """
+    trusted = key_of(key)
+    with package_of(export) as package:
+        manifest, _ = read_manifest(package, export)
+        if not manifest.complete:
+            raise UnusableExport(
+                f"{export} is a filtered export: it has {manifest.events:,} of {manifest.size:,} events.",
+                "A ledger is made of all of them: export without filters.",
+            )
+        with LedgerRebuild.begin(ledger) as rebuilding:
+            report = made(
+                str(export),
+                "export",
+                trusted,
+                lambda account: verify_export(account, export, key=trusted, progress=progress, took=rebuilding.take),
+            )
+            if not report.right:
+                return LedgerImportResult(str(ledger), False, 0, report)
+            pieces = _put_evidence(package, ledger)
+            with package.open(CHECKPOINT) as file:
+                replace_whole(beside(ledger, IMPORTED), file.read())
+            rebuilding.place(report.root)
+    return LedgerImportResult(str(ledger), True, pieces, report)
+
+
+IMPORTED = "imported"
+"""Ends the name of the checkpoint that a ledger was made again from."""
+
+
+def _put_evidence(package: Package, ledger: Path) -> int:
+    """Put evidence where a ledger has it; it was verified. How many pieces. Errors: LedgerFull, LedgerUnavailable."""
+    store, pieces = EvidenceStore(ledger), 0
+    for name in package.names():
+        digest = name.removeprefix(f"{EVIDENCE}/")
+        if digest != name:
+            with package.open(name) as file:
+                store.hold({digest: file.read(EVIDENCE_BYTES_MAX + 1)})
+            store.settle(digest)
+            pieces += 1
+    return pieces

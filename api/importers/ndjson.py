@@ -1,0 +1,102 @@
+"""Lines of NDJSON from a file or a pipe, in batches. A pipe that falls silent gives what it has."""
+
+import os
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from api.importers.pipeline import Batch, UnreadableLine
+from events.envelope import source_of
+from events.errors import InvalidEvent
+from events.limits import BODY_BYTES_MAX
+from events.registry import VOCABULARY
+from ledger.errors import InvalidQuery
+
+CHUNK_BYTES = 1 << 20
+SILENCE_S = 0.2
+"""A pipe that gives nothing for so long is not waited for: what it gave is appended."""
+
+BATCH_BYTES_MAX = BODY_BYTES_MAX // 2
+"""Bytes in one batch, so that it fits into one request."""
+
+
+class LineBatches:
+    """The lines of an open file, a batch at a time."""
+
+    def __init__(self, descriptor: int, name: str, size_bytes: int | None) -> None:
+        self.name = name
+        self.size_bytes = size_bytes
+        self.read_bytes = 0
+        self.stopped = False
+        self._descriptor = descriptor
+        self._number = 0
+        self._batch: list[bytes] = []
+        self._numbers: list[int] = []
+        self._bytes = 0
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str) -> Iterator[Self]:
+        """Open a file, or standard input as `-`. Errors: InvalidQuery."""
+        if path == "-":
+            yield cls(0, "standard input", None)
+            return
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+            os.read(descriptor, 0)
+        except OSError as error:
+            raise InvalidQuery("FILE", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
+        try:
+            yield cls(descriptor, path, Path(path).stat().st_size)
+        finally:
+            os.close(descriptor)
+
+    def batches(self, events_max: int, agent: str | None) -> Iterator[Batch]:
+        """Drafts, `agent` speaking where they name no source. Errors: Unreadable."""
+        rest = b""
+        while (chunk := self._read()) is not None:
+            if not chunk:
+                yield from self._flush(agent)
+                continue
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                if self._add(line, events_max):
+                    yield from self._flush(agent)
+        self._add(rest, events_max)
+        yield from self._flush(agent)
+
+    def _read(self) -> bytes | None:
+        """What comes next; nothing where the pipe is silent and something waits to be appended; None at the end."""
+        while not select.select([self._descriptor], [], [], SILENCE_S)[0]:
+            if self.stopped:
+                return None
+            if self._batch:
+                return b""
+        chunk = os.read(self._descriptor, CHUNK_BYTES)
+        self.read_bytes += len(chunk)
+        return chunk or None
+
+    def _add(self, line: bytes, events_max: int) -> bool:
+        """Put a line into the batch; whether that is full now."""
+        self._number += 1
+        if line.strip():
+            self._batch.append(line)
+            self._numbers.append(self._number)
+            self._bytes += len(line) + 1
+        return len(self._batch) >= events_max or self._bytes >= BATCH_BYTES_MAX
+
+    def _flush(self, agent: str | None) -> Iterator[Batch]:
+        if not self._batch:
+            return
+        lines, numbers = self._batch, self._numbers
+        self._batch, self._numbers, self._bytes = [], [], 0
+        try:
+            drafts = VOCABULARY.draft_lines(b"\n".join(lines))
+        except InvalidEvent as error:
+            raise UnreadableLine(error, numbers) from None
+        if agent is not None:
+            for draft in drafts:
+                draft.source = draft.source or source_of(agent)
+        yield Batch(drafts, numbers)

@@ -1,0 +1,132 @@
+"""Run reports as files hold them: read, decoded and checked, before anything is written."""
+
+import os
+import re
+import sys
+from datetime import UTC, datetime
+
+import msgspec
+
+from events.decode_errors import UNDECODABLE
+from events.errors import InvalidEvent, MalformedInput
+from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
+from events.payload import COUNT_MAX
+from projections.discovery.run_report import TOTAL, RunReport, models_of
+
+_decode = msgspec.json.Decoder(RunReport).decode
+_run_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
+_time = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_place = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
+_named = re.compile(r"field `(?P<name>[^`]+)`")
+
+MIB = 1 << 20
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file, or of standard input as `-`. Errors: MalformedInput."""
+    try:
+        descriptor = os.dup(sys.stdin.fileno()) if path == "-" else os.open(path, os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as file:
+            body = file.read(BODY_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise MalformedInput(f"It cannot be read: {said}.", "Name a file that holds a run report.") from None
+    if len(body) > BODY_BYTES_MAX:
+        raise MalformedInput(f"It is larger than {BODY_BYTES_MAX // MIB} MiB.", "Is it the report of one run?")
+    return body
+
+
+def decode(body: bytes) -> RunReport:
+    """A report, checked. Errors: MalformedInput, InvalidEvent with its field."""
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    if not body.strip():
+        raise MalformedInput("It is empty.", "A run report is one JSON object.")
+    try:
+        report = _decode(body)
+    except msgspec.ValidationError as error:
+        raise _refuse(str(error)) from None
+    except UNDECODABLE as error:
+        raise MalformedInput(
+            f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
+        ) from None
+    _check(report)
+    return report
+
+
+def moment(field: str, text: str) -> datetime:
+    """The instant that an RFC 3339 text names, to the microsecond. Errors: InvalidEvent."""
+    try:
+        if _time.fullmatch(text) is None:
+            raise ValueError
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _wrong(
+            field, f"{text[:64]!r} is not an RFC 3339 time", "Write it as in 2026-02-21T16:35:23.895071036+02:00."
+        ) from None
+
+
+def _check(report: RunReport) -> None:
+    """What the types do not say. Errors: InvalidEvent."""
+    if report.run_id is not None and _run_id.fullmatch(report.run_id) is None:
+        raise _wrong("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
+    moment("start_time", report.start_time)
+    if report.end_time is not None:
+        moment("end_time", report.end_time)
+    if (report.end_time is None) != (report.termination_reason is None):
+        missing = "end_time" if report.end_time is None else "termination_reason"
+        raise _wrong(missing, "is missing, and the other is there", "A run that ended has end_time and reason.")
+    if report.termination_reason == "":
+        raise _wrong("termination_reason", "is empty", "Say why the run ended.")
+    _check_results(report)
+    if report.end_time is None and report.unique_models not in (None, models_of(report)):
+        raise _wrong("unique_models", "are not those of the results", "Leave them out of a run that goes on.")
+
+
+def _check_results(report: RunReport) -> None:
+    seen: dict[int, int] = {}
+    for number, result in enumerate(report.results or ()):
+        at = f"results[{number}]"
+        moment(f"{at}.timestamp", result.timestamp)
+        first = seen.setdefault(result.iteration, number)
+        if first != number:
+            detail = f"{result.iteration} is the iteration of results[{first}], too"
+            raise _wrong(f"{at}.iteration", detail, "Number the results 0, 1, 2.")
+        probe = result.probe
+        for name in ("probe_id", "raw_output"):
+            if getattr(probe, name) is None:
+                raise _wrong(f"{at}.probe.{name}", "is required and missing", "Add it.")
+        if probe.output_digest is not None or probe.erased is not None:
+            raise _wrong(f"{at}.probe", "holds a digest in place of its output", "Give the output alone.")
+        _check_score(f"{at}.probe.score", probe.score or {})
+
+
+def _check_score(field: str, score: dict[str, int | float]) -> None:
+    for name, value in score.items():
+        if name == TOTAL and not 0 <= value <= 1:
+            raise _wrong(f"{field}.{name}", f"{value} is not a number from 0 to 1", "Correct the value.")
+        if name != TOTAL and not (isinstance(value, int) and abs(value) <= COUNT_MAX):
+            raise _wrong(f"{field}.{name}", f"{value} is no count", f"Only {TOTAL} may be a fraction.")
+
+
+_ID_ADVICE = f"Use 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
+
+
+def _refuse(complaint: str) -> InvalidEvent:
+    """What a decoder says, as field, detail and advice."""
+    match = _place.match(complaint)
+    assert match is not None
+    what, field = match["what"], (match["path"] or "").rstrip(".")
+    if named := _named.search(what):
+        field = f"{field}.{named['name']}".lstrip(".")
+    if what.startswith("Object contains unknown field"):
+        return _wrong(field, "is not a field of a run report", "Leave it out, or correct its name.")
+    if what.startswith("Object missing required field"):
+        return _wrong(field, "is required and missing", "Add it.")
+    if not field:
+        return _wrong("", f"it is not a run report: {what[0].lower()}{what[1:]}", "A run report is one JSON object.")
+    advice = _ID_ADVICE if field == "run_id" else "Correct the value."
+    return _wrong(field, f"{what[0].lower()}{what[1:]}", advice)
+
+
+def _wrong(field: str, what: str, advice: str) -> InvalidEvent:
+    return InvalidEvent(f"{field}: {what}." if field else f"{what}.", advice, field=field or None)

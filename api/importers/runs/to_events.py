@@ -1,0 +1,165 @@
+"""A run report as the events that say the same: pure.
+
+Each event's id is its place in the run, so that telling the same run again is a retry.
+"""
+
+from hashlib import sha256
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from api.importers.runs.reader import moment
+from api.service.evidence import Blob
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
+from events.envelope import Draft, source_of
+from events.errors import InvalidEvent
+from events.limits import ITEMS_MAX, LINE_BYTES_MAX
+from events.payload import Payload
+from events.probe import ProbeScored, score_id_of
+from events.registry import VOCABULARY
+from projections.discovery.run_report import REPORTED, TOTAL, DiscoveryResult, RunReport, models_of
+
+DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
+"""Bytes of a payload that leave room on its line for the longest attributes."""
+
+LINE_BYTES = 512
+"""Bytes of a line beside its payload, more than most have."""
+
+TEXT = "text/plain; charset=utf-8"
+
+_encode = msgspec.json.Encoder().encode
+_kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
+
+
+class StatedValue(NamedTuple):
+    """One event, about how many bytes it takes, and the text beside the log that it names."""
+
+    draft: Draft
+    size_bytes: int
+    blob: Blob | None = None
+
+    @property
+    def events(self) -> int:
+        """How many events it may take."""
+        return 1 if self.blob is None else 2
+
+
+class RunEvents(NamedTuple):
+    """A report with its run named, and its events."""
+
+    file: str
+    report: RunReport
+    sayings: list[StatedValue]
+
+    @property
+    def run_id(self) -> str:
+        assert self.report.run_id is not None
+        return self.report.run_id
+
+
+def tell(file: str, report: RunReport, agent: str | None) -> RunEvents:
+    """The events of a checked report, spoken by an agent. Errors: InvalidEvent, for what no line holds."""
+    results = report.results or ()
+    run_id = report.run_id or _made(report)
+    unique = models_of(report) if report.unique_models is None else report.unique_models
+    named = structs.replace(report, run_id=run_id, results=results, unique_models=unique)
+    teller = _Teller(run_id, None if agent is None else source_of(agent))
+    config = report.config
+    started = DiscoveryStarted(
+        run_id=run_id,
+        probe_id=config.probe_id,
+        max_iterations=config.max_iterations,
+        terminate_on_repeat=config.terminate_on_repeat,
+        start_time=report.start_time,
+    )
+    teller.say("started", started, "start_time", report.start_time)
+    for number, result in enumerate(results):
+        _tell_result(teller, number, result, config.probe_id)
+    if report.end_time is not None:
+        assert report.termination_reason is not None
+        same = named.unique_models == models_of(report)
+        if not same and len(report.unique_models or ()) > ITEMS_MAX:
+            raise InvalidEvent(
+                f"unique_models: more than {ITEMS_MAX}, and not those of the results.", "Correct them.",
+                field="unique_models",
+            )  # fmt: skip
+        finished = DiscoveryFinished(
+            run_id=run_id,
+            reason=report.termination_reason,
+            end_time=report.end_time,
+            unique_models=None if same else report.unique_models,
+        )
+        teller.say("finished", finished, "end_time", report.end_time)
+    return RunEvents(file, named, teller.sayings)
+
+
+def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked: str | None) -> None:
+    attempt, at, probe = number + 1, f"results[{number}]", result.probe
+    assert probe.raw_output is not None
+    assert probe.probe_id is not None
+    digest = sha256(probe.raw_output.encode()).hexdigest()
+    attempted = DiscoveryAttempted(
+        run_id=teller.run_id,
+        attempt=attempt,
+        outcome="accepted",
+        iteration=result.iteration,
+        claimed=result.model,
+        exclusion_prompt=result.exclusion_prompt,
+        output=probe.raw_output,
+        output_digest=digest,
+        elapsed_ns=probe.elapsed_ns,
+        tokens_used=probe.tokens_used,
+        timestamp=result.timestamp,
+    )
+    blob = None
+    if len(_encode(attempted)) > DATA_BYTES_MAX:
+        blob = Blob(probe.raw_output.encode(), TEXT, f"Output of run {teller.run_id}, attempt {attempt}")
+        attempted = structs.replace(attempted, output=None)
+    teller.say(f"attempt:{attempt}", attempted, f"{at}.timestamp", result.timestamp, blob)
+    if probe.score is None and probe.dimension_scores is None and probe.probe_id == asked:
+        return
+    score = probe.score
+    scored = ProbeScored(
+        score_id=score_id_of(teller.run_id, attempt, REPORTED),
+        probe_id=probe.probe_id,
+        scorer_id=REPORTED,
+        run_id=teller.run_id,
+        attempt=attempt,
+        model_name=result.model.model_name or None,
+        output_digest=digest,
+        counts=None if score is None else {name: int(count) for name, count in score.items() if name != TOTAL},
+        total_score=None if score is None else score.get(TOTAL),
+        dimension_scores=probe.dimension_scores,
+    )
+    teller.say(f"score:{attempt}", scored, f"{at}.timestamp", result.timestamp)
+
+
+class _Teller:
+    """Collects the events of one run."""
+
+    def __init__(self, run_id: str, source: str | None) -> None:
+        self.run_id = run_id
+        self.sayings: list[StatedValue] = []
+        self._source = source
+
+    def say(self, place: str, data: Payload, field: str, time: str, blob: Blob | None = None) -> None:
+        """Add an event. Errors: InvalidEvent, for one that no line holds."""
+        size_bytes = len(_encode(data))
+        if size_bytes > DATA_BYTES_MAX:
+            what = field.rpartition(".")[0] or field
+            raise InvalidEvent(
+                f"{what}: {size_bytes:,} bytes of texts are more than the {DATA_BYTES_MAX:,} that a line holds.",
+                "Shorten them.",
+                field=what,
+            )
+        draft = _kinds[type(data)].draft
+        made = draft(data=data, id=f"run:{self.run_id}:{place}", source=self._source, time=moment(field, time))
+        self.sayings.append(
+            StatedValue(made, size_bytes + LINE_BYTES + len(blob.data if blob is not None else b""), blob)
+        )
+
+
+def _made(report: RunReport) -> str:
+    """An id for a report without one, made of what it says: the same report has the same."""
+    return sha256(_encode(report)).hexdigest()[:16]

@@ -1,0 +1,171 @@
+"""Rows of a CSV or JSON Lines file, as texts by column, with the number of the line each begins on."""
+
+import csv
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import msgspec
+
+from events.decode_errors import UNDECODABLE
+from ledger.errors import InvalidQuery
+
+FIELD_CHARS_MAX = 16 * 1024 * 1024
+"""Characters of one CSV field, far over what a line of the ledger holds: a quote that is never closed ends here."""
+
+PEEK_ROWS = 100
+"""Rows of a JSON Lines file whose keys count as its columns."""
+
+
+class TableFault(msgspec.Struct, frozen=True):
+    """What is wrong with a row: in which line and field, what stands there, and what may."""
+
+    line: int
+    field: str
+    value: str
+    allowed: str
+
+
+Texts = tuple[str, ...]
+
+
+class TableRows(ABC):
+    """A file of rows. It can be read any number of times."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size_bytes = path.stat().st_size
+        self.read_bytes = 0
+        self.columns = self._peek()
+
+    @abstractmethod
+    def _peek(self) -> list[str]:
+        """The names of the columns."""
+
+    @abstractmethod
+    def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:
+        """Every row: the texts of some columns, stripped, empty where there is none (or no such column)."""
+
+    def stamp(self) -> tuple[int, int]:
+        """Size and time of the last change."""
+        status = self.path.stat()
+        return status.st_size, status.st_mtime_ns
+
+
+def open_rows(path: Path) -> TableRows:
+    """The rows of a file, by its suffix. Errors: InvalidQuery."""
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+        if not path.is_file():
+            raise InvalidQuery("FILE", f"{path} is not a file.", "An import reads its file twice: name a regular one.")
+        if path.suffix.lower() == ".csv":
+            return CsvRows(path)
+        if path.suffix.lower() in {".jsonl", ".ndjson"}:
+            return JsonRows(path)
+    except OSError as error:
+        raise InvalidQuery("FILE", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
+    raise InvalidQuery("FILE", f"{path} is neither .csv nor .jsonl.", "Give it the suffix of what it holds.")
+
+
+class CsvRows(TableRows):
+    """A CSV file with a header line; UTF-8, with a byte order mark or without."""
+
+    def _peek(self) -> list[str]:
+        with self._open() as file:
+            try:
+                header = next(csv.reader(file), [])
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise InvalidQuery("FILE", f"{self.path} is not a CSV file in UTF-8: {error}.", "Convert it.") from None
+        columns = [name.strip() for name in header]
+        if twice := sorted({name for name in columns if name and columns.count(name) > 1}):
+            raise InvalidQuery("FILE", f"{self.path} has the column {twice[0]!r} twice.", "Rename one of them.")
+        return columns
+
+    def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:
+        width = len(self.columns)
+        # An absent column is taken from an empty cell put behind each row.
+        pick = itemgetter(*(self.columns.index(name) if name is not None else width for name in columns))
+        csv.field_size_limit(FIELD_CHARS_MAX)
+        with self._open() as file:
+            reader = csv.reader(file, strict=True)
+            next(reader, None)
+            while True:
+                line = reader.line_num + 1
+                try:
+                    row = next(reader, None)
+                except (csv.Error, UnicodeDecodeError) as error:
+                    yield (
+                        line,
+                        TableFault(line, "line", str(error), "CSV in UTF-8; nothing behind this line can be read"),
+                    )
+                    return
+                if row is None:
+                    return
+                if not row:
+                    continue
+                if len(row) != width:
+                    yield line, TableFault(line, "line", f"{len(row)} cells", f"{width} cells, as in the header")
+                    continue
+                row.append("")
+                if not line % 256:
+                    self.read_bytes = file.buffer.tell()
+                yield line, tuple(map(str.strip, pick(row)))
+
+    def _open(self) -> TextIO:
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+
+class JsonRows(TableRows):
+    """A JSON Lines file: an object a line, whose values are texts, numbers, true, false or null."""
+
+    def _peek(self) -> list[str]:
+        columns: dict[str, None] = {}
+        decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+        with self.path.open("rb") as file:
+            for _, line in zip(range(PEEK_ROWS), _lines(file), strict=False):
+                try:
+                    columns.update(dict.fromkeys(decode(line[1])))
+                except UNDECODABLE:
+                    continue
+        return list(columns)
+
+    def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:
+        decode = msgspec.json.Decoder(dict[str, object]).decode
+        with self.path.open("rb") as file:
+            for number, line in _lines(file):
+                self.read_bytes += len(line)
+                try:
+                    row = decode(line)
+                except UNDECODABLE as error:
+                    shown = line[:60].decode("utf-8", "replace").strip()
+                    yield number, TableFault(number, "line", shown, f"one JSON object ({error})")
+                    continue
+                yield number, _texts(number, row, columns)
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not blank, with its number."""
+    for number, line in enumerate(file, 1):
+        text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if text.strip():
+            yield number, text
+
+
+def _texts(number: int, row: dict[str, object], columns: Sequence[str | None]) -> Texts | TableFault:
+    texts = []
+    for name in columns:
+        value = row.get(name) if name is not None else None
+        if isinstance(value, str):
+            texts.append(value.strip())
+        elif value is None:
+            texts.append("")
+        elif isinstance(value, bool):
+            texts.append("true" if value else "false")
+        elif isinstance(value, int | float):
+            texts.append(repr(value))
+        else:
+            return TableFault(number, name or "", msgspec.json.encode(value).decode()[:60], "a text or a number")
+    return tuple(texts)

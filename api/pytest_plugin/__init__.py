@@ -1,0 +1,1 @@
+"""The pytest plugin: scenarios as tests."""

@@ -1,0 +1,1 @@
+"""The use cases: what every interface calls."""

@@ -1,0 +1,23 @@
+"""The position and time that an answer is as of."""
+
+from datetime import datetime
+
+import msgspec
+
+from ledger import LogReader, moment_of
+
+
+class AsOf(msgspec.Struct, frozen=True):
+    """A position, and the time when it was recorded (None before the first event)."""
+
+    position: int
+    time: datetime | None
+
+
+async def as_of(reader: LogReader, position: int) -> AsOf:
+    """Look up the time of a position; the head's needs no query."""
+    head = await reader.head()
+    if position == 0:
+        return AsOf(0, None)
+    recorded_us = head.recorded_us if position == head.position else await reader.recorded_at(position)
+    return AsOf(position, moment_of(recorded_us))

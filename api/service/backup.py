@@ -1,0 +1,323 @@
+"""Verbs of their own: a backup that is verified before it has its name, and putting one in the place of a ledger.
+
+A backup is a ledger file with what stands beside it under its own name: the evidence that its log says is kept, the
+hashes of tokens, the newest checkpoint. The private key is left out unless it is asked for: backups lie in more hands
+than a ledger, and who has the key can sign another history in its name.
+
+Everything is made under `.part` names and moved when all of it is whole, the ledger file last: where that has its name,
+the backup, or the restored ledger, is complete. What a kill left behind is replaced by the next attempt.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from api.progress import OpenProgress, no_progress
+from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
+from ledger.atomic_file import failure, replace_whole, sync_folder
+from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
+from ledger.sqlite.file_copy import SQLITES, clear, copy, kept_evidence, move, was_erased
+from ledger.sqlite.lock import WriterLock, lock_path
+from ledger.transparency.checkpoints import checkpoint_path, read_signed
+from ledger.transparency.keys import read_key
+from ledger.transparency.signed_note import SignedCheckpoint, encode_base64
+from ledger.verify import FileFindings, Finding, Findings, verify_file
+
+PART = ".part"
+EVIDENCE = ".evidence"
+CHECKPOINT = ".checkpoint"
+SIGNED = (CHECKPOINT, ".witnessed")
+COMPANIONS = (".tokens", *SIGNED)
+"""Small files beside a ledger that a backup has too."""
+KEY = ".key"
+PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
+"""How the names of a backup's files end."""
+LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITES[1:], "")
+"""How those end that an attempt may leave; the one that says that there was an attempt is the last."""
+DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITES)
+"""Files beside a ledger that are made anew, and would be of another log."""
+
+
+class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A backup that was made: what is in it, and which files it is."""
+
+    file: str
+    events: int
+    root: str
+    size_bytes: int
+    evidence: int
+    checkpoint: int | None
+    files: list[str]
+    elapsed_s: float
+
+
+class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A ledger that was restored.
+
+    `signed` is how many events the checkpoint covers that was signed last here, `lost` how many of those the backup
+    lacks, `forked` whether those that it has are others. `missing` is evidence that the backup had not; `aside` where
+    what was in the way is now.
+    """
+
+    ledger: str
+    events: int
+    root: str
+    evidence: int
+    missing: list[str]
+    signed: int | None
+    lost: int
+    forked: bool
+    key: bool
+    aside: str | None
+    elapsed_s: float
+
+
+def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgress = no_progress) -> BackupResult:
+    """Copy a ledger, beside its server or without one, with what stands beside it; verify the copy; give it its name.
+
+    Errors: Occupied, where something of that name is there; LedgerUnusable; LedgerDamaged, Damaged, for a ledger that
+    is not whole: no backup is made; LedgerLocked, while another makes the same one; LedgerFull, LedgerUnavailable.
+    """
+    began = time.monotonic()
+    asyncio.run(_require_ledger(ledger))
+    ledger, part = ledger.resolve(), target.with_name(target.name + PART)
+    with _alone(target, part):
+        _write_beside(part, _companions(ledger, with_key=with_key))  # before the copy, which goes no less far
+        _copy(ledger, part, progress)
+        evidence, missing = _copy_evidence((ledger,), part, progress)
+        while missing:
+            if not any(was_erased(ledger, digest) for digest in missing):
+                raise next(iter(missing.values()))
+            clear(part, *SQLITES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
+            _copy(ledger, part, progress)
+            evidence, missing = _copy_evidence((ledger,), part, progress)
+        found = _verified(part, ledger, progress)
+        size_bytes = part.stat().st_size
+        signed = read_signed(checkpoint_path(part))
+        files = move(part, target, *reversed(PARTS))
+    return BackupResult(
+        file=str(target),
+        events=found.events,
+        root=encode_base64(found.root),
+        size_bytes=size_bytes,
+        evidence=evidence,
+        checkpoint=signed.size if signed else None,
+        files=sorted(map(str, files)),
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def restore(
+    ledger: Path,
+    backup: Path,
+    now: datetime,
+    *,
+    replace: bool = False,
+    without_evidence: bool = False,
+    progress: OpenProgress = no_progress,
+) -> RestoreResult:
+    """Put a verified copy of a backup in the place of a ledger; what is there is moved into a folder with a date.
+
+    A key, tokens and a newer checkpoint that are there stay: the restored ledger is held to what was signed last.
+    Errors: Occupied, where a ledger is and `replace` is not asked for; LedgerLocked, while it is written;
+    LedgerUnusable; LedgerDamaged, for a backup that is not whole; Damaged, where it lacks evidence and
+    `without_evidence` is not asked for; LedgerFull, LedgerUnavailable. After each of these the ledger is what it was.
+    """
+    began = time.monotonic()
+    ledger = ledger.resolve()
+    part = ledger.with_name(ledger.name + PART)
+    _require_backup(backup, ledger)
+    lock = WriterLock.acquire(ledger)
+    try:
+        if ledger.exists() and not replace:
+            raise Occupied(str(ledger), "--replace restores in its place and keeps it; or name another with --ledger.")
+        signed = read_signed(checkpoint_path(ledger))
+        with _telling(f"Restoring {ledger}"), _cleared(part):
+            beside = _companions(backup, with_key=True)
+            _write_beside(part, beside)
+            _copy(backup, part, progress, still=True)
+            evidence, missing = _copy_evidence((backup, ledger), part, progress)
+            if missing and not without_evidence:
+                raise next(iter(missing.values()))
+            found = _verified(part, backup, progress, without=missing)
+            forked = signed is not None and asyncio.run(_is_forked(part, found.events, signed.checkpoint))
+            aside = _set_aside(ledger, now)
+            clear(ledger, *DISPOSABLE)
+            move(part, ledger, *_wanted(ledger, beside), EVIDENCE, "")
+            clear(part, *LEFT)
+    finally:
+        lock.release()
+    return RestoreResult(
+        ledger=str(ledger),
+        events=found.events,
+        root=encode_base64(found.root),
+        evidence=evidence,
+        missing=sorted(missing),
+        signed=signed.size if signed else None,
+        lost=max(0, signed.size - found.events) if signed else 0,
+        forked=forked,
+        key=ledger.with_name(ledger.name + KEY).exists(),
+        aside=str(aside) if aside else None,
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+@contextmanager
+def _alone(target: Path, part: Path) -> Iterator[None]:
+    """While one backup is made: nobody else makes it, nothing of its name is there, and no part is left if it fails."""
+    if not target.parent.is_dir():
+        raise LedgerUnusable(f"There is no folder {target.parent}.", "Make it, or name another file.")
+    lock = WriterLock.acquire(part)
+    try:
+        left_behind = () if target.exists() or not part.exists() else PARTS[1:]
+        for ending in (*PARTS, *SQLITES):
+            there = target.with_name(target.name + ending)
+            if ending not in left_behind and os.path.lexists(there):
+                raise Occupied(str(there), "Name another file: a backup overwrites nothing.")
+        with _telling(f"Writing {target}"):
+            clear(target, *left_behind)
+            with _cleared(part):
+                try:
+                    yield
+                except BaseException:
+                    if not target.exists():
+                        clear(target, *PARTS[1:])
+                    raise
+    finally:
+        lock.release()
+        lock_path(part).unlink(missing_ok=True)
+
+
+@contextmanager
+def _cleared(part: Path) -> Iterator[None]:
+    """While something is made under a `.part` name: what an earlier attempt left is removed, and what this one does."""
+    clear(part, *LEFT)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            clear(part, *LEFT)
+        raise
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Errors: LedgerFull, LedgerUnavailable, in place of OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise failure(error, what, "nothing was put in its place") from error
+
+
+def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = False) -> None:
+    with progress("copying", "pages") as report:
+        copy(source, part, still=still, progress=report)
+
+
+def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) -> tuple[int, dict[str, Damaged]]:
+    """Copy what the log says is kept, each blob verified, from the first ledger that has it.
+
+    How many there were, and why others could not be copied, by digest. Errors: LedgerFull, LedgerUnavailable.
+    """
+    kept = kept_evidence(part)
+    stores, target = [EvidenceStore(source) for source in sources], EvidenceStore(part)
+    missing: dict[str, Damaged] = {}
+    with progress("copying", "blobs of evidence") as report:
+        for done, (digest, stored) in enumerate(kept.items(), 1):
+            held = (store for store in stores if store.holds(digest, stored.size_bytes))
+            try:
+                target.hold({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
+                target.settle(digest)
+            except Damaged as error:
+                missing[digest] = error
+            report(done, len(kept))
+    return len(kept) - len(missing), missing
+
+
+def _verified(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
+    """Verify a copy with what stands beside it. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
+    signer = read_key(source)
+    account = Findings()
+    with progress("verifying", "events") as report:
+        found = verify_file(account, part, key=signer.verifier if signer else None, progress=report)
+    told = [fault.detail for check in account.checks for fault in check.faults if not _is_lack_of(without, fault)]
+    if told:
+        flaws = [detail.replace(part.name, source.name) for detail in told]
+        raise LedgerDamaged(str(source), flaws, f"See all that is wrong: tallystick verify --ledger {source}")
+    return found
+
+
+def _is_lack_of(digests: Container[str], fault: Finding) -> bool:
+    """Whether a fault tells of evidence that is known to be missing."""
+    return fault.check == "evidence" and fault.detail.removeprefix("evidence ").partition(":")[0] in digests
+
+
+async def _require_ledger(ledger: Path) -> None:
+    """Errors: LedgerUnusable."""
+    await (await SqliteReader.open(ledger)).close()
+
+
+async def _is_forked(part: Path, size: int, checkpoint: Checkpoint) -> bool:
+    """Whether a copy that reaches a checkpoint holds other lines than were signed."""
+    if checkpoint.size > size:
+        return False
+    reader = await SqliteReader.open(part)
+    try:
+        return await LogTree(reader).root(checkpoint.size) != checkpoint.root
+    finally:
+        await reader.close()
+
+
+def _require_backup(backup: Path, ledger: Path) -> None:
+    if not backup.is_file():
+        raise LedgerUnusable(f"There is no backup at {backup}.", "Name a file that tallystick backup made.")
+    if backup.resolve() == ledger:
+        raise LedgerUnusable(f"{backup} is the ledger itself.", "Name another with --ledger.")
+    if not ledger.parent.is_dir():
+        raise LedgerUnusable(f"There is no folder {ledger.parent}.", "Make it, or name another with --ledger.")
+
+
+def _companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
+    """The small files beside a ledger, by the endings of their names."""
+    held: dict[str, bytes] = {}
+    for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
+        with suppress(FileNotFoundError):
+            held[ending] = ledger.with_name(ledger.name + ending).read_bytes()
+    return held
+
+
+def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
+    for ending, data in beside.items():
+        replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
+
+
+def _wanted(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
+    """Which of a backup's small files are put beside a ledger: what is not there, and a newer checkpoint of its log."""
+    return [
+        ending
+        for ending, data in beside.items()
+        if not (there := ledger.with_name(ledger.name + ending)).exists()
+        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_signed(there)))
+    ]
+
+
+def _is_newer(offered: SignedCheckpoint, held: SignedCheckpoint | None) -> bool:
+    return held is None or (held.checkpoint.origin == offered.checkpoint.origin and held.size < offered.size)
+
+
+def _set_aside(ledger: Path, now: datetime) -> Path | None:
+    """Move a ledger and its evidence into a folder with a date; its file first, so that none is there half."""
+    endings = (*SQLITES, EVIDENCE)
+    if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
+        return None
+    aside = ledger.with_name(f"{ledger.name}.replaced-{now:%Y%m%dT%H%M%S%fZ}")
+    aside.mkdir()
+    sync_folder(aside.parent)
+    move(ledger, aside / ledger.name, *endings)
+    return aside

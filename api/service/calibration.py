@@ -1,0 +1,132 @@
+"""Use cases of calibration: figures, advice, and recent drift."""
+
+from asyncio import to_thread
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Literal, NamedTuple, get_args
+
+import msgspec
+from msgspec import UNSET, UnsetType, structs
+
+from api.service.as_of import AsOf
+from api.service.ledger import LedgerService
+from projections.calibration.advice import PastDecisions, PlannedDecision, precedent
+from projections.calibration.agent_comparison import AgentComparison
+from projections.calibration.calibration import (
+    MIN_DECISIONS,
+    Calibration,
+    CalibrationFilter,
+    CalibrationView,
+    GroupBy,
+    breadth,
+    calibrate,
+    categories,
+)
+from projections.calibration.change_point import Drift
+from projections.calibration.counts import CountTable
+from projections.calibration.history import CalibrationHistory, Inclusion, chart
+from projections.calibration.reason_index import ReasonIndex
+from projections.calibration.reason_stats import ReasonsView
+from projections.calibration.recent_drift import DriftLimits, RecentDrift, compare_windows, examined
+from projections.calibration.recommendations import CategoryScores
+from projections.calibration.trend import TREND_DAYS, Trend
+
+Detail = Literal["figures", "curves"]
+
+
+DETAILS: tuple[Detail, ...] = get_args(Detail)
+
+
+class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of calibration. `detail` says how much to compute: figures, or curves with them.
+
+    `include` says what of the course over time to add, `trend_days` how long the windows of the trend are.
+    """
+
+    filter: CalibrationFilter = CalibrationFilter()
+    group_by: GroupBy = "confidence_bucket"
+    min_decisions: int = MIN_DECISIONS
+    detail: Detail = "figures"
+    include: tuple[Inclusion, ...] = ()
+    trend_days: int = TREND_DAYS
+
+
+class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
+    """The figures, and what they are as of; what `include` did not name is absent."""
+
+    as_of: AsOf
+    trend: Trend | UnsetType = UNSET
+    drift: Drift | UnsetType = UNSET
+    comparison: AgentComparison | UnsetType = UNSET
+
+
+class Advice(PastDecisions, frozen=True, kw_only=True):
+    """What decisions like the one planned came to, and what that is as of."""
+
+    as_of: AsOf
+
+
+class CalibrationByCategory(NamedTuple):
+    """The figures, and the two scores of every category as of the same position."""
+
+    answer: CalibrationAnswer
+    categories: list[CategoryScores]
+
+
+QUICK_GROUPS_MAX = 20
+"""Up to so many groups their figures take a few milliseconds, as long as the way to a thread and back under load."""
+
+
+async def compute_calibration(
+    ledger: LedgerService, question: CalibrationQuery, as_of: int | None = None
+) -> CalibrationAnswer:
+    """The figures of some decisions. Errors: InvalidQuery."""
+    return (await compute_calibration_by_category(ledger, question, as_of)).answer
+
+
+async def compute_calibration_by_category(
+    ledger: LedgerService, question: CalibrationQuery, as_of: int | None = None
+) -> CalibrationByCategory:
+    """The figures of some decisions, and the scores of their categories. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(Calibration, as_of)
+    table = projection.table(question.filter)
+    history = projection.history(question.filter) if question.include else None
+    found = categories(table)
+    view = await _calibrate(table, question, found)
+    course = (
+        CalibrationHistory()
+        if history is None
+        else await to_thread(chart, history, question.include, question.trend_days)
+    )
+    told = {**structs.asdict(view), **structs.asdict(course)}
+    return CalibrationByCategory(CalibrationAnswer(**told, as_of=await ledger.dated(position)), found)
+
+
+async def detect_recent_drift(
+    ledger: LedgerService, about: CalibrationFilter, now: datetime, limits: DriftLimits
+) -> RecentDrift:
+    """The last 30 days of some decisions against the 90 before; the range of the filter is these 120 days."""
+    projection, _ = await ledger.engine.at(Calibration)
+    history = projection.history(structs.replace(about, range=examined(now)))
+    return await to_thread(compare_windows, history, now, limits)
+
+
+async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
+    """What decisions like the one planned came to. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(Calibration, as_of)
+    found = precedent(projection.table(CalibrationFilter(agent=plan.agent)), plan)
+    return Advice(**structs.asdict(found), as_of=await ledger.dated(position))
+
+
+async def compute_reason_stats(ledger: LedgerService, wanted: CalibrationFilter, min_reviewed: int) -> ReasonsView:
+    """What the reasons of some decisions came to."""
+    projection, _ = await ledger.engine.at(ReasonIndex)
+    return projection.view(wanted, min_reviewed)
+
+
+async def _calibrate(table: CountTable, asked: CalibrationQuery, found: Sequence[CategoryScores]) -> CalibrationView:
+    """The figures of cells; on a thread of its own where they take long, so that others are answered meanwhile."""
+    curves = asked.detail == "curves"
+    ask = partial(calibrate, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
+    return await to_thread(ask) if curves or breadth(table, asked.group_by) > QUICK_GROUPS_MAX else ask()

@@ -1,0 +1,150 @@
+"""Verbs of their own: checkpoints, and receipts of events under them."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+
+from events.errors import TallystickError
+from ledger import CheckpointStore, LogReader, LogTree, Query, SignedCheckpoint, SqliteLog, Verifier
+from ledger.errors import BadNote, Forked, LedgerUnusable, NotFound
+from ledger.transparency.checkpoints import PACE_S, checkpoint_path, read_signed, witnessed_path
+from ledger.transparency.keys import key_path, others_may_read, read_key
+from ledger.transparency.receipt import Receipt
+
+log = structlog.get_logger()
+
+LASTING = (BadNote, Forked, LedgerUnusable)
+"""What no later try mends: it is told until the ledger is opened again."""
+
+
+class CheckpointService:
+    """What a house proves: it signs where it may write, and else gives what was signed."""
+
+    def __init__(self, ledger: Path, reader: LogReader, writer: SqliteLog | None) -> None:
+        self.refusal: TallystickError | None = None
+        """Why nothing is signed, where something is wrong; as last told."""
+        self.ledger = ledger
+        self._reader = reader
+        self._writer = writer
+        self._signing: CheckpointStore | None = None
+        self._opening = asyncio.Lock()
+        self._signer: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    async def start(self) -> None:
+        """Sign what is appended from now on, whether asked or not; what is wrong is logged, and stops nothing."""
+        assert self._writer is not None
+        if await asyncio.to_thread(others_may_read, self.ledger):
+            log.warning("key readable by others", key=str(key_path(self.ledger)), advice="chmod 600 it.")
+        await self._try(self._writer)
+        self._signer = asyncio.create_task(self._sign_on(self._writer), name="signer")
+
+    async def close(self) -> None:
+        """Sign what is not signed yet, where `start` was called."""
+        if self._signer is None:
+            return
+        self._closing.set()
+        await self._signer
+
+    @property
+    def signed_size(self) -> int:
+        """How many events the newest checkpoint covers that this process knows."""
+        newest = self._signing.newest if self._signing is not None else None
+        return newest.size if newest is not None else 0
+
+    @property
+    def tree(self) -> LogTree:
+        """The tree over the log as it stands now."""
+        return LogTree(self._reader, self._writer.edge if self._writer is not None else None)
+
+    async def verifier(self) -> Verifier:
+        """The key that the log is known by. Errors: NotFound, where there is none; BadNote, LedgerUnusable."""
+        if self._writer is not None:
+            return (await self._signs(self._writer)).verifier
+        signer = await asyncio.to_thread(read_key, self.ledger)
+        if signer is None:
+            raise NotFound(f"{self.ledger} has no key yet.", "tallystick key make, or tallystick serve, makes one.")
+        return signer.verifier
+
+    async def checkpoint(self, covering: int = 0) -> SignedCheckpoint:
+        """The newest checkpoint; of `covering` events or more, which must be there.
+
+        A house that only reads gives the one that was signed last.
+        Errors: NotFound, where it covers fewer; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+        """
+        if self._writer is not None:
+            return await self._sign(self._writer, covering)
+        kept = await asyncio.to_thread(read_signed, checkpoint_path(self.ledger))
+        if kept is None or kept.size < covering:
+            newest = "nothing is signed yet" if kept is None else f"the newest checkpoint is of {kept.size} events"
+            advice = "A server that writes it signs within a second: ask it with --url, or ask again."
+            raise NotFound(f"{self.ledger}: {newest}.", advice)
+        return kept
+
+    async def witnessed(self) -> SignedCheckpoint:
+        """The newest checkpoint that a witness has cosigned. Errors: NotFound; BadNote, LedgerUnusable."""
+        kept = await self.kept_witnessed()
+        if kept is None:
+            raise NotFound("No witness has cosigned a checkpoint.", "Ask one: tallystick witness --url WITNESS.")
+        return kept
+
+    async def kept_witnessed(self) -> SignedCheckpoint | None:
+        """The same, or None where there is none. Errors: BadNote, LedgerUnusable."""
+        return await asyncio.to_thread(read_signed, witnessed_path(self.ledger))
+
+    async def receipt(self, position: int) -> Receipt:
+        """That the event at a position is in the log; with the newest cosigned checkpoint where that covers it.
+
+        Errors: NotFound, and those of `checkpoint`; Forked, for a line that is not the one that was signed.
+        """
+        page = await self._reader.read(Query(after=position - 1, before=position + 1, limit=1))
+        if not page.positions:
+            head = (await self._reader.head()).position
+            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+        signed = await self.checkpoint(position)
+        with suppress(NotFound, BadNote, LedgerUnusable):
+            cosigned = await self.witnessed()
+            if cosigned.checkpoint.origin == signed.checkpoint.origin and cosigned.size >= position:
+                signed = cosigned
+        hashes = await self.tree.inclusion(position, signed.size)
+        receipt = Receipt(position, tuple(hashes), signed, page.ndjson)
+        if not receipt.includes(page.ndjson):
+            raise Forked(f"The event at position {position} is not the one that was signed.")
+        return receipt
+
+    async def _sign(self, writer: SqliteLog, covering: int = 0, *, at_once: bool = False) -> SignedCheckpoint:
+        try:
+            signed = await (await self._signs(writer)).checkpoint(covering, at_once=at_once)
+        except TallystickError as error:
+            self.refusal = error
+            raise
+        self.refusal = None
+        return signed
+
+    async def _signs(self, writer: SqliteLog) -> CheckpointStore:
+        async with self._opening:
+            if isinstance(self.refusal, LASTING):
+                raise self.refusal
+            if self._signing is None:
+                self._signing = await CheckpointStore.open(self.ledger, writer)
+            return self._signing
+
+    async def _sign_on(self, writer: SqliteLog) -> None:
+        """Sign once in PACE_S where the log has grown, and whatever is left when the house closes."""
+        while not self._closing.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), PACE_S)
+            await self._try(writer)
+
+    async def _try(self, writer: SqliteLog) -> None:
+        """Sign, and log what is wrong, once for as long as it is the same."""
+        before = self.refusal
+        try:
+            await self._sign(writer, at_once=self._closing.is_set())
+        except TallystickError as error:
+            if str(error) != str(before):
+                log.error("unsigned", reason=str(error), ledger=str(self.ledger))
+        except Exception:
+            log.exception("signing failed", ledger=str(self.ledger))

@@ -1,0 +1,47 @@
+"""Patterns: the general rules that several decisions name as theirs."""
+
+import msgspec
+
+from api.service.decisions import decision_states
+from api.service.ledger import LedgerService
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+
+EXAMPLES_MAX = 5
+
+
+class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule, how many decisions name it, their categories by name, and the oldest few of them."""
+
+    pattern: str
+    count: int
+    categories: list[str]
+    examples: list[str]
+
+
+class SharedPatterns(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules named most, of all `total` that more than one decision names."""
+
+    patterns: list[SharedPattern]
+    total: int
+
+
+async def patterns(ledger: LedgerService, most: int) -> SharedPatterns:
+    """The rules that more than one decision names, the one named most first; at most so many."""
+    projection, position = await ledger.engine.at(DecisionIndex)
+    total, groups = projection.shared_patterns(projection.find(DecisionSelection()), most)
+    named = [
+        (projection.subjects(group[:EXAMPLES_MAX]), len(group), sorted(projection.count(group).by_category))
+        for group in groups
+    ]
+    standings = await decision_states(ledger, [examples[0] for examples, _, _ in named], position)
+    rows = zip(standings, named, strict=True)
+    found = [
+        SharedPattern(
+            pattern=standing.decision.pattern or "",
+            count=count,
+            categories=categories,
+            examples=[subject.removeprefix("decision/") for subject in examples],
+        )
+        for standing, (examples, count, categories) in rows
+    ]
+    return SharedPatterns(patterns=found, total=total)

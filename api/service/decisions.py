@@ -1,0 +1,121 @@
+"""Use cases of decisions: list, show, count and search them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import structs
+
+from api.service.as_of import AsOf
+from api.service.ledger import LedgerService
+from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
+from events.registry import VOCABULARY
+from ledger import (
+    Query,
+)
+from ledger.errors import InvalidQuery, NotFound
+from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, Sort
+from projections.decisions.decision_state import DecisionState, stand
+from projections.decisions.tokenizer import words_of
+
+
+class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions in the order asked for; `next` is the offset of the page after, None on the last."""
+
+    decisions: list[DecisionState]
+    total: int
+    next: int | None
+    as_of: AsOf
+
+
+class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts.
+
+    `history` asks for what happened to each of them, which is left out otherwise.
+    """
+
+    selection: DecisionSelection = DecisionSelection()
+    sort: Sort = "created_at"
+    descending: bool = True
+    limit: int = 100
+    offset: int = 0
+    search: str | None = None
+    history: bool = False
+
+
+async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
+    """Decisions as they stand. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    ordered = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
+    if query.search is not None and (words := searched(query.search, "search")):
+        hits = await ledger.search.find(words, position, projection.index)
+        ordered = hits.holding(ordered, len(words))
+    chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
+    shown = await decision_states(ledger, chosen, position, history=query.history)
+    after = query.offset + len(shown)
+    total, dated = len(ordered), await ledger.dated(position)
+    return DecisionPage(decisions=shown, total=total, next=after if after < total else None, as_of=dated)
+
+
+async def find_decision(
+    ledger: LedgerService, decision_id: str, as_of: int | None = None, *, prefix: bool = False
+) -> DecisionState:
+    """One decision with its history; by an unambiguous beginning of its id where asked. Errors: NotFound."""
+    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    found = [decision_id] if projection.has(decision_id) else []
+    if not found and prefix and decision_id:
+        found = projection.matching(decision_id)
+    if len(found) != 1:
+        several = f"{decision_id} begins more than one id." if found else ""
+        raise NotFound(
+            f"Decision not found: {decision_id}", several or "Check the id, or list the decisions to find it."
+        )
+    events = await _events_of(ledger, [f"decision/{found[0]}"], position)
+    standing = stand(VOCABULARY.events(events))
+    assert standing is not None, "the index names a stream the log does not hold"
+    return standing
+
+
+async def count_decisions(
+    ledger: LedgerService, selection: DecisionSelection, as_of: int | None = None
+) -> DecisionCounts:
+    """Counts of some decisions by what they are about."""
+    projection, _ = await ledger.engine.at(DecisionIndex, as_of)
+    return projection.count(projection.find(selection))
+
+
+async def count_decisions_since(
+    ledger: LedgerService, selection: DecisionSelection, moments: Sequence[datetime]
+) -> list[int]:
+    """How many of some decisions were made at or after each of some moments."""
+    projection, _ = await ledger.engine.at(DecisionIndex)
+    places = projection.find(selection)
+    return [projection.recorded_within(places, moment) for moment in moments]
+
+
+async def decision_states(
+    ledger: LedgerService, subjects: Sequence[str], upto: int, *, history: bool = False
+) -> list[DecisionState]:
+    """The decisions of some streams, in their order, as they stood behind a position."""
+    if not subjects:
+        return []
+    streams: dict[str, list[object]] = {subject: [] for subject in subjects}
+    for event in VOCABULARY.events(await _events_of(ledger, subjects, upto)):
+        streams[event.subject].append(event)
+    standings = (stand(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
+    found = [standing for standing in standings if standing is not None]
+    return found if history else [structs.replace(standing, history=()) for standing in found]
+
+
+async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) -> bytes:
+    query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)
+    return b"\n".join([page.ndjson async for page in ledger.scan(query)])
+
+
+def searched(text: str, field: str) -> set[str]:
+    """The words of a search. Errors: InvalidQuery, naming the field, for too many of them."""
+    words = words_of(text)
+    if len(words) > SEARCH_WORDS_MAX:
+        detail = f"{len(words)} different words are more than {SEARCH_WORDS_MAX}."
+        raise InvalidQuery(field, detail, "Search by those that matter most.")
+    return words

@@ -1,0 +1,99 @@
+"""A deliberation carried on by thoughts: which fit, as which steps. Pure; `adoption.py` reads and writes."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import structs
+
+from events.decision import DecisionRecorded, DecisionThought, Deliberation, DeliberationStep
+from events.envelope import Event, Line, encode_line, timestamp
+from events.limits import ITEMS_MAX, LINE_BYTES_MAX
+from events.thought import ThoughtRecorded
+from projections.decisions.decision_state import DecisionState
+
+STEP_TYPE = "reasoning"
+"""The kind of step that a thought is."""
+
+STEP_NUMBER_MAX = 2**31
+"""Steps that a client numbers higher are numbered by their places."""
+
+AROUND_BYTES = 80
+"""What a deliberation adds to a line beside its steps, at most: names, brackets, a duration."""
+
+
+def last_step(deliberation: Deliberation | None) -> int:
+    """The number behind which further steps are numbered; 0 where there are none."""
+    steps = deliberation.steps if deliberation is not None else ()
+    highest = max((step.step or 0 for step in steps), default=0)
+    return max(highest, len(steps)) if highest <= STEP_NUMBER_MAX else len(steps)
+
+
+def deliberation_of(standing: DecisionState) -> Deliberation | None:
+    """What was thought before a decision and since: each thought on the recorded decision is a step."""
+    recorded = standing.decision.deliberation
+    thoughts = ((entry.data, entry.time) for entry in standing.history)
+    since = [(data.text, timestamp(time)) for data, time in thoughts if isinstance(data, DecisionThought)]
+    return _carried_on(recorded, since) if since else recorded
+
+
+def fitting(decision: DecisionRecorded, thoughts: Sequence[Event], source: str, key: str | None) -> list[Event]:
+    """Those whose steps fit into the decision's list and line, one after another."""
+    stated = decision.deliberation
+    places = ITEMS_MAX - (len(stated.steps) if stated is not None else 0)
+    room = LINE_BYTES_MAX - _line_bytes(decision, source, key) - AROUND_BYTES
+    number = last_step(stated) + ITEMS_MAX
+    chosen: list[Event] = []
+    for thought in thoughts:
+        size = len(msgspec.json.encode(_step(number, *text_and_time(thought)))) + 1
+        if len(chosen) < places and size <= room:
+            chosen.append(thought)
+            room -= size
+    return chosen
+
+
+def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int:
+    """The length of a decision's line, at most."""
+    time = timestamp(datetime.max.replace(tzinfo=UTC))
+    line = Line(
+        specversion="1.0",
+        id=key if key is not None else "-" * 36,
+        source=source,
+        type="decision.recorded.v1",
+        subject=f"decision/{decision.decision_id}",
+        time=time,
+        recordedtime=time,
+        position=2**53,
+        streamversion=1,
+        data=decision,
+    )
+    return len(encode_line(line))
+
+
+def merged(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRecorded:
+    """The decision with thoughts as the last steps of its deliberation."""
+    if not thoughts:
+        return decision
+    carried_on = _carried_on(decision.deliberation, [text_and_time(thought) for thought in thoughts])
+    if decision.deliberation is None and len(thoughts) > 1:
+        moments = [thought.moment for thought in thoughts]
+        duration_ms = round((max(moments) - min(moments)).total_seconds() * 1000)
+        carried_on = structs.replace(carried_on, total_duration_ms=duration_ms)
+    return structs.replace(decision, deliberation=carried_on)
+
+
+def _carried_on(deliberation: Deliberation | None, said: Sequence[tuple[str, str]]) -> Deliberation:
+    """A deliberation with further steps: texts and times."""
+    stated = deliberation if deliberation is not None else Deliberation()
+    steps = [_step(number, text, time) for number, (text, time) in enumerate(said, last_step(stated) + 1)]
+    return structs.replace(stated, steps=(*stated.steps, *steps))
+
+
+def _step(number: int, text: str, time: str) -> DeliberationStep:
+    return DeliberationStep(step=number, thought=text, timestamp=time, type=STEP_TYPE)
+
+
+def text_and_time(thought: Event) -> tuple[str, str]:
+    """What was thought, and when."""
+    assert isinstance(thought.data, ThoughtRecorded)
+    return thought.data.text, thought.time

@@ -1,0 +1,77 @@
+"""The loop of a live run: a router is asked and what it answers is written, until the run ends or somebody stops it.
+
+Each answer is durable before the next prompt is sent. What was answered while the ledger could not be reached is kept
+in hand and written when it can; an answer that was written before is not written twice.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+
+from api.service.discovery.messages import NextPrompt, ResponseResult
+from api.service.discovery.runs import finish, prompt, respond
+from api.service.store import EventStore
+from instruments.answer import RouterAnswer
+from instruments.routers import Router
+from ledger.errors import LedgerUnavailable
+
+PATIENCE_S = (0.5, 1.0, 2.0, 4.0)
+"""How long a ledger that cannot be reached is waited for, each time, before an answer is given up."""
+
+Tell = Callable[[ResponseResult, RouterAnswer], None]
+"""Told what came of each answer, once that is durable, and the answer."""
+
+
+class RetrySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How long an attempt may take, and how long all of them, in seconds."""
+
+    timeout_s: float
+    max_time_s: float | None = None
+
+
+async def drive(
+    store: EventStore, run_id: str, router: Router, pace: RetrySettings, stop: asyncio.Event, tell: Tell
+) -> NextPrompt:
+    """Go on with a run until it has ended, or `stop` is set; where it stands then.
+
+    The run's limits bound the attempts, `pace` bounds their time. Errors: those of `respond`.
+    """
+    deadline_s = None if pace.max_time_s is None else time.monotonic() + pace.max_time_s
+    step = await prompt(store, run_id)
+    while step.prompt is not None and not stop.is_set():
+        left_s = pace.timeout_s if deadline_s is None else deadline_s - time.monotonic()
+        if left_s <= 0:
+            await finish(store, run_id, "max time reached", "max_time")
+            return await prompt(store, run_id)
+        answer = await _answer(router, step.prompt, min(pace.timeout_s, left_s), stop)
+        if answer is None:
+            break
+        responded = await _written(store, run_id, answer, step.attempt)
+        tell(responded, answer)
+        step = responded.next
+    return step
+
+
+async def _answer(router: Router, text: str, timeout_s: float, stop: asyncio.Event) -> RouterAnswer | None:
+    """A router's answer; None where it was stopped before."""
+    asking = asyncio.create_task(router.ask(text, timeout_s))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait([asking, stopping], return_when=asyncio.FIRST_COMPLETED)
+    for task in (stopping, asking):
+        if not task.done():
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+    return None if asking.cancelled() else asking.result()
+
+
+async def _written(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:
+    """What an answer brought, once it is durable. Errors: those of `respond`."""
+    for patience_s in PATIENCE_S:
+        with suppress(LedgerUnavailable):
+            return await respond(store, run_id, answer, attempt)
+        await asyncio.sleep(patience_s)
+    return await respond(store, run_id, answer, attempt)

@@ -1,0 +1,99 @@
+"""What the verbs of a live run are asked and what they answer, and the ledger they write in."""
+
+from typing import Annotated
+
+import msgspec
+
+from events.discovery import AttemptOutcome, Meta, TimeText
+from events.payload import Label, StreamId
+from instruments.discovery import ResponseAnalysis
+from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
+
+PROBE = "refactor-go"
+"""The probe of a run that names none."""
+
+ATTEMPTS_MAX = 1_000
+"""The most attempts, and the most models, that a run may be given."""
+
+Limit = Annotated[int, msgspec.Meta(ge=1, le=ATTEMPTS_MAX)]
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run asks and when it stops. `keep_going` lets it go on to its limits, whatever is answered.
+
+    `sensitive` keeps what is answered as evidence alone, which can be erased; no event has a word of it.
+    """
+
+    run_id: StreamId | None = None
+    probe_id: Label = PROBE
+    max_iterations: Limit = MAX_ITERATIONS
+    max_attempts: Limit = MAX_ATTEMPTS
+    terminate_on_repeat: bool = True
+    keep_going: bool = False
+    sensitive: bool = False
+    router: Label | None = None
+    requested_model: Label | None = None
+
+
+class NextPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run wants next: the prompt of the attempt that is due; where it has ended, why, and no prompt."""
+
+    run_id: str
+    attempt: int | None
+    prompt: str | None
+    exclusion_prompt: str | None
+    excluded: list[str]
+    ending: str | None = None
+    reason: str | None = None
+
+
+class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one response, what a person watching is told of it, and what the run wants next."""
+
+    run_id: str
+    attempt: int
+    outcome: AttemptOutcome
+    iteration: int | None
+    analysis: ResponseAnalysis | None
+    score: float | None
+    detail: str | None
+    lines: list[str]
+    next: NextPrompt
+
+
+class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that the people watching a run should know."""
+
+    event: Label
+    agent: Label | None = None
+    case_id: Label | None = None
+    step: Label | None = None
+    meta: Meta | None = None
+    ts: TimeText | None = None
+
+
+class SignalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A signal as it stands in the log: `time` is the event's, `ts` what its sender wrote."""
+
+    position: int
+    time: str
+    event: str
+    agent: str | None = None
+    case_id: str | None = None
+    step: str | None = None
+    meta: dict[str, str] | None = None
+    ts: str | None = None
+
+
+class SignalPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Signals in the order of the log; `next` is what to give as `since` for those that come later."""
+
+    signals: list[SignalEntry]
+    next: int
+
+
+class StartResult(msgspec.Struct, frozen=True):
+    """A run that began; `duplicate` when that was before, alike."""
+
+    run_id: str
+    duplicate: bool

@@ -1,0 +1,97 @@
+"""Runs as they are shown: the list of them, and one as its report, with every attempt where that is asked for."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import structs
+
+from api.service.as_of import AsOf
+from api.service.evidence import read_blobs
+from api.service.ledger import LedgerService
+from events.envelope import EventFacts
+from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from events.registry import VOCABULARY
+from ledger import Query
+from ledger.errors import NotFound
+from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
+from projections.discovery.run_report import DiscoveryRun, RunDetail, attempts_of, report_of, signals_of
+
+GAP = 256
+"""Positions between two scores up to which what lies between is read along."""
+
+SCORED = ("probe.scored.v1",)
+
+
+class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs to list: a page of them, the one that began last first."""
+
+    selection: RunSelection = RunSelection()
+    limit: int = PAGE_EVENTS_DEFAULT
+    offset: int = 0
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs in short; `next` is the offset of the page after, None on the last."""
+
+    runs: list[RunEntry]
+    total: int
+    next: int | None
+    as_of: AsOf
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in short and in full."""
+
+    entry: RunEntry
+    detail: RunDetail
+
+
+async def list_runs(ledger: LedgerService, query: RunQuery, as_of: int | None = None) -> RunPage:
+    """A page of runs. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(RunIndex, as_of)
+    places = projection.find(query.selection)
+    chosen = projection.entries(places[query.offset : query.offset + query.limit])
+    after = query.offset + len(chosen)
+    total = len(places)
+    return RunPage(runs=chosen, total=total, next=after if after < total else None, as_of=await ledger.dated(position))
+
+
+async def show_run(
+    ledger: LedgerService, run_id: str, as_of: int | None = None, *, attempts: bool = False, prefix: bool = False
+) -> RunView:
+    """One run as its report, with attempts and signals where asked for; by an unambiguous beginning of its id, too.
+
+    Errors: NotFound, InvalidQuery.
+    """
+    projection, position = await ledger.engine.at(RunIndex, as_of)
+    found = [run_id] if projection.has(run_id) else projection.matching(run_id) if prefix and run_id else []
+    if len(found) != 1:
+        several = f"{run_id} begins more than one id." if found else "Check the id, or list the runs to find it."
+        raise NotFound(f"Run not found: {run_id}", several)
+    entry, scores = projection.entry(found[0]), projection.scores(found[0])
+    streams = await ledger.engine.streams([f"discovery/{found[0]}"], position)
+    run = DiscoveryRun.of(streams[f"discovery/{found[0]}"], await _scores(ledger, scores))
+    texts = await _texts(ledger, run)
+    detail = RunDetail(**structs.asdict(report_of(run, texts)))
+    if attempts:
+        detail = structs.replace(detail, attempts=attempts_of(run, texts), signals=signals_of(run))
+    return RunView(entry=entry, detail=detail)
+
+
+async def _texts(ledger: LedgerService, run: DiscoveryRun) -> dict[str, str | None]:
+    """The outputs of a run that are kept beside the log, by digest; None for every text of it that was erased."""
+    found = await read_blobs(ledger.evidence, run.evidence(), run.digests())
+    return {digest: None if data is None else data.decode(errors="replace") for digest, data in found.items()}
+
+
+async def _scores(ledger: LedgerService, positions: Sequence[int]) -> list[EventFacts]:
+    """The scores at some positions, which most often stand side by side."""
+    found: list[EventFacts] = []
+    wanted, start = set(positions), 0
+    for number, position in enumerate(positions, 1):
+        if number == len(positions) or positions[number] - position > GAP:
+            query = Query(after=positions[start] - 1, before=position + 1, types=SCORED, limit=PAGE_EVENTS_MAX)
+            async for page in ledger.scan(query):
+                found.extend(event for event in VOCABULARY.facts(page.ndjson) if event.position in wanted)
+            start = number
+    return found

@@ -1,0 +1,147 @@
+"""One use of `tallystick discover`: a run is begun or gone on with, and driven as far as it goes."""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from api.errors import RunEnded
+from api.service.discovery.driver import RetrySettings, drive
+from api.service.discovery.golden_file import GoldenFile
+from api.service.discovery.messages import ResponseResult, RunConfig, StartResult
+from api.service.discovery.runs import prompt, start
+from api.service.discovery.summary import DiscoverySummary, found, response_of
+from api.service.store import EventStore
+from events.decode_errors import refuse
+from events.discovery import DiscoveryStarted
+from events.errors import TallystickError
+from events.registry import VOCABULARY
+from instruments.answer import RouterAnswer
+from instruments.routers import Router
+from ledger.errors import InvalidQuery, LifecycleViolation
+
+TIME_S_MAX = 7 * 86_400.0
+"""Longer than any run; a time that is none is refused with it."""
+
+_started = VOCABULARY.kinds["discovery.started.v1"]
+
+Say = Callable[[str], None]
+
+
+class RunnerResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it: the findings so far, and what went wrong with the golden file."""
+
+    findings: DiscoverySummary
+    golden_error: str | None
+
+
+class DiscoveryRunner:
+    """What was asked for on the command line, checked. `settings` are those of a new run, by the names of its events.
+
+    `router` makes the router, asking for a model where one is named. Errors: InvalidQuery.
+    """
+
+    def __init__(
+        self,
+        router: Callable[[str | None], Router],
+        *,
+        model: str | None = None,
+        timeout_s: float = 120.0,
+        max_time_s: float | None = None,
+        golden: Path | None = None,
+        force: bool = False,
+        resume: str | None = None,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        for name, value in (("timeout", timeout_s), ("max_time", max_time_s)):
+            if value is not None and not (math.isfinite(value) and 0 < value <= TIME_S_MAX):
+                raise InvalidQuery(name, f"{value:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+        self.settings = dict(settings or {})
+        if resume is not None and self.settings:
+            own = next(iter(self.settings)).removesuffix("_id")
+            raise InvalidQuery(own, "is settled by the run that is resumed.", "Leave it out, or start another run.")
+        self.model = model
+        self.resume = resume
+        self._make = router
+        self.router = router(model)
+        self._pace = RetrySettings(timeout_s=timeout_s, max_time_s=max_time_s)
+        self._golden = None if golden is None else GoldenFile(golden, force=force)
+        if self._golden is not None and resume is None:
+            self._golden.check()
+        self._golden_error: str | None = None
+
+    async def run(self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say) -> RunnerResult:
+        """Begin or go on, until the run has ended or `stop` is set. `say` is told each line as it comes.
+
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with how to go on.
+        """
+        run_id = await (self._begin(store) if self.resume is None else self._resume(store, self.resume, warn))
+        say(f"run {run_id}: asking {self.router.name}")
+
+        def tell(responded: ResponseResult, answer: RouterAnswer) -> None:
+            for line in responded.lines:
+                say(line)
+            if responded.iteration == 0:
+                self._keep(answer.text or "")
+
+        try:
+            step = await drive(store, run_id, self.router, self._pace, stop, tell)
+            if step.ending == "max_time":
+                say(f"ended: {step.reason}")
+            return RunnerResult(findings=await found(store, run_id), golden_error=self._golden_error)
+        except TallystickError as error:
+            error.advice = f"{error.advice} What was answered before is kept: --resume {run_id} goes on.".lstrip()
+            raise
+
+    async def _begin(self, store: EventStore) -> str:
+        """Begin a run; one that is there already is not gone on with by accident."""
+        asked = {"router": self.router.name, "requested_model": self.router.model, **self.settings}
+        try:
+            config = msgspec.convert(asked, RunConfig)
+        except msgspec.ValidationError as error:
+            raise refuse(error, ()) from None
+        run_id = _started.stream_id(DiscoveryStarted(run_id=config.run_id))
+        there = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
+        begun = StartResult(run_id or "", duplicate=True) if there else await start(store, config)
+        if begun.duplicate:
+            raise LifecycleViolation(
+                f"run {begun.run_id} is there already; nothing was written.",
+                f"--resume {begun.run_id} goes on with it where it has not ended; give another id for another run.",
+                subject=f"discovery/{begun.run_id}",
+                index=0,
+            )
+        return begun.run_id
+
+    async def _resume(self, store: EventStore, run_id: str, warn: Say) -> str:
+        """Check a run that is to go on, and ask for what it asked for."""
+        step = await prompt(store, run_id)
+        if step.prompt is None:
+            raise RunEnded(f"Run {run_id} has ended: {step.reason}.", "Start another; `tallystick run show` shows it.")
+        events = VOCABULARY.events(await store.streams([f"discovery/{run_id}"]))
+        started = events[0].data
+        assert isinstance(started, DiscoveryStarted)
+        if self.model is None and started.requested_model is not None:
+            self.router = self._make(started.requested_model)
+        for what, was, now in (
+            ("the router", started.router, self.router.name),
+            ("the model asked for", started.requested_model, self.router.model),
+        ):
+            if was != now:
+                warn(f"warning: {what} was {was}, and is {now} from here on.")
+        if self._golden is not None:
+            text = await response_of(store, events)
+            self._golden.check(text)
+            if text is not None and not self._golden.holds(text):
+                self._keep(text)
+        return run_id
+
+    def _keep(self, text: str) -> None:
+        """Keep the first accepted response; a run goes on where that fails."""
+        if self._golden is None:
+            return
+        try:
+            self._golden.keep(text)
+        except OSError as error:
+            self._golden_error = f"{self._golden.path}: {error.strerror or error}"

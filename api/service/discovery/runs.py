@@ -1,0 +1,395 @@
+"""The verbs of a live run, once: for the command line's loop, and for agents that spawn their own answers.
+
+A run stands in the log and nowhere else. Each verb reads its stream, lets `instruments.discovery.Session` decide, and
+appends what follows behind exactly what it read: of two that decide at once one is written, and the other reads and
+decides again. What was answered is durable before anybody is told.
+"""
+
+import re
+import secrets
+from asyncio import to_thread
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from api.errors import AttemptTaken, RunEnded
+from api.service.discovery.messages import (
+    ATTEMPTS_MAX,
+    NextPrompt,
+    ResponseResult,
+    RunConfig,
+    SignalDraft,
+    SignalEntry,
+    SignalPage,
+    StartResult,
+)
+from api.service.evidence import Blob
+from api.service.store import EventStore, without_erased
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted, Ending
+from events.envelope import Draft, Event
+from events.errors import InvalidEvent
+from events.limits import ANSWER_BYTES_MAX, PAYLOAD_BYTES_MAX
+from events.model import ModelAliased, ModelRegistered
+from events.payload import STREAM_ID_PATTERN, Payload
+from events.probe import ProbeScored
+from events.registry import VOCABULARY
+from instruments.answer import RouterAnswer
+from instruments.discovery import PROMPT_VERSION, Session, analyze, told
+from instruments.probes import PROBES, Probe, find_probe
+from ledger.errors import Gone, LifecycleViolation, LineTooLong, NotFound, StreamConflict
+from projections.discovery.model_names import ModelNames
+
+_PROBE_IDS = ", ".join(probe.id for probe in PROBES)
+_RUNNING = ("discovery.started.v1", "discovery.finished.v1")
+_MODELS = ("model.registered.v1", "model.aliased.v1")
+_id = re.compile(STREAM_ID_PATTERN)
+_secret = re.compile(r"//[^/\s]*@")
+_json = msgspec.json.encode
+_kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
+
+
+class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as its stream holds it: its events, and what they come to."""
+
+    events: list[Event]
+    session: Session
+
+    @property
+    def version(self) -> int:
+        """How many events its stream holds."""
+        return self.events[-1].streamversion
+
+    @property
+    def probe(self) -> Probe:
+        """The probe it asks. Errors: LifecycleViolation, where that is not here."""
+        started = self.session.started
+        probe = None if started.probe_id is None else find_probe(started.probe_id, started.probe_version)
+        if probe is None:
+            asked = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
+            raise LifecycleViolation(
+                f"Run {self.session.run_id} asks {asked}, which is not here: {_PROBE_IDS} are.",
+                "Finish it, and start another; what it found is kept.",
+                subject=f"discovery/{self.session.run_id}",
+                index=0,
+            )
+        return probe
+
+    def before(self, attempt: int) -> Session:
+        """The run as it stood when an attempt was due."""
+        earlier = []
+        for event in self.events:
+            if isinstance(event.data, DiscoveryAttempted) and event.data.attempt == attempt:
+                break
+            earlier.append(event)
+        return Session.of(earlier)
+
+    def recorded(self, attempt: int) -> DiscoveryAttempted | None:
+        """An attempt that was answered."""
+        found = (event.data for event in self.events if isinstance(event.data, DiscoveryAttempted))
+        return next((data for data in found if data.attempt == attempt), None)
+
+
+async def start(store: EventStore, config: RunConfig) -> StartResult:
+    """Begin a run. One whose id is given is a retry where a run of that id began alike.
+
+    Errors: InvalidEvent, naming the field; LifecycleViolation, for an id that another run has; those of appending.
+    """
+    probe = _probe_named(_checked(config).probe_id)
+    asked = DiscoveryStarted(
+        run_id=config.run_id,
+        probe_id=probe.id,
+        probe_version=probe.version,
+        prompt_version=PROMPT_VERSION,
+        max_iterations=config.max_iterations,
+        max_attempts=config.max_attempts,
+        terminate_on_repeat=config.terminate_on_repeat and not config.keep_going,
+        keep_going=config.keep_going,
+        sensitive=config.sensitive or None,
+        router=config.router,
+        requested_model=config.requested_model,
+    )
+    while True:
+        started = structs.replace(asked, run_id=config.run_id or secrets.token_hex(4))
+        assert started.run_id is not None
+        try:
+            await store.append([_draft(started, 0)])
+        except StreamConflict:
+            there = await _stored(store, started.run_id, _RUNNING)
+            if config.run_id is None or not there:
+                continue
+            if there[0].data != started:
+                raise _taken(started.run_id) from None
+            return StartResult(started.run_id, duplicate=True)
+        return StartResult(started.run_id, duplicate=False)
+
+
+async def prompt(store: EventStore, run_id: str) -> NextPrompt:
+    """What a run wants next; of one that has ended, why, and no prompt. Errors: NotFound, LifecycleViolation."""
+    run = await _run(store, run_id)
+    return _step(run.session, None if run.session.finished is not None else run.probe)
+
+
+async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None = None) -> ResponseResult:
+    """Record what came back, and say what it is and what is wanted next.
+
+    With `attempt` it answers that one alone: what was recorded for it is told again where it is the same, and
+    AttemptTaken is raised where it is not. Without, it answers the attempt that is due when it is written.
+    Errors: NotFound, RunEnded, AttemptTaken, LineTooLong, LifecycleViolation; those of appending.
+    """
+    _check_size(answer)
+    while True:
+        run = await _run(store, run_id)
+        due = run.session.attempts + 1
+        if attempt is not None and (recorded := run.recorded(attempt)) is not None:
+            if not _same(recorded, answer):
+                raise _answered(run_id, recorded)
+            before = run.before(attempt)
+            return await _told(store, run, before, answer, await to_thread(before.decide, answer, run.probe))
+        _check_running(run.events)
+        if attempt is not None and attempt != due:
+            raise AttemptTaken(
+                f"attempt {attempt} of run {run_id} is not due: attempt {due} is; nothing was written.",
+                "Read the prompt again, and answer the attempt it names.",
+            )
+        payloads = await to_thread(run.session.decide, answer, run.probe)
+        drafts, blobs = _fitted(payloads, sensitive=run.session.started.sensitive is True)
+        drafts[0].expectedversion = run.version
+        try:
+            await _append(store, drafts, blobs)
+        except StreamConflict:
+            continue
+        return await _told(store, run, run.session, answer, payloads)
+
+
+async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEntry:
+    """Tell the people watching a run something. Errors: NotFound, RunEnded; those of appending."""
+    payload = DiscoverySignalled(run_id=run_id, **structs.asdict(draft))
+    while True:
+        _check_running(await _events(store, run_id, _RUNNING))
+        try:
+            placed = await store.append([_draft(payload)])
+        except LifecycleViolation:
+            continue
+        page = await signals(store, run_id, placed.first - 1)
+        return page.signals[0]
+
+
+async def signals(store: EventStore, run_id: str, after: int = 0, since: str = "") -> SignalPage:
+    """The signals of a run behind a position, recorded at a time or later (as text, as events have it).
+
+    Errors: NotFound.
+    """
+    events = await _events(store, run_id, (*_RUNNING, "discovery.signalled.v1"))
+    found = [
+        SignalEntry(position=event.position, time=event.time, **_told_by(event))
+        for event in events
+        if isinstance(event.data, DiscoverySignalled) and event.position > after and event.recordedtime >= since
+    ]
+    return SignalPage(signals=found, next=max(after, events[-1].position))
+
+
+async def finish(store: EventStore, run_id: str, reason: str | None = None, ending: Ending = "requested") -> None:
+    """End a run; one that ended so already is left as it is. Errors: NotFound, RunEnded; those of appending."""
+    words = reason if reason is not None else "requested"
+    while True:
+        events = await _events(store, run_id)
+        end = events[-1].data
+        if isinstance(end, DiscoveryFinished) and (end.ending, end.reason) == (ending, words):
+            return
+        _check_running(events)
+        try:
+            await store.append([_draft(Session.of(events).finish(ending, words), events[-1].streamversion)])
+        except StreamConflict:
+            continue
+        return
+
+
+async def _stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
+    """The events of a run, of some types where they are named. One that refused an append may not be committed yet."""
+    return VOCABULARY.events(await store.streams([f"discovery/{run_id}"], types)) if _id.fullmatch(run_id) else []
+
+
+async def _events(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
+    """The events of a run, that of its start among them. Errors: NotFound."""
+    events = await _stored(store, run_id, types)
+    if not events:
+        raise NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
+    return events
+
+
+async def _run(store: EventStore, run_id: str) -> LiveRun:
+    """A run as it stands. Errors: NotFound."""
+    events = await _events(store, run_id)
+    return LiveRun(events=events, session=Session.of(events))
+
+
+async def _told(
+    store: EventStore, run: LiveRun, before: Session, answer: RouterAnswer, payloads: Sequence[Payload]
+) -> ResponseResult:
+    """What came of an answer: a function of the run before it and of the answer, so that a retry is told the same."""
+    made = payloads[0]
+    assert isinstance(made, DiscoveryAttempted)
+    score = next((payload.total_score for payload in payloads if isinstance(payload, ProbeScored)), None)
+    analysis = None
+    if answer.failure is None:
+        analysis = await to_thread(analyze, answer.text, run.probe, await registered(store))
+    return ResponseResult(
+        run_id=made.run_id,
+        attempt=made.attempt,
+        outcome=made.outcome,
+        iteration=made.iteration,
+        analysis=analysis,
+        score=score,
+        detail=made.detail,
+        lines=told(payloads),
+        next=_step(before.then(payloads), run.probe),
+    )
+
+
+async def registered(store: EventStore) -> Callable[[str], bool]:
+    """Whether a claimed name is of a registered model."""
+    names = ModelNames()
+    for event in VOCABULARY.events(await store.streams((), _MODELS)):
+        if isinstance(event.data, ModelRegistered):
+            names.register(event.data)
+        elif isinstance(event.data, ModelAliased):
+            names.alias(event.data)
+    return lambda name: names.resolve(name).key in names.models
+
+
+def _step(session: Session, probe: Probe | None) -> NextPrompt:
+    finished = session.finished
+    asked = session.prompt(probe) if finished is None and probe is not None else None
+    return NextPrompt(
+        run_id=session.run_id,
+        attempt=None if asked is None else asked.attempt,
+        prompt=None if asked is None else asked.text,
+        exclusion_prompt=None if asked is None else asked.exclusion,
+        excluded=[identity.model_name for identity in session.excluded],
+        ending=session.ending,
+        reason=None if finished is None else finished.reason,
+    )
+
+
+def _draft(payload: Payload, expectedversion: int | None = None) -> Draft:
+    return _kinds[type(payload)].draft(data=payload, expectedversion=expectedversion)
+
+
+async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> None:
+    """Append a batch with the bytes that it names by digest. What was erased is not kept again: its digest stands.
+
+    A score whose id somebody took before is left out, so that nobody can keep an answer from being recorded.
+    """
+    while True:
+        try:
+            async with store.keep(blobs) as stored:
+                batch = [*stored, *drafts]
+                try:
+                    await store.append(batch)
+                    return
+                except LifecycleViolation as error:
+                    refused = batch[error.index]
+                    if not isinstance(refused.data, ProbeScored):
+                        raise
+                    drafts.remove(refused)
+        except Gone:
+            blobs = await without_erased(store, blobs)
+
+
+def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
+    """The drafts of an attempt, and those of its texts that are evidence: their digests stand there.
+
+    They are what finds no room on its line; where it is sensitive, all that was answered.
+    """
+    attempt, *rest = payloads
+    assert isinstance(attempt, DiscoveryAttempted)
+    blobs: list[Blob] = []
+    for name in ("response", "output", "exclusion_prompt"):
+        text = getattr(attempt, name)
+        answered = name != "exclusion_prompt"
+        if text is None or not ((sensitive and answered) or len(_json(attempt)) > PAYLOAD_BYTES_MAX):
+            continue
+        attempt = structs.replace(attempt, **{name: None})
+        if answered:
+            blobs.append(Blob(text.encode(), "text/plain; charset=utf-8"))
+    return [_draft(attempt), *map(_draft, rest)], blobs
+
+
+def _same(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
+    """Whether an answer is the one recorded: its text, or why there was none."""
+    if answer.failure is not None:
+        return recorded.outcome == answer.failure
+    digest = sha256(answer.text.encode(errors="replace")).hexdigest() if answer.text else None
+    return recorded.outcome not in {"timeout", "failed"} and recorded.response_digest == digest
+
+
+def _checked(config: RunConfig) -> RunConfig:
+    """A configuration made in code, held to the same bounds as one that is decoded. Errors: InvalidEvent."""
+    for name in ("max_iterations", "max_attempts"):
+        if not 1 <= getattr(config, name) <= ATTEMPTS_MAX:
+            detail = f"{name} {getattr(config, name)} is not a whole number from 1 to {ATTEMPTS_MAX:,}."
+            raise InvalidEvent(detail, "Correct it. Nothing was written.", field=name)
+    if config.router is not None and _secret.search(config.router):
+        raise InvalidEvent(
+            "router holds a user or a password.", "Leave them out: it stands in the log. Nothing was written.",
+            field="router",
+        )  # fmt: skip
+    return config
+
+
+def _check_size(answer: RouterAnswer) -> None:
+    size_bytes = len((answer.text or "").encode(errors="replace"))
+    if size_bytes > ANSWER_BYTES_MAX:
+        raise LineTooLong(
+            f"The response is {size_bytes:,} bytes; at most {ANSWER_BYTES_MAX:,} are taken.",
+            "Report it as a failure, or shorten it. Nothing was written.",
+            field="response",
+        )
+
+
+def _check_running(events: Sequence[Event]) -> None:
+    """Errors: RunEnded, with when and why."""
+    end = events[-1]
+    if isinstance(end.data, DiscoveryFinished):
+        raise RunEnded(
+            f"Run {end.data.run_id} ended at {end.time}: {end.data.reason}; nothing was written.",
+            f"GET /runs/{end.data.run_id} is its report; POST /discovery begins another.",
+        )
+
+
+def _answered(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
+    told = f"outcome {recorded.outcome}"
+    if recorded.response_digest is not None:
+        told += f", response {recorded.response_digest}"
+    return AttemptTaken(
+        f"attempt {recorded.attempt} of run {run_id} was answered already: {told}; nothing was written.",
+        "What stands stays. Read the prompt, and answer the attempt it names.",
+    )
+
+
+def _told_by(event: Event) -> dict[str, Any]:
+    """The fields of a signal; one that names no agent is of who told it."""
+    fields = structs.asdict(event.data)
+    del fields["run_id"]
+    return {**fields, "agent": fields["agent"] or event.agent}
+
+
+def _probe_named(probe_id: str) -> Probe:
+    """A probe in its newest version. Errors: InvalidEvent."""
+    probe = find_probe(probe_id)
+    if probe is None:
+        detail = f"probe_id {probe_id!r} is no probe."
+        raise InvalidEvent(detail, f"Probes: {_PROBE_IDS}. Nothing was written.", field="probe_id")
+    return probe
+
+
+def _taken(run_id: str) -> LifecycleViolation:
+    return LifecycleViolation(
+        f"run_id {run_id} is of another run, which began otherwise; nothing was written.",
+        "Use another, or leave it out and let one be made.",
+        subject=f"discovery/{run_id}",
+        index=0,
+    )

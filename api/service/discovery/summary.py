@@ -1,0 +1,114 @@
+"""What a run has found so far, as the command line tells it at the end: read from the log alone."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from api.service.discovery.runs import registered
+from api.service.model_registry import registration
+from api.service.store import EventStore
+from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending
+from events.envelope import Event
+from events.limits import ITEMS_MAX
+from events.probe import ProbeScored, score_id_of
+from events.registry import VOCABULARY
+from instruments.discovery import Session
+from instruments.probes import find_probe
+
+
+class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that a run identified, as it claims; `register` is the command that makes it known, where it is not."""
+
+    iteration: int
+    attempt: int
+    model_name: str
+    provider: str | None
+    reported_model: str | None
+    score: float | None
+    elapsed_ns: int | None
+    known: bool
+    register: str | None
+
+
+class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: whom it asked, why it ended (null while it can go on), and the models it identified."""
+
+    run_id: str
+    router: str | None
+    requested_model: str | None
+    probe_id: str | None
+    ending: Ending | None
+    reason: str | None
+    attempts: int
+    iterations: int
+    models: list[ModelSummary]
+
+
+async def found(store: EventStore, run_id: str) -> DiscoverySummary:
+    """What a run has found so far. Errors: those of reading."""
+    events = VOCABULARY.events(await store.streams([f"discovery/{run_id}"]))
+    session = Session.of(events)
+    started, finished = session.started, session.finished
+    attempts = [event.data for event in events if isinstance(event.data, DiscoveryAttempted)]
+    accepted = [attempt for attempt in attempts if attempt.outcome == "accepted" and attempt.claimed is not None]
+    scores = await _scores(store, started, accepted)
+    known = await registered(store)
+    return DiscoverySummary(
+        run_id=run_id,
+        router=started.router,
+        requested_model=started.requested_model,
+        probe_id=started.probe_id,
+        ending=session.ending,
+        reason=None if finished is None else finished.reason,
+        attempts=len(attempts),
+        iterations=session.iterations,
+        models=[_finding(attempt, scores.get(attempt.attempt), known) for attempt in accepted],
+    )
+
+
+async def response_of(store: EventStore, events: Sequence[Event]) -> str | None:
+    """The response that a run accepted first; None where it has accepted none. Errors: those of reading evidence."""
+    for event in events:
+        data = event.data
+        if isinstance(data, DiscoveryAttempted) and data.outcome == "accepted":
+            if data.response is None and data.response_digest is not None:
+                return (await store.evidence(data.response_digest)).data.decode()
+            return data.response
+    return None
+
+
+async def _scores(
+    store: EventStore, started: DiscoveryStarted, attempts: Sequence[DiscoveryAttempted]
+) -> dict[int, float]:
+    """The total score of each attempt by its probe's own scorer."""
+    probe = find_probe(started.probe_id or "", started.probe_version)
+    if probe is None:
+        return {}
+    scorer = probe.scorer
+    named = [score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version) for attempt in attempts]
+    found: dict[int, float] = {}
+    for start in range(0, len(named), ITEMS_MAX):
+        subjects = [f"probe/{score_id}" for score_id in named[start : start + ITEMS_MAX]]
+        for event in VOCABULARY.events(await store.streams(subjects)):
+            data = event.data
+            if isinstance(data, ProbeScored) and data.attempt is not None and data.total_score is not None:
+                found[data.attempt] = data.total_score
+    return found
+
+
+def _finding(attempt: DiscoveryAttempted, score: float | None, known: Callable[[str], bool]) -> ModelSummary:
+    claimed = attempt.claimed
+    assert claimed is not None
+    assert attempt.iteration is not None
+    familiar = known(claimed.model_name)
+    return ModelSummary(
+        iteration=attempt.iteration,
+        attempt=attempt.attempt,
+        model_name=claimed.model_name,
+        provider=claimed.provider,
+        reported_model=attempt.reported_model,
+        score=score,
+        elapsed_ns=attempt.elapsed_ns,
+        known=familiar,
+        register=None if familiar else registration(claimed),
+    )

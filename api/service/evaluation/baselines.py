@@ -1,0 +1,81 @@
+"""The two who are no agents: what saying nothing, and naming the most frequent cause, are worth on a suite."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from hashlib import sha256
+
+from api.service.evaluation.grader import Grader, at_hand, on
+from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, begin, find, finish
+from api.service.evaluation.scheduler import AT_ONCE, sit
+from api.service.store import EventStore
+from events.evaluation import Baseline, EvalStarted
+from instruments.evals import Scenario
+from instruments.evals.agent import AgentOutput
+from instruments.evals.scoring.baselines import answer
+from instruments.evals.scoring.semantic import SemanticMatcher
+from ledger.errors import LifecycleViolation
+
+KINDS: tuple[Baseline, ...] = ("empty", "most_frequent")
+AGENT = "baseline"
+
+
+async def record_baselines(
+    store: EventStore,
+    started: EvalStarted,
+    scenarios: Sequence[Scenario],
+    meaning: SemanticMatcher | None,
+    grading: Executor,
+    stop: asyncio.Event,
+) -> None:
+    """Have the baselines of a run's suite scored, each once for what the suite holds and what scores it.
+
+    Errors: those of appending.
+    """
+    known = {scenario.id: scenario for scenario in scenarios}
+    for kind in KINDS:
+        run = await _begun(store, _started(kind, started, len(known)))
+        if run.finished:
+            continue
+        marker, reply = Grader(run.started, meaning), at_hand(await on(grading, answer, kind, scenarios))
+        score = partial(_score, grading, marker, reply, known)
+        await sit(store, run, [(name, 1) for name in known], score, AT_ONCE, stop, _unwatched)
+        if len(run.scored) == len(known):
+            await finish(store, run)
+
+
+async def _score(
+    grading: Executor, marker: Grader, reply: AgentOutput, known: Mapping[str, Scenario], place: Place
+) -> GradedAttempt:
+    return await on(grading, marker.grade, known[place[0]], place[1], reply)
+
+
+def _unwatched(graded: GradedAttempt) -> None:
+    """Nobody watches a baseline."""
+
+
+async def _begun(store: EventStore, started: EvalStarted) -> EvalRun:
+    """A baseline's run as it stands, begun where it was not."""
+    assert started.run_id is not None, "a baseline's run is named by what it is of"
+    while (run := await find(store, started.run_id)) is None:
+        try:
+            return await begin(store, started)
+        except LifecycleViolation:
+            """Somebody else began it meanwhile."""
+    return run
+
+
+def _started(kind: Baseline, of: EvalStarted, scenarios: int) -> EvalStarted:
+    told = "\n".join((of.suite, of.suite_digest or "", f"{of.scorer_id}@{of.scorer_version}"))
+    return EvalStarted(
+        run_id=f"{sha256(told.encode()).hexdigest()[:12]}.{kind}",
+        suite=of.suite,
+        agent=AGENT,
+        baseline=kind,
+        scenarios=scenarios,
+        attempts=1,
+        suite_digest=of.suite_digest,
+        scorer_id=of.scorer_id,
+        scorer_version=of.scorer_version,
+    )

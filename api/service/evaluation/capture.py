@@ -1,0 +1,218 @@
+"""A verb of its own: capturing an incident as a scenario, from what was investigated to its files and its event.
+
+Everything that can be wrong is looked for before anything is written: the place, the ledger, the investigation, and
+what the scenario will say once it is edited. What is recorded is the template as it stands, which expects nothing yet
+and so has no digest of expectations; once edited, it is a revision.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from api.service.evaluation.scenarios import ScenarioInfo, account_of, fingerprint_of, tell
+from api.service.evidence import digest_of
+from api.service.store import EventStore
+from events.evaluation import EvalScenarioCaptured
+from events.limits import EVIDENCE_BYTES_MAX
+from instruments.evals import Description, scenario_id, write
+from instruments.evals.capture.scenario_template import UNEDITED, ScenarioDetails, description, readme
+from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
+from instruments.evals.suite.validate_scenario import check_analysis, describe
+from instruments.evals.suite.writer import FILES, check_free, json_text
+from ledger.errors import InvalidQuery, TallystickError
+
+MODES = frozenset({"llm", "no-llm"})
+"""Folders that are modes of the scenario above them, where nothing else is said."""
+
+Opened = Callable[[], AbstractAsyncContextManager[EventStore]]
+"""Opens the ledger, or the way to it."""
+
+_parts = ("alert", "evidence", "analysis")
+_options = {
+    "name": "scenario_name",
+    "failure_type": "failure_type",
+    "expected_outcomes.failure_mode.exact": "failure_type",
+    "family": "family",
+    "description": "description",
+    "captured_by": "captured_by",
+}
+
+
+class CaptureFolder(msgspec.Struct, frozen=True):
+    """Where a scenario is written, and what it is called there: `job-image/llm`."""
+
+    folder: Path
+    title: str
+
+    @property
+    def id(self) -> str:
+        return scenario_id(self.title)
+
+    @property
+    def mode(self) -> str | None:
+        return self.title.partition("/")[2] or None
+
+
+class CaptureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A scenario as it was captured: where it stands, and what of it is in the ledger."""
+
+    scenario_id: str
+    folder: str
+    files: tuple[str, ...]
+    recorded: Literal["captured", "revised", "unchanged"]
+    source: str
+    fixture_digest: str
+    investigation_digest: str
+    fingerprint: str | None = None
+
+
+def place_of(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFolder:
+    """Where a scenario goes, and what it is called below the suite's folder. Errors: InvalidQuery, FixtureExists."""
+    folder = output.resolve()
+    above = folder.parent.parent if folder.name in MODES else folder.parent
+    root = above if fixtures is None else fixtures.resolve()
+    parts = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
+    if not 1 <= len(parts) <= DEPTH_MAX:
+        advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
+        raise InvalidQuery("output", f"{output} is no folder of a scenario in {root}.", advice)
+    check_writable(folder)
+    check_free(folder, force=force)
+    return CaptureFolder(folder, "/".join(parts))
+
+
+def investigation_of(file: str) -> dict[str, Any]:
+    """The investigation in a file, or on standard input as `-`. Errors: InvalidQuery."""
+    name = "standard input" if file == "-" else file
+    try:
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as opened:
+            body = opened.read(EVIDENCE_BYTES_MAX + 1)
+        if len(body) > EVIDENCE_BYTES_MAX:
+            raise UnreadableFile(f"is larger than {EVIDENCE_BYTES_MAX:,} bytes", "Leave out what no agent needs.")
+        value = json_value(body)
+    except UnreadableFile as unreadable:
+        raise InvalidQuery("investigation", f"{name} {unreadable}.", unreadable.advice) from None
+    except OSError as error:
+        raise InvalidQuery("investigation", f"{name} cannot be read: {error.strerror}.", "Name another file.") from None
+    return checked("investigation", name, value)
+
+
+def checked(field: str, name: str, value: object) -> dict[str, Any]:
+    """An investigation that can be scored. Errors: InvalidQuery, naming the option that is to blame."""
+    if not isinstance(value, dict):
+        raise InvalidQuery(
+            field, f"{name} is no JSON object.", "Give an investigation, with alert, evidence and analysis."
+        )
+    if not any(isinstance(value.get(part), dict | list) for part in _parts):
+        advice = "An investigation is an object with at least one of alert, evidence and analysis."
+        raise InvalidQuery(field, f"{name} is no investigation: it has none of {', '.join(_parts)}.", advice)
+    faults: list[str] = []
+    check_analysis(value.get("analysis"), lambda key, what, advice: faults.append(f"{key} {what}"))
+    if faults:
+        raise InvalidQuery(field, f"{name}: {faults[0]}.", "Correct it: a part that is scored has another type.")
+    return value
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that is none, or that cannot be made or written to. Errors: InvalidQuery."""
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise unwritable(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
+
+
+def unwritable(folder: Path, why: str) -> InvalidQuery:
+    """The refusal of a folder that cannot be written."""
+    return InvalidQuery("output", f"{folder} cannot be written: {why}.", "Name another folder.")
+
+
+async def reach(opened: Opened, place: CaptureFolder) -> None:
+    """Check that the ledger can be read before the investigation, which may itself write to it.
+
+    Errors: those of `open_store` and `EventStore.streams`.
+    """
+    async with opened() as store:
+        await store.streams([f"scenario/{place.id}"])
+
+
+async def capture(
+    opened: Opened, place: CaptureFolder, about: ScenarioDetails, investigation: dict[str, Any], *, force: bool
+) -> CaptureResult:
+    """Write the files, and record them.
+
+    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `sink` and
+            `EventStore.append`, after which the files stand and the ledger does not know of them.
+    """
+    said = description(about, investigation)
+    _check_edited(said)
+    account = _account(place, about, said, json_text(investigation).encode())
+    try:
+        write(place.folder, said, investigation, readme(about, investigation), force=force)
+    except OSError as error:
+        raise unwritable(place.folder, error.strerror or type(error).__name__) from None
+    try:
+        async with opened() as store:
+            recorded = await tell(store, [account])
+    except TallystickError as error:
+        error.advice += f" The files stand in {place.folder}; `tallystick eval run` records them once they are edited."
+        raise
+    event = account.said
+    assert event.investigation_digest is not None
+    return CaptureResult(
+        scenario_id=place.id,
+        folder=str(place.folder),
+        files=tuple(sorted(FILES)),
+        recorded="captured" if recorded.captured else "revised" if recorded.revised else "unchanged",
+        source=about.source,
+        fixture_digest=event.fixture_digest,
+        investigation_digest=event.investigation_digest,
+        fingerprint=event.fingerprint,
+    )
+
+
+def _account(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any], body: bytes) -> ScenarioInfo:
+    """What is to be said of the template. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
+    try:
+        given = json_value(body)
+    except UnreadableFile as unreadable:
+        raise InvalidQuery("investigation", f"it {unreadable}.", unreadable.advice) from None
+    assert isinstance(given, dict)
+    given.pop("analysis", None)
+    event = EvalScenarioCaptured(
+        scenario_id=place.id,
+        name=about.name,
+        family=about.family,
+        failure_type=about.failure_type,
+        mode=place.mode,
+        description=about.description,
+        fixture_digest=fixture_digest(msgspec.convert(said, Description), given),
+        investigation_digest=digest_of(body),
+        source=about.source,
+        fingerprint=fingerprint_of(given),
+        captured_at=said["captured_at"],
+        captured_by=about.captured_by,
+    )
+    return account_of(place.title, event, body)
+
+
+def _check_edited(said: dict[str, Any]) -> None:
+    """Whether the scenario can be loaded once it is edited. Errors: InvalidQuery, naming the option."""
+
+    def refuse(key: str, what: str, advice: str) -> None:
+        raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
+
+    describe(_edited(said), refuse)
+
+
+def _edited(value: Any) -> Any:  # noqa: ANN401 - YAML
+    """A template with something in place of what is to be replaced."""
+    if isinstance(value, dict):
+        return {name: _edited(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_edited(each) for each in value]
+    return "edited" if isinstance(value, str) and value.startswith(UNEDITED) else value

@@ -1,0 +1,120 @@
+"""From what was answered to its score as an event, with the bytes that find no room on its line."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import structs
+
+from api.service.evaluation.runs import GradedAttempt
+from api.service.evidence import Blob, digest_of
+from events.evaluation import Component, EvalScored, EvalStarted
+from events.limits import PAYLOAD_BYTES_MAX
+from instruments.evals import Scenario
+from instruments.evals.agent import AgentOutput, answer_of
+from instruments.evals.scoring.scorer import score
+from instruments.evals.scoring.semantic import SemanticMatcher
+
+NOT_CAPTURED = "no analysis was captured with it, and no agent was asked"
+
+_Result = TypeVar("_Result")
+_JSON = "application/json"
+_json = msgspec.json.Encoder().encode
+
+
+class Grader:
+    """Scores the answers of one run. `hide` takes secrets out of what a score quotes."""
+
+    def __init__(
+        self,
+        started: EvalStarted,
+        meaning: SemanticMatcher | None,
+        hide: Callable[[Sequence[Component]], tuple[Component, ...]] = tuple,
+    ) -> None:
+        self._started = started
+        self._meaning = meaning
+        self._hide = hide
+
+    def grade(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> GradedAttempt:
+        """The score of one answer, or why there is none."""
+        told = self._told(scenario, attempt, reply)
+        if reply.analysis is None:
+            return _fitted(
+                structs.replace(told, state="error", failure=reply.failure, detail=reply.detail, said=reply.said), None
+            )
+        found = score(scenario, reply.analysis, self._meaning)
+        components = self._hide(found.components)
+        if found.total is None:
+            error = structs.replace(told, state="error", failure=found.failure, detail=found.detail)
+            return _fitted(structs.replace(error, components=components), reply.text)
+        return _fitted(
+            structs.replace(
+                told,
+                state="scored",
+                total_score=found.total,
+                passed=found.passed,
+                pass_threshold=scenario.about.scoring.pass_threshold,
+                components=components,
+            ),
+            reply.text,
+        )
+
+    def skip(self, scenario: Scenario, attempt: int, reason: str) -> GradedAttempt:
+        """A scenario that nobody was asked."""
+        return GradedAttempt(structs.replace(self._told(scenario, attempt, AgentOutput()), detail=reason))
+
+    def _told(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
+        """What every score says, whatever came of it."""
+        started, weight = self._started, scenario.about.weight
+        assert started.run_id is not None, "scores are of a run that has begun"
+        return EvalScored(
+            run_id=started.run_id,
+            scenario_id=scenario.id,
+            attempt=attempt,
+            state="skipped",
+            weight=None if weight == 1.0 else weight,
+            fixture_digest=scenario.fixture_digest,
+            expectation_digest=scenario.expectation_digest,
+            scorer_id=started.scorer_id,
+            scorer_version=started.scorer_version,
+            agent=started.agent,
+            agent_version=started.agent_version,
+            elapsed_ns=reply.elapsed_ns,
+        )
+
+
+def _fitted(told: EvalScored, text: str | None) -> GradedAttempt:
+    """A score with its answer; where they are too long for a line the answer is evidence, then the findings are."""
+    if text is None:
+        return _brief(told)
+    data = text.encode()
+    digest = digest_of(data)
+    whole = structs.replace(told, analysis=text, analysis_digest=digest)
+    if len(_json(whole)) <= PAYLOAD_BYTES_MAX:
+        return GradedAttempt(whole)
+    return _brief(structs.replace(told, analysis_digest=digest), Blob(data, _JSON))
+
+
+def _brief(told: EvalScored, *blobs: Blob) -> GradedAttempt:
+    if len(_json(told)) <= PAYLOAD_BYTES_MAX:
+        return GradedAttempt(told, blobs)
+    breakdown = _json(told.components)
+    short = tuple(structs.replace(component, findings=()) for component in told.components)
+    told = structs.replace(told, components=short, breakdown_digest=digest_of(breakdown))
+    return GradedAttempt(told, (*blobs, Blob(breakdown, _JSON)))
+
+
+def at_hand(value: dict[str, Any]) -> AgentOutput:
+    """An analysis that nobody needs to be asked for, as if it had been answered."""
+    try:
+        analysis = answer_of(value).analysis
+    except ValueError as error:
+        return AgentOutput(failure="unreadable", detail=str(error))
+    return AgentOutput(analysis=analysis, text=_json(value).decode())
+
+
+async def on(executor: Executor, function: Callable[..., _Result], *given: object) -> _Result:
+    """What a function gives, worked out elsewhere."""
+    return await asyncio.get_running_loop().run_in_executor(executor, function, *given)

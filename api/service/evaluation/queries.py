@@ -1,0 +1,159 @@
+"""What evaluations came to: listed, shown whole, compared, and on the scoreboard. Verbs of their own."""
+
+from asyncio import to_thread
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from api.service.as_of import AsOf
+from api.service.evidence import read_blobs
+from api.service.ledger import LedgerService
+from events.limits import PAGE_EVENTS_DEFAULT
+from ledger.errors import NotFound
+from projections.evaluation.aggregation import KnownScenarios
+from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.evaluation.list_view import heads
+from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_view import evidence_of, transcribe
+from projections.evaluation.scoreboard import ScoreboardQuery
+from projections.evaluation.scoreboard import scoreboard as arrange
+from projections.evaluation.view_types import Evaluation, EvaluationHead, RunComparison, Scoreboard
+
+LATEST = "latest"
+"""In place of a baseline: the newest run that the candidate can be compared with."""
+
+
+class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which evaluations to list: a page of them, the one that began last first."""
+
+    selection: EvaluationSelection = EvaluationSelection()
+    limit: int = PAGE_EVENTS_DEFAULT
+    offset: int = 0
+
+
+class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Evaluations in short; `next` is the offset of the page after, None on the last."""
+
+    evaluations: list[EvaluationHead]
+    total: int
+    next: int | None
+    as_of: AsOf
+
+
+class EvaluationAnswer(Evaluation, frozen=True, kw_only=True):
+    """An evaluation whole, and what it is as of."""
+
+    as_of: AsOf
+
+
+class RunComparisonAnswer(RunComparison, frozen=True, kw_only=True):
+    """Two evaluations compared, and what that is as of."""
+
+    as_of: AsOf
+
+
+class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
+    """The scoreboard, and what it is as of."""
+
+    as_of: AsOf
+
+
+async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of: int | None = None) -> EvaluationPage:
+    """A page of evaluations. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    places = projection.find(query.selection)
+    chosen = await to_thread(heads, projection.scores(), places[query.offset : query.offset + query.limit])
+    after = query.offset + len(chosen)
+    total, dated = len(places), await ledger.dated(position)
+    return EvaluationPage(evaluations=chosen, total=total, next=after if after < total else None, as_of=dated)
+
+
+async def show_evaluation(
+    ledger: LedgerService, run_id: str, as_of: int | None = None, *, analyses: bool = False, prefix: bool = False
+) -> EvaluationAnswer:
+    """One evaluation whole, with the answers where asked for; by an unambiguous beginning of its id, too.
+
+    Errors: NotFound, InvalidQuery.
+    """
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    known = dict(projection.known)  # before anything is awaited: folding goes on
+    found = await _whole(ledger, _named(projection, run_id, prefix), known, position, analyses=analyses)
+    return EvaluationAnswer(**_fields(found), as_of=await ledger.dated(position))
+
+
+async def compare(
+    ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None, *, prefix: bool = False
+) -> RunComparisonAnswer:
+    """Two evaluations compared, the second with the first; `latest` stands for what `latest` finds for the second.
+
+    Errors: NotFound, InvalidQuery.
+    """
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    second = _named(projection, candidate, prefix)
+    if baseline == LATEST and not projection.has(LATEST):
+        first = _latest(projection, projection.started(second).suite, second, projection.agent(second))
+    else:
+        first = _named(projection, baseline, prefix)
+    known = dict(projection.known)
+    before = await _whole(ledger, first, known, position)
+    after = await _whole(ledger, second, known, position)
+    found = await to_thread(contrast, before, after)
+    return RunComparisonAnswer(**_fields(found), as_of=await ledger.dated(position))
+
+
+async def latest(
+    ledger: LedgerService,
+    suite: str | None,
+    *,
+    before: str | None = None,
+    agent: str | None = None,
+    as_of: int | None = None,
+) -> str:
+    """The newest evaluation that has ended and is of no baseline: of a suite and by an agent, where they are named.
+
+    `before` names one that it must have begun before, with the same selection of scenarios. Errors: NotFound.
+    """
+    projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
+    return _latest(projection, suite, None if before is None else _named(projection, before, prefix=False), agent)
+
+
+async def scoreboard(ledger: LedgerService, wanted: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
+    """What each version of each agent is worth, by suite. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    found = await to_thread(arrange, projection.scores(), wanted)
+    return ScoreboardAnswer(suites=found.suites, as_of=await ledger.dated(position))
+
+
+async def _whole(
+    ledger: LedgerService, run_id: str, known: Mapping[str, KnownScenarios], position: int, *, analyses: bool = False
+) -> Evaluation:
+    subject = f"evaluation/{run_id}"
+    events = (await ledger.engine.streams([subject], position))[subject]
+    texts = await read_blobs(ledger.evidence, evidence_of(events, analyses=analyses))
+    return await to_thread(partial(transcribe, events, known, texts, analyses=analyses))
+
+
+def _named(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
+    found = [run_id] if projection.has(run_id) else projection.matching(run_id) if prefix and run_id else []
+    if len(found) != 1:
+        several = f"{run_id} begins more than one id." if found else "Check the id, or list the evaluations to find it."
+        raise NotFound(f"Evaluation not found: {run_id}", several)
+    return found[0]
+
+
+def _latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:
+    found = projection.latest(suite, before=before, agent=agent)
+    if found is None:
+        like = "" if before is None else f" that began before {before}, on the same selection,"
+        whose = "" if agent is None else f" by {agent}"
+        what = "" if suite is None else f" of {suite}"
+        raise NotFound(
+            f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate what is to be compared with."
+        )
+    return found
+
+
+def _fields(view: Evaluation | RunComparison) -> dict[str, Any]:
+    return {name: getattr(view, name) for name in view.__struct_fields__}

@@ -1,0 +1,275 @@
+"""The verbs of an evaluation, once: begin a run, add scores to it, end it; in a file or through a server alike.
+
+A run stands in the log and nowhere else. What is added is appended behind exactly what was read of its stream, so that
+each attempt at each scenario is scored once, whoever else goes on with the same run. While a server is away what is in
+hand is kept and written when it is back; what was written before is found there then, and not written twice.
+"""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from typing import TypeVar
+
+import msgspec
+from msgspec import structs
+
+from api.errors import RunEnded
+from api.service.discovery.driver import PATIENCE_S
+from api.service.evidence import Blob, digest_of
+from api.service.store import EventStore, without_erased
+from events.decode_errors import refuse
+from events.envelope import Draft, Event
+from events.evaluation import EvalFinished, EvalScored, EvalStarted
+from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
+from events.payload import STREAM_ID_PATTERN
+from events.registry import VOCABULARY
+from ledger.errors import (
+    AppendRefused,
+    Gone,
+    IdentityConflict,
+    InvalidQuery,
+    LedgerUnavailable,
+    LifecycleViolation,
+    NotFound,
+    StreamConflict,
+)
+
+Place = tuple[str, int]
+"""A scenario's id, and the number of an attempt."""
+
+_Result = TypeVar("_Result")
+_Payload = TypeVar("_Payload", EvalStarted, EvalScored)
+_id = re.compile(STREAM_ID_PATTERN)
+_started = VOCABULARY.kinds["eval.started.v1"].draft
+_scored = VOCABULARY.kinds["eval.scored.v1"].draft
+_finished = VOCABULARY.kinds["eval.finished.v1"].draft
+
+
+class GradedAttempt(msgspec.Struct, frozen=True):
+    """A score to be added, and the bytes that it names by digest."""
+
+    score: EvalScored
+    blobs: tuple[Blob, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        """Which attempt at which scenario."""
+        return self.score.scenario_id, self.score.attempt
+
+
+class EvalRun(msgspec.Struct, kw_only=True):
+    """A run as its stream was last read or written.
+
+    `version` is how many events the stream holds, `scored` what is scored, with the digest of its fixture; `worked_ns`
+    for how long somebody was being asked until it was read.
+    """
+
+    started: EvalStarted
+    version: int
+    scored: dict[Place, str | None]
+    finished: bool
+    worked_ns: int
+
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+        assert self.started.run_id is not None, "a run has an id once it has begun"
+        return self.started.run_id
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> "EvalRun":
+        """The run of a stream's events, of which the first is its start."""
+        started, last = events[0].data, events[-1]
+        assert isinstance(started, EvalStarted)
+        scores = [event.data for event in events if isinstance(event.data, EvalScored)]
+        return cls(
+            started=started,
+            version=last.streamversion,
+            scored={(score.scenario_id, score.attempt): score.fixture_digest for score in scores},
+            finished=isinstance(last.data, EvalFinished),
+            worked_ns=_worked_ns(events),
+        )
+
+
+async def find(store: EventStore, run_id: str) -> EvalRun | None:
+    """A run as it stands; None where there is none of that id. Errors: those of reading."""
+    if _id.fullmatch(run_id) is None:
+        return None
+    events = VOCABULARY.events(await store.streams([f"evaluation/{run_id}"]))
+    return EvalRun.of(events) if events else None
+
+
+async def unfinished(store: EventStore, run_id: str) -> EvalRun:
+    """A run that can be gone on with. Errors: NotFound, RunEnded; those of reading."""
+    run = await find(store, run_id)
+    if run is None:
+        raise NotFound(f"There is no evaluation {run_id}.", "tallystick eval list shows those there are.")
+    if run.finished:
+        raise RunEnded(f"Evaluation {run_id} has ended.", "Start another; `tallystick eval show` shows it.")
+    return run
+
+
+def check_id(run_id: str) -> None:
+    """Errors: InvalidQuery, for what no run can be called."""
+    if _id.fullmatch(run_id) is None or len(run_id) > STREAM_ID_CHARS_MAX:
+        detail = f"{run_id!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
+        raise InvalidQuery("run", detail, "Choose an id of that shape.")
+
+
+async def free(store: EventStore, run_id: str | None) -> None:
+    """Refuse an id that a run has. Errors: LifecycleViolation; those of reading."""
+    if run_id is not None and await find(store, run_id) is not None:
+        raise _there(run_id)
+
+
+async def begin(store: EventStore, started: EvalStarted) -> EvalRun:
+    """Begin a run; an id is made where it names none.
+
+    Errors: InvalidEvent; LifecycleViolation, where a run of that id is there; those of appending.
+    """
+    while True:
+        begun = _sound(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
+        run = EvalRun(started=begun, version=1, scored={}, finished=False, worked_ns=0)
+        try:
+            await free(store, run.run_id)
+            await _patiently(partial(_start, store, run))
+        except (LifecycleViolation, StreamConflict, IdentityConflict):
+            if started.run_id is None:
+                continue
+            raise _there(run.run_id) from None
+        return run
+
+
+async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
+    await store.append([_started(data=run.started, id=f"eval:{run.run_id}:started", expectedversion=0)])
+
+
+async def add(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
+    """Add scores to a run, all in one piece; those that it has already, whoever added them, are left out.
+
+    Errors: InvalidEvent, RunEnded; those of appending, after a server that is away was waited for.
+    """
+
+    async def once(again: bool) -> None:
+        if again:
+            await _reread(store, run)
+        named = True
+        while waiting := [one for one in graded if one.place not in run.scored]:
+            if run.finished:
+                raise RunEnded(f"Evaluation {run.run_id} was ended meanwhile.", "Start another.")
+            version = run.version
+            try:
+                await _append(store, _drafts(run, waiting, named=named), waiting)
+            except AppendRefused as error:
+                await _reread(store, run)
+                if run.version == version and not isinstance(error, IdentityConflict):
+                    raise
+                named = named and run.version != version
+                continue
+            run.version += len(waiting)
+            run.scored |= {one.place: one.score.fixture_digest for one in waiting}
+
+    await _patiently(once)
+
+
+async def finish(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
+    """End a run; one that somebody else has ended is left as it is. Errors: those of appending."""
+
+    async def once(again: bool) -> None:
+        if again:
+            await _reread(store, run)
+        while not run.finished:
+            data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns)
+            try:
+                await store.append([_finished(data=data, expectedversion=run.version)])
+            except (StreamConflict, LifecycleViolation):
+                await _reread(store, run)
+                continue
+            run.version, run.finished = run.version + 1, True
+
+    await _patiently(once)
+
+
+async def _patiently(work: Callable[[bool], Awaitable[_Result]]) -> _Result:
+    """What work gives, done again while a server is away; it is told whether that was tried before.
+
+    Errors: those of the work; LedgerUnavailable in the end.
+    """
+    again = False
+    for patience_s in PATIENCE_S:
+        try:
+            return await work(again)
+        except LedgerUnavailable:
+            again = True
+            await asyncio.sleep(patience_s)
+    return await work(again)
+
+
+async def _reread(store: EventStore, run: EvalRun) -> None:
+    there = await find(store, run.run_id)
+    assert there is not None, "a run that has begun stays"
+    run.version, run.scored, run.finished = there.version, there.scored, there.finished
+
+
+def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, named: bool) -> list[Draft]:
+    """Scores as events, each behind the one before; without ids where somebody has taken one of these."""
+    return [
+        _scored(
+            data=_sound(structs.replace(one.score, run_id=run.run_id)),
+            id=_event_id(run.run_id, one.place) if named else None,
+            expectedversion=run.version + number,
+        )
+        for number, one in enumerate(graded)
+    ]
+
+
+def _sound(payload: _Payload) -> _Payload:
+    """A payload made in code, held to the same bounds as one that is posted. Errors: InvalidEvent."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        raise refuse(error, VOCABULARY.types) from None
+
+
+def _event_id(run_id: str, place: Place) -> str:
+    told = f"eval:{run_id}:{place[0]}:{place[1]}"
+    return told if len(told) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(told.encode()).hexdigest()}"
+
+
+async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[GradedAttempt]) -> None:
+    """Append scores with the bytes that they name. What was erased is not kept again: its digest stands."""
+    blobs = list({digest_of(blob.data): blob for one in graded for blob in one.blobs}.values())
+    while True:
+        try:
+            async with store.keep(blobs) as stored:
+                await store.append([*stored, *drafts])
+            return
+        except Gone:
+            blobs = await without_erased(store, blobs)
+
+
+def _worked_ns(events: Sequence[Event]) -> int:
+    """For how long answers were waited for, those at the same time counted once: gaps between are interruptions."""
+    spans = []
+    for event in events:
+        if isinstance(event.data, EvalScored) and event.data.elapsed_ns is not None:
+            end_ns = int(datetime.fromisoformat(event.recordedtime).timestamp() * 1e6) * 1_000
+            spans.append((end_ns - event.data.elapsed_ns, end_ns))
+    worked_ns, until_ns = 0, 0
+    for start_ns, end_ns in sorted(spans):
+        worked_ns += max(0, end_ns - max(start_ns, until_ns))
+        until_ns = max(until_ns, end_ns)
+    return worked_ns
+
+
+def _there(run_id: str) -> LifecycleViolation:
+    return LifecycleViolation(
+        f"run {run_id} is there already; nothing was written.",
+        f"--resume {run_id} goes on with it where it has not ended; give another id for another run.",
+        subject=f"evaluation/{run_id}",
+        index=0,
+    )

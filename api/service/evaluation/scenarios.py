@@ -1,0 +1,223 @@
+"""A verb of its own: recording scenarios, each once, and again where it has changed.
+
+The ledger is asked what it knows of many scenarios at once. What is appended says which version of each stream it
+follows, so that of two who record the same change one writes it, and the other reads again and finds it there.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from api.errors import BodyTooLarge
+from api.importers.ndjson import BATCH_BYTES_MAX
+from api.service.evidence import Blob, digest_of
+from api.service.store import EventStore
+from events.envelope import Draft
+from events.errors import InvalidEvent
+from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
+from events.evidence import EvidenceErased, EvidenceStored
+from events.limits import EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
+from events.registry import VOCABULARY
+from instruments.evals import Scenario
+from instruments.evals.suite.loader import INVESTIGATION_FILE
+from ledger.errors import AppendRefused, InvalidQuery
+
+ASKED = 100
+"""Scenarios that the ledger is asked for, and that are appended, at once; each has two streams."""
+
+TRIES = 10
+"""How often a batch is decided again, because another recorded one of its scenarios meanwhile."""
+
+DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
+"""Bytes of a payload that leave room on its line for the longest attributes."""
+
+_encode = msgspec.json.Encoder().encode
+_captured = VOCABULARY.kinds["eval.scenario_captured.v1"].draft
+_revised = VOCABULARY.kinds["eval.scenario_revised.v1"].draft
+_apart = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
+"""Who captured a scenario, when and from where, makes it no other."""
+
+
+class RecordedScenarios(msgspec.Struct, frozen=True):
+    """How many scenarios are new, how many are others than before, and how many were known as they are."""
+
+    captured: int = 0
+    revised: int = 0
+    unchanged: int = 0
+
+
+class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be said of a scenario, and the bytes of its investigation where they are to be kept."""
+
+    title: str
+    said: EvalScenarioCaptured
+    investigation: bytes | None = None
+
+
+async def record(
+    store: EventStore, scenarios: Sequence[Scenario], *, source: str | None = None, keep: bool = True
+) -> RecordedScenarios:
+    """Record scenarios that are new as captured, those that changed as revised, and nothing of the others.
+
+    Shapes: `source` says where all of them come from; without it each says so itself. With `keep` the bytes of each
+            investigation.json are kept as evidence, except those that were erased before.
+    Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing of any was written; InvalidQuery, for a file
+            that changed since it was loaded, and those of `EventStore.append`: what was written before stays, and
+            recording
+            again is safe.
+    """
+    accounts = [_account(scenario, source) for scenario in scenarios]
+    if keep:
+        for scenario in scenarios:
+            _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
+    done = RecordedScenarios()
+    for part in _parts(scenarios, accounts, keep=keep):
+        more = await tell(store, part)
+        done = RecordedScenarios(
+            done.captured + more.captured, done.revised + more.revised, done.unchanged + more.unchanged
+        )
+    return done
+
+
+async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
+    """Record at most ASKED scenarios, all or none; each stands there once. Errors: those of `EventStore.append`."""
+    for left in range(TRIES - 1, -1, -1):
+        known = await _known(store, accounts)
+        drafts = [draft for account in accounts if (draft := known.draft(account.said)) is not None]
+        blobs = [blob for account in accounts if (blob := known.blob(account)) is not None]
+        try:
+            async with store.keep(blobs) as evidence:
+                if evidence or drafts:
+                    await store.append([*evidence, *drafts])
+        except AppendRefused:
+            if not left:
+                raise
+        else:
+            captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
+            return RecordedScenarios(captured, len(drafts) - captured, len(accounts) - len(drafts))
+    raise AssertionError("the last try records or raises")
+
+
+def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
+    """What is to be said of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
+    if investigation is not None:
+        _check_size(title, len(investigation))
+    line = _encode(_captured(data=said))
+    try:
+        VOCABULARY.draft(line)
+    except InvalidEvent as error:
+        field = (error.field or "").removeprefix("data.")
+        detail = error.detail.removeprefix("data.")
+        raise InvalidEvent(f"Scenario {title}: {detail}", error.advice, field=field or None) from None
+    if len(line) > DATA_BYTES_MAX:
+        raise InvalidEvent(
+            f"Scenario {title}: its texts take {len(line):,} bytes; a line holds at most {DATA_BYTES_MAX:,}.",
+            "Shorten the description. Nothing was written.",
+            field="description",
+        )
+    return ScenarioInfo(title=title, said=said, investigation=investigation)
+
+
+def _account(scenario: Scenario, source: str | None) -> ScenarioInfo:
+    about = scenario.about
+    said = EvalScenarioCaptured(
+        scenario_id=scenario.id,
+        name=about.name or None,
+        family=about.family or None,
+        failure_type=about.failure_type or None,
+        mode=scenario.mode or None,
+        description=about.description or None,
+        fixture_digest=scenario.fixture_digest,
+        expectation_digest=scenario.expectation_digest,
+        investigation_digest=scenario.investigation_digest,
+        source=source or about.source or None,
+        fingerprint=fingerprint_of(scenario.investigation),
+        captured_at=about.captured_at or None,
+        captured_by=about.captured_by or None,
+    )
+    return account_of(scenario.title, said)
+
+
+def fingerprint_of(investigation: dict[str, object]) -> str | None:
+    """The fingerprint of the alert that was investigated, where it has one."""
+    alert = investigation.get("alert")
+    fingerprint = alert.get("fingerprint") if isinstance(alert, dict) else None
+    return fingerprint if isinstance(fingerprint, str) and fingerprint else None
+
+
+def _check_size(title: str, size_bytes: int) -> None:
+    """Errors: BodyTooLarge."""
+    if size_bytes > EVIDENCE_BYTES_MAX:
+        raise BodyTooLarge(
+            f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
+            f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
+            "Leave out of its evidence what no agent needs.",
+        )
+
+
+def _parts(
+    scenarios: Sequence[Scenario], accounts: Sequence[ScenarioInfo], *, keep: bool
+) -> Iterator[list[ScenarioInfo]]:
+    """What is recorded together, with the bytes that are kept. Errors: InvalidQuery, OSError."""
+    part: list[ScenarioInfo] = []
+    size_bytes = 0
+    for scenario, account in zip(scenarios, accounts, strict=True):
+        data = _investigation(scenario) if keep else b""
+        size_bytes += len(data)
+        if part and (len(part) == ASKED or size_bytes > BATCH_BYTES_MAX):
+            yield part
+            part, size_bytes = [], len(data)
+        part.append(msgspec.structs.replace(account, investigation=data) if keep else account)
+    if part:
+        yield part
+
+
+def _investigation(scenario: Scenario) -> bytes:
+    data = (scenario.folder / INVESTIGATION_FILE).read_bytes()
+    if digest_of(data) != scenario.investigation_digest:
+        detail = f"{scenario.title}: {INVESTIGATION_FILE} was changed after it was read."
+        raise InvalidQuery("scenario", detail, "Run it again.")
+    return data
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What the ledger knows: how many events each scenario's stream has, the last of them, and which evidence."""
+
+    versions: dict[str, int]
+    last: dict[str, EvalScenarioCaptured | EvalScenarioRevised]
+    evidence: set[str]
+
+    def draft(self, said: EvalScenarioCaptured) -> Draft | None:
+        """The event that is to be appended; None where nothing is new."""
+        assert said.scenario_id is not None
+        last = self.last.get(said.scenario_id)
+        made: Draft
+        if last is None:
+            made = _captured(data=said, expectedversion=0)
+            return made
+        if all(getattr(last, name) == getattr(said, name) for name in said.__struct_fields__ if name not in _apart):
+            return None
+        data = EvalScenarioRevised(**msgspec.structs.asdict(said))
+        made = _revised(data=data, expectedversion=self.versions[said.scenario_id])
+        return made
+
+    def blob(self, account: ScenarioInfo) -> Blob | None:
+        """The bytes that are to be kept; None where they are, or were, or are not to be."""
+        if account.investigation is None or account.said.investigation_digest in self.evidence:
+            return None
+        return Blob(account.investigation, "application/json", f"Investigation of scenario {account.said.scenario_id}")
+
+
+async def _known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
+    scenarios = [f"scenario/{account.said.scenario_id}" for account in accounts]
+    kept = {f"evidence/{one.said.investigation_digest}" for one in accounts if one.investigation is not None}
+    known = _Known({}, {}, set())
+    for fact in VOCABULARY.facts(await store.streams([*scenarios, *sorted(kept)])):
+        data = fact.data
+        if isinstance(data, EvidenceStored | EvidenceErased):
+            known.evidence.add(data.digest)
+        elif isinstance(data, EvalScenarioCaptured | EvalScenarioRevised):
+            assert data.scenario_id is not None
+            known.versions[data.scenario_id] = known.versions.get(data.scenario_id, 0) + 1
+            known.last[data.scenario_id] = data
+    return known

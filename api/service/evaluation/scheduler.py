@@ -1,0 +1,79 @@
+"""One sitting of an evaluation: several are asked at once, and each answer is written before the next is asked for.
+
+There is one writer: what was answered while it wrote is its next batch.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, add
+from api.service.store import EventStore
+
+AT_ONCE = 100
+"""Of answers that are at hand already so many are scored and written at once."""
+
+Answer = Callable[[Place], Awaitable[GradedAttempt]]
+"""Asks for one attempt at one scenario, and scores it. Cancelling it ends what was begun."""
+
+Tell = Callable[[GradedAttempt], None]
+"""Told each score, once it is durable."""
+
+
+async def sit(
+    store: EventStore, run: EvalRun, places: Iterable[Place], answer: Answer, jobs: int, stop: asyncio.Event, tell: Tell
+) -> None:
+    """Have the attempts scored that are not yet, `jobs` of them at once, until all are or `stop` is set.
+
+    What is being asked then is ended; what was answered is written. Errors: those of `add`.
+    """
+    waiting = iter([place for place in places if place not in run.scored])
+    answered: list[tuple[GradedAttempt, asyncio.Future[None]]] = []
+    woken = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            for place in waiting:
+                graded = None if stop.is_set() else await _unless(stop, answer(place))
+                if graded is None:
+                    return
+                written = asyncio.get_running_loop().create_future()
+                answered.append((graded, written))
+                woken.set()
+                await written
+        finally:
+            woken.set()
+
+    working = [asyncio.create_task(work()) for _ in range(jobs)]
+    try:
+        while answered or not all(task.done() for task in working):
+            await woken.wait()
+            woken.clear()
+            batch, answered[:] = answered[:], []
+            await add(store, run, [graded for graded, _ in batch])
+            for graded, written in batch:
+                written.set_result(None)
+                tell(graded)
+        for task in working:
+            task.result()
+    finally:
+        await _cancel(working)
+
+
+async def _unless(stop: asyncio.Event, work: Awaitable[GradedAttempt]) -> GradedAttempt | None:
+    """What work gives; None where it was stopped before."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        await _cancel([stopping, working])
+
+
+async def _cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    for task in tasks:
+        if not task.done():
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task

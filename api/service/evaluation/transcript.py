@@ -1,0 +1,42 @@
+"""An evaluation told whole from its stream, in a file or behind a server alike."""
+
+from collections.abc import Sequence
+
+from api.service.store import EventStore
+from events.registry import VOCABULARY
+from instruments.evals import Scenario
+from ledger.errors import Damaged, Gone, NotFound
+from projections.evaluation.aggregation import KnownScenarios
+from projections.evaluation.evaluation_index import EvaluationIndex
+from projections.evaluation.run_view import evidence_of, transcribe
+from projections.evaluation.scoreboard import ScoreboardQuery, scoreboard
+from projections.evaluation.view_types import Evaluation, TrendPoint
+
+_types = [kind.name for kind in VOCABULARY.kinds.values() if kind.payload in EvaluationIndex.reads]
+
+
+async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *, analyses: bool = False) -> Evaluation:
+    """A run that is there, its scenarios called what their files call them; with the answers where asked for.
+
+    Errors: those of reading.
+    """
+    facts = VOCABULARY.facts(await store.streams([f"evaluation/{run_id}"]))
+    texts: dict[str, bytes | None] = {}
+    for digest in evidence_of(facts, analyses=analyses):
+        try:
+            texts[digest] = (await store.evidence(digest)).data
+        except Gone:
+            texts[digest] = None
+        except (NotFound, Damaged):
+            """It is told without."""
+    known = {one.id: KnownScenarios(one.about.name, one.about.family, one.about.failure_type) for one in scenarios}
+    return transcribe(facts, known, texts, analyses=analyses)
+
+
+async def course(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
+    """The versions of who was evaluated, on the suite. Errors: those of reading."""
+    evaluations = EvaluationIndex()
+    async for page in store.pages(_types):
+        evaluations.fold(VOCABULARY.facts(page))
+    board = scoreboard(evaluations.scores(), ScoreboardQuery(suite=run.suite, agent=run.agent))
+    return tuple(point for suite in board.suites for point in suite.trend)

@@ -1,0 +1,245 @@
+"""Every verb of the house, once. Doors decode, call here, and encode; none holds logic of its own."""
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+from msgspec import structs
+
+from api.auth import Principal, TokenStore
+from api.parameters import instant
+from api.progress import OpenProgress, no_progress
+from api.service.as_of import AsOf, as_of
+from api.service.checkpoints import CheckpointService
+from api.service.evidence import EVIDENCE, EvidenceService
+from events.envelope import Draft, timestamp
+from events.errors import InvalidEvent
+from ledger import (
+    AppendedEvent,
+    Clock,
+    LogReader,
+    Page,
+    Query,
+    SqliteLog,
+    SqliteReader,
+    microseconds,
+    moment_of,
+    system_clock,
+)
+from ledger.errors import InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
+from projections.decisions.full_text_search import FullTextSearch
+from projections.engine import Engine, Progress
+from projections.registry import PROJECTIONS
+from projections.snapshots import Snapshots
+
+
+class LedgerService:
+    """One ledger with its views, opened for writing by the one process that may, or for reading by any."""
+
+    def __init__(
+        self,
+        log: SqliteLog | None,
+        reader: SqliteReader,
+        engine: Engine,
+        search: FullTextSearch,
+        tokens: TokenStore,
+        clock: Clock,
+    ) -> None:
+        self.log = log
+        self.reader: LogReader = log if log is not None else reader
+        self.engine = engine
+        self.search = search
+        self.tokens = tokens
+        self.clock = clock
+        self.path = reader.path
+        self.evidence = EvidenceService(reader.path, self.reader, engine, self.record, writable=log is not None)
+        self.proving = CheckpointService(reader.path, self.reader, log)
+        self._scanner = reader
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path,
+        *,
+        writable: bool,
+        address: str | None = None,
+        clock: Clock = system_clock,
+        progress: Progress | None = None,
+        views: bool = True,
+    ) -> Self:
+        """Open a ledger file, making it when it is to be written and is not there, and bring the views up to date.
+
+        Without `views` none is folded until `fold`: for who reads or appends events alone.
+        Errors: LedgerLocked, LedgerUnusable.
+        """
+        log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
+        try:
+            scanner = await SqliteReader.open(path)
+        except BaseException:
+            if log is not None:
+                await log.close()
+            raise
+        snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable)
+        engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
+        search = FullTextSearch(path.with_name(path.name + ".search.db"), engine)
+        ledger = cls(log, scanner, engine, search, TokenStore(path), clock)
+        try:
+            if writable:
+                await ledger.evidence.recover()
+            if views:
+                await ledger.fold(progress)
+        except BaseException:
+            await ledger.close()
+            raise
+        return ledger
+
+    async def close(self) -> None:
+        """Answer what was accepted, sign it where that is done, keep what was folded, let go of the files.
+
+        Whatever fails, of the rest nothing stays open: the thread of a connection would keep the process from ending.
+        """
+        async with AsyncExitStack() as closing:
+            if self.log is not None:
+                closing.push_async_callback(self.log.close)
+            closing.push_async_callback(self._scanner.close)
+            closing.push_async_callback(self.engine.close)
+            closing.push_async_callback(self.search.close)
+            await self.proving.close()
+
+    async def fold(self, progress: Progress | None = None) -> None:
+        """Bring the views up to date, in a house that was opened without."""
+        await self.engine.start(progress)
+
+    async def record(self, drafts: Sequence[Draft], caller: Principal) -> list[AppendedEvent]:
+        """Append a batch, spoken by an agent. Errors: Forbidden, and those of `Log.append`."""
+        caller.require("append")
+        caller.spend(len(drafts))
+        for index, draft in enumerate(drafts):
+            if type(draft.data) in EVIDENCE:
+                self.evidence.check(draft, index)
+            try:
+                draft.source = caller.speaks_as(draft.source)
+            except InvalidQuery as error:
+                raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
+        if self.log is None:
+            raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
+        return await self.log.append(drafts)
+
+    async def read(self, query: Query) -> Page:
+        """A page of events. Errors: InvalidQuery, for a cursor beyond the head."""
+        await self._check_cursor("after", query.after)
+        return await self.reader.read(query)
+
+    async def follow(self, query: Query) -> AsyncIterator[Page]:
+        """Events as they are committed, from a cursor on. Errors: InvalidQuery, for a cursor beyond the head."""
+        await self._check_cursor("after", query.after)
+        async for page in self.reader.follow(query):
+            yield page
+
+    async def scan(self, query: Query) -> AsyncIterator[Page]:
+        """Every event that fits and is committed now, page by page."""
+        await self._check_cursor("after", query.after)
+        head = (await self.reader.head()).position
+        query = structs.replace(query, before=min(query.before or head + 1, head + 1))
+        while True:
+            page = await self.reader.read(query)
+            if page.positions:
+                yield page
+            if not page.more:
+                return
+            edge = {"before" if query.order == "desc" else "after": page.positions[-1]}
+            query = structs.replace(query, **edge)
+
+    async def event(self, position: int) -> bytes:
+        """The stored line at a position. Errors: NotFound."""
+        page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
+        if not page.positions:
+            head = (await self.reader.head()).position
+            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+        return page.ndjson
+
+    async def stream(self, subject: str, after: int, limit: int) -> Page:
+        """A page of one stream's events. Errors: NotFound."""
+        page = await self.read(Query(subjects=(subject,), after=after, limit=limit))
+        if not page.positions and not (await self.reader.read(Query(subjects=(subject,), limit=1))).positions:
+            raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
+        return page
+
+    async def resolve(self, as_of: str | None, name: str = "as_of") -> int | None:
+        """An `as_of`, a position or a time, to a position; None for now. Errors: InvalidQuery."""
+        if as_of is None:
+            return None
+        head = await self.reader.head()
+        if as_of.isascii() and as_of.isdigit():
+            position = int(as_of[:20])
+            if position > head.position:
+                detail = f"{as_of} is beyond the head, {head.position}."
+                raise InvalidQuery(name, detail, "Name a position up to the head.")
+            return position
+        moment = instant(name, as_of, end=True)
+        if instant(name, as_of) > self.clock() and microseconds(moment) > head.recorded_us:
+            detail = f"{as_of} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
+            raise InvalidQuery(name, detail, "Name a time that has passed.")
+        return await self.reader.position_at(microseconds(moment))
+
+    async def _check_cursor(self, name: str, position: int) -> None:
+        head = (await self.reader.head()).position
+        if position > head:
+            detail = f"{position} is beyond the head, {head}."
+            raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
+
+    async def dated(self, position: int) -> AsOf:
+        """A position with the time when it was recorded."""
+        return await as_of(self.reader, position)
+
+
+class _Committed:
+    """The log as the engine reads it: the writer's head, through a connection that no other reader waits for."""
+
+    def __init__(self, log: SqliteLog, scanner: SqliteReader) -> None:
+        self.head = log.head
+        self.read = scanner.read
+        self.follow = log.follow
+        self.position_at = scanner.position_at
+        self.recorded_at = scanner.recorded_at
+        self.counts = scanner.counts
+        self.tiles = scanner.tiles
+
+
+def page_json(page: Page, head: int) -> bytes:
+    """A page as JSON, around the stored lines as they are: a line holds no line feed, so each one ends a line."""
+    following = str(page.positions[-1]).encode() if page.more else b"null"
+    lines = page.ndjson.replace(b"\n", b",")
+    return b'{"events":[%b],"next":%b,"head":%d}' % (lines, following, head)
+
+
+@asynccontextmanager
+async def open_for_reading(
+    path: Path, *, views: bool = True, progress: OpenProgress = no_progress
+) -> AsyncIterator[LedgerService]:
+    """Open a ledger file read-only, beside its writer if there is one; fold what is new if `views`.
+
+    Errors: LedgerUnusable.
+    """
+    with progress("folding", "events") as report:
+        ledger = await LedgerService.open(path, writable=False, progress=report, views=views)
+    try:
+        yield ledger
+    finally:
+        await ledger.close()
+
+
+@asynccontextmanager
+async def open_for_signing(path: Path) -> AsyncIterator[LedgerService]:
+    """Open a ledger file to sign its head; beside its writer, to read what that has signed. Errors: LedgerUnusable."""
+    writable = path.is_file() and os.access(path, os.W_OK)
+    try:
+        ledger = await LedgerService.open(path, writable=writable, views=False)
+    except LedgerLocked:
+        ledger = await LedgerService.open(path, writable=False, views=False)
+    try:
+        yield ledger
+    finally:
+        await ledger.close()

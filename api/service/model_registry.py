@@ -1,0 +1,95 @@
+"""Naming models: registering one, giving it another name, and the command that would register an unknown one."""
+
+import re
+import shlex
+
+import msgspec
+
+from api.auth import valid_agent
+from api.service.store import AppendResult, EventStore
+from api.text import one_line
+from events import VOCABULARY, ModelIdentity, canonical, is_unresolved, is_wrapper, source_of
+from events.limits import STREAM_ID_CHARS_MAX
+from events.payload import STREAM_ID_PATTERN
+from ledger.errors import InvalidQuery, LifecycleViolation
+
+_key = re.compile(STREAM_ID_PATTERN)
+
+
+async def register(
+    target: EventStore,
+    key: str,
+    *,
+    provider: str | None = None,
+    name: str | None = None,
+    note: str | None = None,
+    agent: str | None = None,
+) -> AppendResult:
+    """Register a model. Errors: InvalidQuery, LifecycleViolation if it exists, and those of `EventStore.append`."""
+    _check(key)
+    try:
+        return await _append(target, "registered", agent, key=key, provider=provider, name=name, note=note)
+    except LifecycleViolation:
+        raise LifecycleViolation(
+            f"model {key} is registered already; nothing was written.",
+            f"Give it another name with: {_command('alias', key, 'NAME')}",
+            subject=f"model/{key}",
+            index=0,
+        ) from None
+
+
+async def alias(target: EventStore, key: str, name: str, *, agent: str | None = None) -> AppendResult:
+    """Give a registered model another name. Errors: InvalidQuery, LifecycleViolation where it is not registered."""
+    _check_shape(key)
+    if not name.strip():
+        raise InvalidQuery("alias", "is empty.", "Write the name as answers claim it.")
+    try:
+        return await _append(target, "aliased", agent, key=key, alias=name)
+    except LifecycleViolation:
+        raise LifecycleViolation(
+            f"model {key} is not registered; nothing was written.",
+            f"Register it first: {_command('register', key)}",
+            subject=f"model/{key}",
+            index=0,
+        ) from None
+
+
+def registration(claimed: ModelIdentity) -> str | None:
+    """The command that registers a claimed model; None for a host, or a name that names nothing."""
+    if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
+        return None
+    words = [canonical(claimed.model_name)]
+    if provider := one_line(claimed.provider or "").strip("- "):
+        words += ["--provider", provider]
+    return _command("register", *words, "--name", one_line(claimed.model_name).strip())
+
+
+async def _append(target: EventStore, what: str, agent: str | None, **data: str | None) -> AppendResult:
+    event: dict[str, object] = {"type": f"model.{what}.v1", "data": data}
+    if agent is not None:
+        if not valid_agent(agent):
+            raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
+        event["source"] = source_of(agent)
+    return await target.append([VOCABULARY.draft(msgspec.json.encode(event))])
+
+
+def _check(key: str) -> None:
+    """Errors: InvalidQuery, for a key that names no model, or that cannot name a stream."""
+    if is_wrapper(key):
+        instead = f"If you know which model answers there: {_command('alias', 'KEY', key)}"
+        raise InvalidQuery("key", f"{key!r} is a host's own name, not a model's.", instead)
+    if is_unresolved(key):
+        raise InvalidQuery("key", f"{key!r} names no model.", "Write the name that its dated names share.")
+    _check_shape(key)
+
+
+def _check_shape(key: str) -> None:
+    if _key.fullmatch(key) is None or len(key) > STREAM_ID_CHARS_MAX:
+        fitting = canonical(key)
+        advice = f"Write {fitting}, which its other names come to, too." if fitting else "Write its plain name."
+        shape = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
+        raise InvalidQuery("key", f"{key!r} is not {shape}.", advice)
+
+
+def _command(verb: str, *words: str) -> str:
+    return shlex.join(["tallystick", "model", verb, *words])

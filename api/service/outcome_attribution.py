@@ -1,0 +1,109 @@
+"""Outcomes of decisions that came with a pull request: age is no evidence, so that somebody has to vouch for them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+import numpy as np
+
+from api.auth import Principal
+from api.service.decisions import decision_states
+from api.service.ledger import LedgerService
+from events.decision import DecisionReviewed, Outcome
+from events.limits import BATCH_EVENTS_MAX
+from events.registry import VOCABULARY
+from ledger.errors import StreamConflict
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.time_range import TimeRange
+
+_review = VOCABULARY.kinds["decision.reviewed.v1"].draft
+
+
+class OutcomeEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody vouches for about a pull request: how it turned out, and how they know."""
+
+    outcome: Outcome = "success"
+    text: str
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that has waited long enough for its outcome, with the evidence there is for one."""
+
+    decision_id: str
+    pr: int
+    evidence: OutcomeEvidence | None
+    updated: bool = False
+
+
+class Attribution(msgspec.Struct, frozen=True, kw_only=True):
+    """Of `processed` unreviewed decisions, those that are candidates."""
+
+    processed: int
+    candidates: list[Candidate]
+
+
+class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions of a project, made since a moment, that are at least so old."""
+
+    project: str
+    since: datetime | None
+    age: timedelta
+    evidence: Mapping[int, OutcomeEvidence]
+    dry_run: bool
+
+
+async def attribute(ledger: LedgerService, caller: Principal, asked: AttributionQuery) -> Attribution:
+    """Review each candidate for whose pull request there is evidence, in the speaker's name, unless it is a dry run.
+
+    Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each whole or not at all.
+    """
+    projection, position = await ledger.engine.at(DecisionIndex)
+    pending = DecisionSelection(project=asked.project, status="pending", range=TimeRange(asked.since, None))
+    processed = len(projection.find(pending))
+    latest = ledger.clock() - asked.age
+    old = msgspec.structs.replace(pending, range=TimeRange(asked.since, latest))
+    early = asked.since is None or asked.since <= latest
+    prs = projection.pull_requests(projection.find(old)) if early else {}
+    subjects = projection.subjects(np.array(list(prs), dtype=np.intp))
+    candidates = [
+        Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=asked.evidence.get(pr))
+        for subject, pr in zip(subjects, prs.values(), strict=True)
+    ]
+    if not asked.dry_run:
+        vouched = [one for one in candidates if one.evidence is not None]
+        done: set[str] = set()
+        for batch in _batches(vouched):
+            done |= await _record(ledger, caller, batch, position)
+        candidates = [
+            msgspec.structs.replace(one, updated=True) if one.decision_id in done else one for one in candidates
+        ]
+    return Attribution(processed=processed, candidates=candidates)
+
+
+async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Candidate], position: int) -> set[str]:
+    """Review decisions in one append, and say which: one that somebody reviewed meanwhile is left as it is."""
+    waiting = {one.decision_id: one for one in batch}
+    while waiting:
+        standings = await decision_states(ledger, [f"decision/{name}" for name in waiting], position)
+        versions = {one.decision_id: one.streamversion for one in standings if one.review is None}
+        drafts = [_review(data=_reviewed(waiting[name]), expectedversion=version) for name, version in versions.items()]
+        waiting = {name: waiting[name] for name in versions}
+        if not drafts:
+            break
+        try:
+            await ledger.record(drafts, caller)
+        except StreamConflict:
+            position = (await ledger.reader.head()).position
+        else:
+            return set(waiting)
+    return set()
+
+
+def _reviewed(candidate: Candidate) -> DecisionReviewed:
+    assert candidate.evidence is not None, "only what is vouched for is reviewed"
+    evidence = candidate.evidence
+    return DecisionReviewed(decision_id=candidate.decision_id, outcome=evidence.outcome, notes=evidence.text)
+
+
+def _batches(candidates: Sequence[Candidate]) -> list[Sequence[Candidate]]:
+    return [candidates[start : start + BATCH_EVENTS_MAX] for start in range(0, len(candidates), BATCH_EVENTS_MAX)]

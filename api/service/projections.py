@@ -1,0 +1,98 @@
+"""Use cases of projections: list, show and replay them."""
+
+import msgspec
+
+from api.service.as_of import AsOf
+from api.service.ledger import LedgerService
+from events.registry import VOCABULARY
+from ledger.errors import NotFound
+from projections.engine import Engine, Progress
+from projections.projection import Projection
+from projections.registry import PROJECTIONS
+
+
+class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection, what it reads, and how far it has folded."""
+
+    name: str
+    version: int
+    types: list[str]
+    position: int
+
+
+class ProjectionState(ProjectionInfo, frozen=True, kw_only=True):
+    """A projection as of a position: the digest of its state, and its summary."""
+
+    digest: str
+    as_of: AsOf
+    view: dict[str, object]
+
+
+class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection folded from 1: its digest, and that of the state got by snapshot and increment where compared."""
+
+    name: str
+    version: int
+    position: int
+    digest: str
+    incremental: str | None = None
+    same: bool | None = None
+
+
+async def list_projections(ledger: LedgerService) -> list[ProjectionInfo]:
+    """Every projection, and how far it has folded."""
+    position = await ledger.engine.catch_up()
+    return [ProjectionInfo(**_info(kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
+
+
+async def show_projection(ledger: LedgerService, name: str, as_of: int | None = None) -> ProjectionState:
+    """A projection as of a position. Errors: NotFound, InvalidQuery."""
+    kind = _kind_of(name)
+    projection, position = await ledger.engine.at(kind, as_of)
+    digest, view = projection.digest(), dict(projection.summary())
+    info = _info(kind, position)
+    return ProjectionState(**info, digest=digest, as_of=await ledger.dated(position), view=view)  # type: ignore[arg-type]
+
+
+async def replay_projections(
+    ledger: LedgerService,
+    name: str | None = None,
+    upto: int | None = None,
+    *,
+    check: bool = False,
+    progress: Progress | None = None,
+) -> list[ReplayResult]:
+    """Fold everything again from 1, one projection or all; compare with the incremental states where asked.
+
+    Errors: NotFound, InvalidQuery.
+    """
+    kinds = PROJECTIONS if name is None else (_kind_of(name),)
+    target = (await ledger.reader.head()).position if upto is None else upto
+    incremental = {kind.name: (await ledger.engine.at(kind, target))[0].digest() for kind in kinds} if check else {}
+    folded = await Engine(ledger.reader, kinds).replay(target, progress)
+    found = ((kind, folded[kind.name].digest(), incremental.get(kind.name)) for kind in kinds)
+    return [
+        ReplayResult(
+            name=kind.name,
+            version=kind.version,
+            position=target,
+            digest=digest,
+            incremental=other,
+            same=None if other is None else digest == other,
+        )
+        for kind, digest, other in found
+    ]
+
+
+def _kind_of(name: str) -> type[Projection]:
+    """The projection of a name. Errors: NotFound."""
+    for kind in PROJECTIONS:
+        if kind.name == name:
+            return kind
+    names = ", ".join(kind.name for kind in PROJECTIONS)
+    raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
+
+
+def _info(kind: type[Projection], position: int) -> dict[str, object]:
+    types = [known.name for known in VOCABULARY.kinds.values() if known.payload in kind.reads]
+    return {"name": kind.name, "version": kind.version, "types": types, "position": position}

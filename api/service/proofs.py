@@ -1,0 +1,82 @@
+"""Verbs of their own: the tree in tiles, the lines behind them, and proofs of inclusion and consistency.
+
+Proofs are RFC 6962's. Who verifies one counts leaves from 0: the event at position 7 is leaf 6.
+"""
+
+import msgspec
+
+from api.service.ledger import LedgerService
+from ledger.errors import InvalidQuery, NotFound
+from ledger.transparency.tiles import WIDTH, TileAddress, bundle, width_of
+
+
+class InclusionAnswer(msgspec.Struct, frozen=True):
+    """That the event at a position is in the tree of the first `size` events."""
+
+    position: int
+    size: int
+    leaf: bytes
+    """SHA-256 of 0x00 and the event's line."""
+    root: bytes
+    hashes: list[bytes]
+    """The siblings on the way from the leaf to the root; none in a tree of one."""
+
+
+class ConsistencyAnswer(msgspec.Struct, frozen=True):
+    """That the tree of the first `to` events begins with that of the first `from`."""
+
+    older: int = msgspec.field(name="from")
+    older_root: bytes = msgspec.field(name="from_root")
+    newer: int = msgspec.field(name="to")
+    newer_root: bytes = msgspec.field(name="to_root")
+    hashes: list[bytes]
+    """None where `from` is 0 or `to`."""
+
+
+async def tile(ledger: LedgerService, level: int, address: TileAddress) -> bytes:
+    """The hashes of a tile, side by side. Errors: NotFound, for more of them than there are."""
+    await _check_width(ledger, level, address)
+    return await ledger.proving.tree.tile(level, *address)
+
+
+async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
+    """The lines behind a tile of level 0, each behind its length. Errors: NotFound, for more than there are."""
+    await _check_width(ledger, 0, address)
+    first = address.number * WIDTH
+    return bundle(await ledger.proving.tree.lines(first, first + address.width))
+
+
+async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
+    """The proof that an event is in the tree of a size, by default all there is. Errors: InvalidQuery."""
+    size = await _checked_size(ledger, "size", size)
+    if position > size:
+        raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
+    tree = ledger.proving.tree
+    (leaf,) = await tree.leaves(position - 1, position)
+    return InclusionAnswer(position, size, leaf, await tree.root(size), await tree.inclusion(position, size))
+
+
+async def consistency(ledger: LedgerService, older: int, newer: int | None = None) -> ConsistencyAnswer:
+    """The proof that a tree, by default all there is, begins with an older one. Errors: InvalidQuery."""
+    newer = await _checked_size(ledger, "to", newer)
+    if older > newer:
+        raise InvalidQuery("from", f"{older} is beyond the tree of {newer}.", "Name a size up to it.")
+    tree = ledger.proving.tree
+    hashes = await tree.consistency(older, newer)
+    return ConsistencyAnswer(older, await tree.root(older), newer, await tree.root(newer), hashes)
+
+
+async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
+    head = (await ledger.reader.head()).position
+    there = width_of(level, address.number, head)
+    if address.width > there:
+        held = f"its first {there} hashes are" if there else "nothing of it is"
+        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {held} in the tree of {head}."
+        raise NotFound(detail, "Take the sizes from a checkpoint.")
+
+
+async def _checked_size(ledger: LedgerService, name: str, size: int | None) -> int:
+    head = (await ledger.reader.head()).position
+    if size is not None and size > head:
+        raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")
+    return head if size is None else size

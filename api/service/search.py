@@ -1,0 +1,49 @@
+"""Retrieval: the decisions whose words fit a query best, the best first."""
+
+import msgspec
+
+from api.service.decisions import decision_states, searched
+from api.service.ledger import LedgerService
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_state import DecisionState
+from projections.decisions.full_text_search import Side
+
+
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for, among which decisions. `side` favours one side of a bridge."""
+
+    query: str
+    selection: DecisionSelection = DecisionSelection()
+    limit: int = 10
+    side: Side | None = None
+
+
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The best of the `total` that were found, each with how well it fits, 0..1.
+
+    `whole` says whether they hold every word of the query; where no decision does, those that hold any are found. The
+    best fits by the share of the words that it holds, the others less, as their scores stand to its own.
+    """
+
+    decisions: list[DecisionState]
+    fits: list[float]
+    total: int
+    whole: bool
+
+
+async def retrieve(ledger: LedgerService, asked: SearchQuery) -> SearchResult:
+    """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
+    words = searched(asked.query, "query")
+    projection, position = await ledger.engine.at(DecisionIndex)
+    places = projection.find(asked.selection)
+    hits = await ledger.search.find(words, position, projection.index, rank=True, side=asked.side)
+    whole = hits.holding(places, len(words))
+    ranked = hits.ranked(whole if len(whole) else places)
+    best = projection.subjects(ranked.places[: asked.limit])
+    fits = [float(ranked.held[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]]
+    return SearchResult(
+        decisions=await decision_states(ledger, best, position, history=True),
+        fits=fits,
+        total=len(ranked.places),
+        whole=bool(len(whole)),
+    )

@@ -1,0 +1,148 @@
+"""Event stores: append batches, read streams, and keep evidence, in a ledger file or through a server.
+
+`EventStore` is the protocol. `LocalStore` is the ledger in this process; `api.client.remote.RemoteStore` is a server.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import msgspec
+
+from api.auth import OWNER, Principal
+from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
+from api.service.ledger import LedgerService
+from events.envelope import Draft
+from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
+from events.registry import VOCABULARY
+from ledger import AppendedEvent, Query
+from ledger.errors import NotFound
+
+
+class AppendResult(msgspec.Struct, frozen=True):
+    """The answer to a batch: lowest and highest position, how many events, how many of them were retries."""
+
+    first: int
+    last: int
+    count: int
+    duplicates: int
+    events: list[AppendedEvent]
+
+
+class EventStore(Protocol):
+    """A ledger to append to and read from."""
+
+    async def append(self, drafts: list[Draft]) -> AppendResult:
+        """Append a batch atomically. Errors: those of `LedgerService.record`."""
+        ...
+
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
+        """Read the stored events of at most ITEMS_MAX streams, or of all, as NDJSON; only of `types` if given.
+
+        Errors: those of `LedgerService.read`.
+        """
+        ...
+
+    def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        """Read every stored event of some types, and of some streams if given, as pages of NDJSON.
+
+        Errors: those of `LedgerService.read`.
+        """
+        ...
+
+    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
+        """Hold blobs for a batch; the value is the drafts to append with it. Errors: those of `EvidenceService.keep`.
+
+        A server records blobs at once: then there are no drafts.
+        """
+        ...
+
+    async def put(self, blob: Blob) -> StoredEvidence:
+        """Store a blob. Errors: those of `EvidenceService.put`."""
+        ...
+
+    async def evidence(self, digest: str) -> EvidenceContent:
+        """Read the blob of a digest. Errors: those of `EvidenceService.get`."""
+        ...
+
+    async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
+        """Erase the blob of a digest. Errors: those of `EvidenceService.erase`."""
+        ...
+
+
+class LocalStore:
+    """The ledger in this process, written as one principal. `appended` counts new events."""
+
+    def __init__(self, ledger: LedgerService, caller: Principal = OWNER) -> None:
+        self.ledger = ledger
+        self.caller = caller
+        self.appended = 0
+
+    async def append(self, drafts: list[Draft]) -> AppendResult:
+        result = append_result(await self.ledger.record(drafts, self.caller))
+        self.appended += result.count - result.duplicates
+        return result
+
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
+        return b"\n".join([page async for page in self.pages(types, subjects)])
+
+    async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        async for page in self.ledger.scan(Query(types=tuple(types), subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)):
+            yield page.ndjson
+
+    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
+        return self.ledger.evidence.keep(blobs)
+
+    async def put(self, blob: Blob) -> StoredEvidence:
+        return await self.ledger.evidence.put(blob, self.caller)
+
+    async def evidence(self, digest: str) -> EvidenceContent:
+        return await self.ledger.evidence.get(digest, self.caller)
+
+    async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
+        return await self.ledger.evidence.erase(digest, reason, self.caller)
+
+
+class EmptyStore:
+    """A ledger file that does not exist, opened for reading."""
+
+    async def append(self, drafts: list[Draft]) -> AppendResult:
+        raise AssertionError(f"{len(drafts)} events for a ledger that is open for reading")
+
+    async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
+        return b""
+
+    async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
+        none: tuple[bytes, ...] = ()
+        for page in none:
+            yield page
+
+    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
+        raise AssertionError(f"{len(list(blobs))} blobs for a ledger that is open for reading")
+
+    async def put(self, blob: Blob) -> StoredEvidence:
+        raise AssertionError(f"{len(blob.data)} bytes for a ledger that is open for reading")
+
+    async def evidence(self, digest: str) -> EvidenceContent:
+        raise NotFound(f"There is no evidence {digest}, and no ledger.", "Name one with --ledger.")
+
+    async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
+        raise AssertionError(f"erasure of {digest} in a ledger that is open for reading: {reason}")
+
+
+def append_result(events: list[AppendedEvent]) -> AppendResult:
+    """Sum up the events of a batch."""
+    positions = [event.position for event in events]
+    duplicates = sum(event.duplicate for event in events)
+    return AppendResult(min(positions), max(positions), len(events), duplicates, events)
+
+
+async def without_erased(store: EventStore, blobs: Sequence[Blob]) -> list[Blob]:
+    """Drop duplicates, and blobs whose digest was erased before: they may not be stored again."""
+    left = {digest_of(blob.data): blob for blob in blobs}
+    digests = list(left)
+    for start in range(0, len(digests), ITEMS_MAX):
+        subjects = [f"evidence/{digest}" for digest in digests[start : start + ITEMS_MAX]]
+        for event in VOCABULARY.events(await store.streams(subjects, ("evidence.erased.v1",))):
+            del left[event.subject.partition("/")[2]]
+    return list(left.values())

@@ -1,0 +1,176 @@
+"""The events' file of an export, as pages of lines: from NDJSON as it is, or out of the tables that carry them.
+
+Tables are made again from the lines that they carry and compared with what stands there, so that no column says
+anything else than its line.
+"""
+
+import csv
+import zlib
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterator
+from tempfile import TemporaryFile
+from typing import Protocol
+
+from api.export.csv_rows import CsvSheet
+from api.verify.package import BLOCK_BYTES
+from events.decode_errors import UNDECODABLE
+from events.limits import LINE_BYTES_MAX
+from ledger import Page
+from ledger.errors import UnusableExport
+from ledger.verify import Check
+
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+RECORD_BYTES_MAX = 4 * LINE_BYTES_MAX
+"""A row of a table: a line of nothing but quotes, doubled or in base64, and its columns."""
+
+
+class EventFile(Protocol):
+    """Something to read bytes of."""
+
+    def read(self, size: int = ...) -> bytes:
+        """What follows; nothing at the end."""
+        ...
+
+
+class ReadStopped(Exception):
+    """The rest of a file cannot be read as events; it was told why."""
+
+
+class GunzipReader:
+    """What a gzip file of one member holds."""
+
+    def __init__(self, source: EventFile, check: Check, name: str) -> None:
+        self._source = source
+        self._check = check
+        self._name = name
+        self._zip = zlib.decompressobj(GZIP_WINDOW)
+
+    def read(self, size: int = BLOCK_BYTES) -> bytes:
+        """What follows, no more at once than was asked for."""
+        try:
+            while not self._zip.eof:
+                packed = self._zip.unconsumed_tail or self._source.read(BLOCK_BYTES)
+                data = self._zip.decompress(packed, size)
+                if data:
+                    return data
+                if not packed:
+                    self._check.fault(f"{self._name} is cut off.")
+                    return b""
+        except zlib.error as error:
+            self._check.fault(f"{self._name} is no gzip file: {error}.")
+            return b""
+        if self._zip.unused_data or self._source.read(1):
+            self._check.fault(f"{self._name} goes on behind its end.")
+        return b""
+
+
+def pages_of(name: str, source: EventFile, check: Check) -> Iterator[list[bytes]]:
+    """The lines of an events' file, a page at a time; what is not as it must be is told in the check."""
+    plain = name.removesuffix(".gz")
+    if plain != name:
+        source = GunzipReader(source, check, name)
+    try:
+        if plain.endswith(".ndjson"):
+            yield from lines_of(source, b"\n", LINE_BYTES_MAX, name, check)
+        elif plain.endswith(".csv"):
+            yield from _rows(source, name, check)
+        else:
+            yield from _batches(source, name, check)
+    except ReadStopped:
+        return
+
+
+def lines_of(source: EventFile, end: bytes, bytes_max: int, name: str, check: Check) -> Iterator[list[bytes]]:
+    """Lines without their ends."""
+    rest = b""
+    while block := source.read(BLOCK_BYTES):
+        lines = (rest + block).split(end)
+        rest = lines.pop()
+        if lines:
+            yield lines
+        if len(rest) > bytes_max:
+            check.fault(f"{name} holds a line of more than {bytes_max:,} bytes.")
+            raise ReadStopped
+    if rest:
+        check.fault(f"{name} ends in the middle of a line: it was cut off.")
+        yield [rest]
+
+
+def _rows(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
+    """The lines of a CSV file, each row of which must be the one that is made of its line."""
+    csv.field_size_limit(2 * RECORD_BYTES_MAX)
+    sheet, head = CsvSheet(), True
+    done = 0
+    for records in lines_of(source, b"\r\n", RECORD_BYTES_MAX, name, check):
+        try:
+            rows = list(csv.reader([record.decode() for record in records], strict=True))
+            lines = [_line_of(row[-1]) for row in (rows[1:] if head else rows)]
+        except (UnicodeDecodeError, csv.Error, IndexError, NotBase64, ValueError) as error:
+            check.fault(f"{name} is no table as an export writes it behind row {done:,}: {error}.")
+            raise ReadStopped from error
+        held = b"\r\n".join(records) + b"\r\n"
+        made = _made(sheet.encode, lines) if lines else sheet.finish()[0]
+        if made is not None and made != held:
+            again = made.split(b"\r\n")
+            place = next(at for at, record in enumerate(records) if at >= len(again) or record != again[at])
+            check.fault(f"row {done + place + 1:,} of {name} does not say what its line says.", None)
+        head = False
+        done += len(records)
+        if lines:
+            yield lines
+    if head:
+        check.fault(f"{name} has no head.")
+
+
+def _line_of(cell: str) -> bytes:
+    return cell.encode() if cell[:1] == "{" else b64decode(cell, validate=True)
+
+
+def _made(encode: Callable[[Page], tuple[bytes]], lines: list[bytes]) -> bytes | None:
+    """What an export makes of lines; None of lines that are no events, which are told elsewhere."""
+    try:
+        return encode(Page(b"\n".join(lines), range(len(lines)), more=False))[0]
+    except UNDECODABLE:
+        return None
+
+
+def _batches(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
+    """The lines of a Parquet file, each row of which must be the one that is made of its line."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UnusableExport(
+            f"{name} is a Parquet file, and pyarrow is not installed.", "pip install 'tallystick[parquet]'"
+        ) from None
+    from api.export.parquet import SCHEMA, table_of  # noqa: PLC0415 - needs pyarrow
+
+    with TemporaryFile() as file:
+        while block := source.read(BLOCK_BYTES):
+            file.write(block)
+        done = 0
+        try:
+            with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+                if parquet.schema_arrow != SCHEMA:
+                    check.fault(f"{name} has other columns than an export writes.")
+                    raise ReadStopped
+                for batch in parquet.iter_batches(batch_size=4096):
+                    lines = [text.encode() for text in batch.column("line").to_pylist()]
+                    if not _as_made(pa.Table.from_batches([batch]), table_of, lines):
+                        check.fault(f"a row of {name} behind row {done:,} does not say what its line says.")
+                    done += len(lines)
+                    yield lines
+        except (pa.ArrowException, OSError, UnicodeDecodeError, AttributeError) as error:
+            told = str(error).splitlines()[0] if str(error) else type(error).__name__
+            check.fault(f"{name} cannot be read behind row {done:,}: {told}.")
+            raise ReadStopped from error
+
+
+def _as_made(held: object, table_of: Callable[[list[bytes]], object], lines: list[bytes]) -> bool:
+    """Whether a table is the one that is made of its lines; where they are no events, that is told elsewhere."""
+    try:
+        return held == table_of(lines)
+    except UNDECODABLE:
+        return True

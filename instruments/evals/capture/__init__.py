@@ -1,0 +1,1 @@
+"""Capture of an incident as a scenario."""

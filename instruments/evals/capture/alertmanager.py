@@ -1,0 +1,241 @@
+"""What is firing: the alerts of an Alertmanager, by its v2 API, and one of them chosen.
+
+Silenced and inhibited alerts are left out: nobody is called for them. Redirects are not followed, so that no password
+goes where it was not sent. Proxies are those of HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+"""
+
+import asyncio
+import ssl
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import httpx
+import msgspec
+
+from events.decode_errors import UNDECODABLE
+from events.limits import BODY_BYTES_MAX
+from instruments.routers.redaction import Redactor
+from instruments.routers.router import short
+
+PORT_MAX = 65_535
+SHOWN_MAX = 5
+"""So many alerts an error names."""
+
+EXAMPLE = "Write http://127.0.0.1:9093, or with a path where it is served below one."
+
+_ends = ("/api/v2/alerts", "/api/v2")
+_ACTIVE = {"active": "true", "silenced": "false", "inhibited": "false", "unprocessed": "true"}
+
+
+class BadAlertmanager(ValueError):
+    """No alert could be had; `field` names the option that is to blame, and no password stands in it."""
+
+    def __init__(self, field: str, detail: str, advice: str = "") -> None:
+        super().__init__(detail)
+        self.field = field
+        self.detail = detail
+        self.advice = advice
+
+
+class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
+    """An alert, in the form in which an investigation holds it."""
+
+    fingerprint: str
+    """Of its labels, 16 hex digits."""
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    starts_at: str
+    """RFC 3339."""
+    ends_at: str | None
+    """When it counts as resolved if nothing is heard of it."""
+    generator_url: str | None
+    """Where what raised it is shown."""
+    state: str
+    """`active`, or `unprocessed`."""
+
+    @property
+    def name(self) -> str:
+        return self.labels.get("alertname", "")
+
+
+class _Status(msgspec.Struct):
+    state: str
+
+
+class _Told(msgspec.Struct):
+    """An alert as the API tells it."""
+
+    labels: dict[str, str]
+    fingerprint: str
+    startsAt: str  # noqa: N815 - the API's word
+    status: _Status
+    annotations: dict[str, str] = {}
+    endsAt: str | None = None  # noqa: N815 - the API's word
+    generatorURL: str | None = None  # noqa: N815 - the API's word
+
+
+_decode = msgspec.json.Decoder(list[_Told]).decode
+
+
+class Alertmanager:
+    """One Alertmanager. User, password and query of its address are sent, and stand in nothing it says.
+
+    Errors: BadAlertmanager, for what is no address.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            url = httpx.URL(address.strip())
+        except httpx.InvalidURL:
+            url = httpx.URL()
+        if url.scheme not in {"http", "https"} or not url.host or "%" in url.host or (url.port or 0) > PORT_MAX:
+            raise BadAlertmanager("alertmanager", "is no address of a server.", EXAMPLE)
+        path = url.path.rstrip("/")
+        for end in _ends:
+            path = path.removesuffix(end)
+        bare = url.copy_with(userinfo=b"", fragment=None, path=path or "/")
+        user = url.userinfo.decode("latin-1")
+        basic = b64encode(unquote(user).encode()).decode() if user else ""
+        queried: list[tuple[str, Any]] = list(parse_qsl(url.query.decode("latin-1")))
+        self.name = str(bare.copy_with(query=None)).rstrip("/")
+        self._url = bare.copy_with(path=f"{path}/api/v2/alerts", params=httpx.QueryParams(queried).merge(_ACTIVE))
+        self._headers = {"accept": "application/json", "accept-encoding": "identity"}
+        if basic:
+            self._headers["authorization"] = f"Basic {basic}"
+        self._tls = httpx.create_ssl_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        values = (value for _, value in queried)
+        self._secrets = Redactor([basic, user, unquote(user), url.username, url.password, *values])
+
+    async def alerts(self, timeout_s: float) -> list[FiringAlert]:
+        """What is firing, ordered by when it began, then by fingerprint. Errors: BadAlertmanager."""
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                httpx.AsyncClient(headers=self._headers, verify=self._tls, timeout=timeout_s) as client,
+                client.stream("GET", self._url) as response,
+            ):
+                body = await self._body(response)
+        except (TimeoutError, httpx.TimeoutException):
+            raise self._bad(
+                f"gave no whole answer within {timeout_s:g} s.", "Ask again, or give it more --timeout."
+            ) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            said = self._secrets.hide(str(error)) or type(error).__name__
+            raise self._bad(f"gave no answer: {short(said)}.", "Is it running, and reachable from here?") from None
+        except (ImportError, ValueError) as error:
+            if isinstance(error, BadAlertmanager):
+                raise
+            raise self._bad(
+                "cannot be asked: the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used."
+            ) from None
+        if response.status_code != 200:
+            raise self._refused(response, body)
+        return sorted(map(_alert, self._read(body)), key=lambda alert: (_moment(alert.starts_at), alert.fingerprint))
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > BODY_BYTES_MAX:
+                raise self._bad(f"answered with more than {BODY_BYTES_MAX:,} bytes.", "Is it an Alertmanager?")
+        return bytes(body)
+
+    def _read(self, body: bytes) -> list[_Told]:
+        """Errors: BadAlertmanager."""
+        try:
+            return _decode(body)
+        except msgspec.ValidationError as error:
+            what, _, place = str(error).partition(" - at `$")
+            said = f"{place.rstrip('`') or 'the whole'}: {what[0].lower()}{what[1:]}"
+            raise self._bad(
+                f"answered with no list of alerts ({said}).", "Is it an Alertmanager, with its v2 API?"
+            ) from None
+        except UNDECODABLE:
+            said = short(self._secrets.hide(body[:1000].decode("utf-8", "replace")))
+            shown = f": {said}" if said else ", but with nothing"
+            raise self._bad(f"answered with no JSON{shown}", "Is it an Alertmanager, or something before it?") from None
+
+    def _refused(self, response: httpx.Response, body: bytes) -> BadAlertmanager:
+        status = response.status_code
+        said = short(self._secrets.hide(_text(body)))
+        if response.is_redirect:
+            target = self._secrets.hide(response.headers.get("location", ""))
+            return self._bad(
+                f"redirects ({status}) to {short(target)}, which is not followed.", "Name the address itself."
+            )
+        advice = {
+            401: "Put user and password into the address: http://USER:PASSWORD@HOST:9093.",
+            403: "Ask with a user who may read alerts.",
+            404: f"Is it an Alertmanager of 0.16 or newer? {EXAMPLE}",
+        }.get(status, "Look into its log.")
+        return self._bad(f"answered {status}{f': {said}' if said else ''}.", advice)
+
+    def _bad(self, detail: str, advice: str = "") -> BadAlertmanager:
+        return BadAlertmanager("alertmanager", f"{self.name} {detail}", advice)
+
+
+def at_index(alerts: Sequence[FiringAlert], index: int) -> FiringAlert:
+    """The alert at a 0-based place of the list. Errors: BadAlertmanager."""
+    if not 0 <= index < len(alerts):
+        firing = "1 alert is" if len(alerts) == 1 else f"{len(alerts):,} alerts are"
+        places = "0" if len(alerts) == 1 else f"0 to {len(alerts) - 1}"
+        detail = f"there is no alert {index}: {firing} firing, and the first is 0."
+        raise BadAlertmanager("alert_index", detail, f"Choose {places}; --list shows them.")
+    return alerts[index]
+
+
+def with_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> FiringAlert:
+    """The alert of a fingerprint, or of one that only it begins with. Errors: BadAlertmanager."""
+    wanted = fingerprint.strip().lower()
+    found = [alert for alert in alerts if wanted and alert.fingerprint.lower().startswith(wanted)]
+    exact = [alert for alert in found if alert.fingerprint.lower() == wanted]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        detail = f"{len(found)} alerts begin with {fingerprint!r}: {_listed(found)}."
+        raise BadAlertmanager("fingerprint", detail, "Give more of its digits.")
+    known = [alert.fingerprint for alert in alerts]
+    near = get_close_matches(wanted, known, n=1, cutoff=0.5)
+    likely = [alert for alert in alerts if alert.fingerprint in near]
+    advice = f"Did you mean {_listed(likely)}?" if likely else f"Firing: {_listed(alerts)}."
+    detail = f"no alert that is firing has {short(fingerprint)!r}; what is silenced or inhibited is left out."
+    raise BadAlertmanager("fingerprint", detail, f"{advice} --list shows them all.")
+
+
+def _listed(alerts: Sequence[FiringAlert]) -> str:
+    shown = ", ".join(f"{alert.fingerprint} ({short(alert.name) or 'no name'})" for alert in alerts[:SHOWN_MAX])
+    return f"{shown} and {len(alerts) - SHOWN_MAX:,} more" if len(alerts) > SHOWN_MAX else shown
+
+
+def _alert(told: _Told) -> FiringAlert:
+    return FiringAlert(
+        fingerprint=told.fingerprint,
+        labels=told.labels,
+        annotations=told.annotations,
+        starts_at=told.startsAt,
+        ends_at=told.endsAt or None,
+        generator_url=told.generatorURL or None,
+        state=told.status.state,
+    )
+
+
+def _moment(text: str) -> datetime:
+    """A time to order by; what is none comes last."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _text(body: bytes) -> str:
+    """What an error says: the API answers errors with a JSON text, what stands before it with anything."""
+    try:
+        value = msgspec.json.decode(body)
+    except UNDECODABLE:
+        value = None
+    return value if isinstance(value, str) else body[:1000].decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""Scoring of an analysis against what its scenario expects."""

@@ -1,0 +1,122 @@
+"""An OpenAI-compatible embeddings endpoint: POST {base}/embeddings, texts in, vectors out.
+
+Redirects are not followed, so that no key goes where it was not sent. Nothing that is secret in the address or the
+key stands in what is said of a failure.
+"""
+
+import math
+import ssl
+import time
+from array import array
+from base64 import b64encode
+from collections.abc import Sequence
+from urllib.parse import parse_qsl, unquote
+
+import httpx
+import msgspec
+
+from events.limits import ANSWER_BYTES_MAX
+from instruments.evals.scoring.embedding_cache import Vector
+from instruments.routers.chat_completion import complaint
+from instruments.routers.redaction import Redactor
+from instruments.routers.router import short
+
+TIMEOUT_S = 10.0
+"""Seconds for one request, from its beginning to the end of its answer."""
+
+NUMBERS_MAX = 16_384
+"""Numbers of one vector."""
+
+
+class EmbeddingsUnavailable(Exception):
+    """There are no vectors; the text says why, and has no secret in it."""
+
+
+class _Entry(msgspec.Struct):
+    embedding: list[float]
+    index: int | None = None
+
+
+class _Reply(msgspec.Struct):
+    data: list[_Entry]
+
+
+class EmbeddingsClient:
+    """One endpoint and one model. Errors of making one: Unavailable, where the address is none."""
+
+    def __init__(self, address: str, *, model: str, key: str | None = None) -> None:
+        try:
+            base = httpx.URL(address.strip())
+        except httpx.InvalidURL:
+            raise EmbeddingsUnavailable("the address cannot be read") from None
+        if base.scheme not in {"http", "https"} or not base.host:
+            raise EmbeddingsUnavailable("the address is none of http:// or https://")
+        path = base.path.rstrip("/").removesuffix("/embeddings")
+        bare = base.copy_with(userinfo=b"", fragment=None)
+        self.model = model
+        self.name = f"{bare.copy_with(path=path or '/', query=None)}".rstrip("/")
+        self._url = bare.copy_with(path=f"{path}/embeddings")
+        user = base.userinfo.decode("latin-1")
+        basic = b64encode(unquote(user).encode()).decode() if user else ""
+        self._headers = {"accept": "application/json", "accept-encoding": "identity"}
+        if key or basic:
+            self._headers["authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
+        queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
+        self._secrets = Redactor([key or "", basic, user, base.username, base.password, *queried])
+        self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def ask(self, texts: Sequence[str]) -> "list[Vector[float]]":
+        """A vector of length 1 for each text, all of as many numbers. Errors: Unavailable."""
+        try:
+            with httpx.Client(headers=self._headers, verify=self._tls, timeout=TIMEOUT_S) as client:
+                status, body = self._post(client, {"model": self.model, "input": list(texts)})
+        except httpx.TimeoutException:
+            raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            said = self._secrets.hide(str(error)) or type(error).__name__
+            raise EmbeddingsUnavailable(f"gave no answer: {short(said)}") from None
+        except (ImportError, ValueError):  # httpx, of a scheme or a key that it cannot send; it repeats them
+            raise EmbeddingsUnavailable("cannot be asked with this key, or by this proxy") from None
+        if status != 200:
+            said = short(self._secrets.hide(complaint(body)))
+            raise EmbeddingsUnavailable(f"answered {status}{f': {said}' if said else ''}")
+        return _vectors(body, len(texts))
+
+    def _post(self, client: httpx.Client, request: object) -> tuple[int, bytes]:
+        until_s = time.monotonic() + TIMEOUT_S
+        body = bytearray()
+        with client.stream("POST", self._url, json=request) as response:
+            for chunk in response.iter_raw():
+                body += chunk
+                if len(body) > ANSWER_BYTES_MAX:
+                    raise EmbeddingsUnavailable(f"answered with more than {ANSWER_BYTES_MAX:,} bytes")
+                if time.monotonic() > until_s:
+                    raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s")
+            return response.status_code, bytes(body)
+
+
+def _vectors(body: bytes, count: int) -> "list[Vector[float]]":
+    try:
+        entries = msgspec.json.decode(body, type=_Reply).data
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise EmbeddingsUnavailable("answered with no embeddings") from None
+    if len(entries) != count:
+        raise EmbeddingsUnavailable(f"answered with {len(entries)} embeddings for {count} texts")
+    places = [at if entry.index is None else entry.index for at, entry in enumerate(entries)]
+    if sorted(places) != list(range(count)):
+        raise EmbeddingsUnavailable("answered with embeddings of no text that it was given")
+    sizes = {len(entry.embedding) for entry in entries}
+    if len(sizes) != 1 or not 0 < max(sizes) <= NUMBERS_MAX:
+        raise EmbeddingsUnavailable("answered with embeddings of different lengths, of none or of too many numbers")
+    ordered = sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])
+    return [_unit(entry.embedding) for _, entry in ordered]
+
+
+def _unit(numbers: list[float]) -> "Vector[float]":
+    """The vector made to have the length 1. Errors: Unavailable, where it has none."""
+    largest = max(map(abs, numbers))
+    if not 0.0 < largest < math.inf:
+        raise EmbeddingsUnavailable("answered with an embedding that is nothing, or no number")
+    scaled = [number / largest for number in numbers]
+    length = math.hypot(*scaled)
+    return array("f", [number / length for number in scaled])

@@ -1,0 +1,1 @@
+"""Suites of scenarios: loading, validating, filtering and writing them."""

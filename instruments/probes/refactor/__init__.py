@@ -1,0 +1,1 @@
+"""The refactor probes and their scorer."""

@@ -1,0 +1,1 @@
+"""The text probes: debugging, summarising and weighting."""

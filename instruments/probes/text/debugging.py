@@ -1,0 +1,282 @@
+"""debugging: the timeline of an incident. Which of the things that happened is the cause, and how is that known?
+
+Total: .4 cause + .25 evidence + .2 rejection + .15 fix. Each is a dimension, 0..1:
+
+|dimension|what it is|
+|-|-|
+|cause|.6 the component (.3 where only its kind is named) + .4 what became of it; divided by how many are blamed|
+|evidence|harmonic mean of how many of the lines cited belong there, and how many of the needed ones are cited|
+|rejection|over the other suspects: half for rejecting it, half for the line that clears it, among at most four cited|
+|fix|.7 that the cause is undone + .3 that it is guarded against; divided by 1 + other suspects that are treated|
+
+A suspect that is named as the cause is not rejected, and a cause that is rejected, too, is not named. An answer without
+labels is read as prose: its cause is what the sentences that speak of causes name, and a suspect denied is rejected.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from instruments.probes.probe import Probe
+from instruments.probes.score import ProbeScore
+from instruments.probes.text.citations import CitationParser, beside
+from instruments.probes.text.mentions import Lexicon, denied_before
+from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, words
+
+OWN_WORDS_MIN = 3
+CITED_MAX = 4
+"""More lines than these beside one suspect clear nothing."""
+
+POINTING_MAX = 10
+"""Whoever cites more lines than these as evidence points at nothing."""
+
+FIX_WORDS = 8
+"""How far behind the verb of a fix its object may stand."""
+
+TIMELINE = """\
+L01 09:10 database: the delayed nightly backup of the orders begins
+L02 13:20 cache: both nodes are restarted for a kernel patch; hit rate 41 %
+L03 13:29 cache: hit rate 97 %, and it stays there for the rest of the day
+L04 13:40 marketing: the autumn campaign is mailed to 210,000 subscribers
+L05 13:44 front page: 310 requests/s (last Monday, a day without errors: 335)
+L06 13:46 configuration: change 4417 goes to inventory hosts inv-1, inv-2; inv-3, out of reach, keeps what it has
+L07 13:47 inv-1, inv-2: settings reloaded, pool_max 50 -> 5
+L08 13:51 checkout: the first 504 from inventory
+L09 13:53 inv-1: 5 of 5 connections in use, 38 requests waiting, the oldest for 2.9 s
+L10 13:54 orders database: 14 of 400 connections open, CPU 6 %, mean query 4 ms
+L11 13:55 alert: 31 % of checkouts fail
+L12 13:57 inv-3: nothing waits, not one 504 today; it takes a third of the requests
+L13 14:02 checkout: release 88 goes out as planned, with a new text of the receipt
+L14 14:04 checkout: 32 % fail
+L15 14:08 status page of the payment provider: card confirmations are slow, p95 3.1 s
+L16 14:09 checkout: release 88 is rolled back
+L17 14:12 checkout: 32 % fail
+L18 14:16 checkout: of those that failed, none had come as far as the payment
+L19 14:18 database: the backup ends
+L20 14:21 checkout: 33 % fail
+L21 14:25 inv-1 is restarted; a minute later 41 requests are waiting there
+"""
+
+TASK = """\
+Below is the timeline of an incident in a ticket shop. Several things happened that afternoon. One of them is the root
+cause of the checkouts that failed; the others only look as if they were.
+
+Answer in this form, each part once, in plain words:
+
+CAUSE: the one root cause, what it was and what it did, in one or two sentences
+EVIDENCE: the fewest lines that together prove it, by their numbers
+REJECTED: each of the other suspects with the line that clears it, as: suspect (line); suspect (line)
+FIX: what to change now, and what would keep it from happening again
+
+The timeline:
+
+"""
+
+
+class SuspectCause(msgspec.Struct, frozen=True):
+    """Something that may have been the cause: the phrases that name it, with `|` between them, and what clears it."""
+
+    names: str
+    also: str = ""
+    """Phrases that name it only where suspects are rejected."""
+    clearing: frozenset[int] = frozenset()
+    """The lines of which one is enough to reject it."""
+
+
+CAUSE = "pool"
+
+SUSPECTS: Mapping[str, SuspectCause] = {
+    CAUSE: SuspectCause(
+        "pool|pools|pooling|connection pool|connections pool|4417|database connection pool|"
+        "database connections|database pool|connection limit|"
+        "connections limit|max connections|config|configs|configuration|configurations|settings|config deploy|"
+        "config deployment|config rollout|configuration deploy|configuration deployment|configuration rollout|"
+        "deploy of change|deployment of change|rollout of change|deploy of 4417|deployment of 4417|rollout of 4417|"
+        "deployment of configuration|rollout of configuration|deployment of the configuration"
+    ),
+    "cache": SuspectCause("cache|caches|caching|cached", clearing=frozenset((3,))),
+    "campaign": SuspectCause(
+        "campaign|mailing|newsletter|subscribers|traffic spike|spike in traffic|spikes in traffic|traffic surge|"
+        "surge in traffic|surge of traffic|load spike|traffic peak|increased traffic|higher traffic|heavy traffic|"
+        "extra traffic|marketing",
+        also="traffic|load|mail|visitors",
+        clearing=frozenset((5,)),
+    ),
+    "release": SuspectCause(
+        "88|release|release 88|releases|deploy|deployment|rollout|code change|new code",
+        clearing=frozenset((8, 11, 13, 16, 17)),
+    ),
+    "payment": SuspectCause(
+        "payment|payments|payment provider|card|cards", also="provider", clearing=frozenset((18, 8))
+    ),
+    "backup": SuspectCause(
+        "backup|backups|slow database|database overload|overloaded database|database load|slow queries|slow query",
+        also="database|databases|orders|query|queries",
+        clearing=frozenset((10, 19, 20)),
+    ),
+}
+
+HIDING = (
+    "payment step|payment stage|before payment|before the payment|reach payment|reached payment|reached the payment|"
+    "release connections|release a connection|release the connection|connection release|released"
+)
+"""Phrases that name no suspect, though a word of them would."""
+
+COMPONENT = words("pool pools pooling 4417 connections")
+BECAME = words(
+    "5 five small smaller reduced reduces reducing reduction lowered lowers lowering shrunk shrank"
+    " shrinks shrinking cut"
+    " cuts cutting limited limits exhausted exhausts exhaustion exhausting starved starves starvation"
+    " low dropped drops"
+    " decreased decreases decrease capped undersized tiny tenth"
+)
+DECISIVE = (frozenset((6, 7)), frozenset((9,)), frozenset((12,)))
+"""Of each of these a line is needed."""
+
+SUPPORTING = frozenset((8, 10, 21))
+"""Lines that may be cited, too."""
+
+UNDOING = words(
+    "revert reverts reverting reverted rollback roll rolling rolled restore restores restoring restored raise raising"
+    " increase increasing reset resetting set setting return returning undo undoing put bring bump"
+)
+UNDONE = words("pool 4417 50 fifty config configuration connections limit max")
+GUARDING = words(
+    "validate validated validates validation review reviewed reviews alert alerts alerting monitor"
+    " monitors monitoring"
+    " canary staged gradual gradually guard guards guardrail guardrails bound bounds minimum floor check"
+    " checks test tests"
+    " tested lint policy approval approve dashboard warn refuse reject schema gate"
+)
+CAUSAL = words(
+    "cause caused causes causing because due root culprit led triggered trigger source reason blame responsible"
+)
+
+WEIGHTS = {"cause": 0.4, "evidence": 0.25, "rejection": 0.2, "fix": 0.15}
+
+LABELS = {
+    "cause": "cause|root cause|causes|the cause|the root cause|culprit|diagnosis",
+    "evidence": "evidence|proof|decisive lines|key lines|supporting evidence|evidence lines",
+    "rejected": (
+        "rejected|rejected suspects|rejected causes|ruled out|not the cause|not a cause|decoys|red herrings|"
+        "eliminated|"
+        "other suspects|other causes|alternatives|rejected alternatives|not the root cause"
+    ),
+    "fix": "fix|fixes|remedy|proposed fix|solution|recommendation|recommendations|remediation|the fix|action|actions",
+}
+
+_ids = {line[:3].lower(): number for number, line in enumerate(TIMELINE.splitlines(), 1)}
+_times = {line[4:9]: number for number, line in enumerate(TIMELINE.splitlines(), 1)}
+_citing = CitationParser("l", "line lines", _times)
+_echo = PromptEcho(TASK + TIMELINE, kept=_ids)
+_strict = Lexicon({name: suspect.names for name, suspect in SUSPECTS.items()} | {"": HIDING})
+_loose = Lexicon({name: "|".join(filter(None, (one.names, one.also))) for name, one in SUSPECTS.items()} | {"": HIDING})
+
+
+class DebuggingScorer:
+    """Reads an account of the incident. No answer: one that says nothing of its own, or nothing of the suspects."""
+
+    id = "debugging"
+    version = "1"
+
+    def score(self, output: str) -> ProbeScore:
+        """The score of any text whatever."""
+        whole = TokenizedAnswer.of(output)
+        own = None if whole is None else _echo.own(whole)
+        if whole is None or own is None or _echo.words(own) < OWN_WORDS_MIN:
+            return ProbeScore(valid=False)
+        sections = own.sections(LABELS, once=("evidence",))
+        blamed = sections.get("cause") or own.about(CAUSAL) or own
+        named = _strict.affirmed(blamed)
+        rejected = _rejected(sections, own)
+        seen = named | set(rejected)
+        if not seen or not ("cause" in sections or _citing.of(own) or CAUSE in seen or len(seen) > 1):
+            return ProbeScore(valid=False)
+        dimensions = {
+            "cause": 0.0 if CAUSE in rejected else _cause(named, blamed),
+            "evidence": _evidence(sections, own),
+            "rejection": _rejection(rejected, named),
+            "fix": _fix(sections.get("fix") or own, labelled="fix" in sections),
+        }
+        return ProbeScore(
+            valid=True,
+            total=round(sum(WEIGHTS[name] * value for name, value in dimensions.items()), 6),
+            dimensions={name: round(value, 6) for name, value in dimensions.items()},
+            apart={"suspects_blamed": len(named), "words": len(whole)},
+        )
+
+
+def _cause(named: set[str], blamed: TokenizedAnswer) -> float:
+    if CAUSE not in named:
+        return 0.0
+    component = 0.6 if blamed.holds(COMPONENT) else 0.3
+    return (component + (0.4 if blamed.holds(BECAME) else 0.0)) / len(named)
+
+
+def _evidence(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> float:
+    section = sections.get("evidence")
+    cited = {citation.number for citation in _citing.of(section or _unspent(own), bare=section is not None)}
+    if len(cited) > POINTING_MAX:
+        return 0.0
+    needed = sum(not lines.isdisjoint(cited) for lines in DECISIVE)
+    if not needed:
+        return 0.0
+    precision, recall = len(cited & SUPPORTING.union(*DECISIVE)) / len(cited), needed / len(DECISIVE)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _unspent(own: TokenizedAnswer) -> TokenizedAnswer:
+    """The sentences of an answer that deny no suspect: what they cite does not speak against one."""
+    denied = [mention.at for mention in _strict.mentions(own) if mention.denied]
+    return own.part(span for span in own.sentences() if not any(place in span for place in denied))
+
+
+def _rejected(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> dict[str, set[int]]:
+    """The suspects that are rejected, each with the lines cited beside it; the cause, where an item is about it."""
+    found: dict[str, set[int]] = {}
+    section = sections.get("rejected")
+    if section is not None:
+        mentions = _loose.mentions(section)
+        cited = beside(section, mentions, _citing.of(section))
+        for mention, lines in zip(mentions, cited, strict=True):
+            if mention.name != CAUSE or mention.at == 0 or section.marks[mention.at - 1] in {".", ",", ":"}:
+                found.setdefault(mention.name, set()).update(lines)
+    mentions = _strict.mentions(own)
+    cited = beside(own, mentions, _citing.of(own))
+    for mention, lines in zip(mentions, cited, strict=True):
+        if mention.denied and mention.name != CAUSE and (section is None or mention.name not in found):
+            found.setdefault(mention.name, set()).update(lines)
+    return found
+
+
+def _rejection(rejected: Mapping[str, set[int]], named: set[str]) -> float:
+    decoys = [name for name in SUSPECTS if name != CAUSE]
+    total = 0.0
+    for name in decoys:
+        if name in rejected and name not in named:
+            lines = rejected[name]
+            total += 0.5 + (0.5 if len(lines) <= CITED_MAX and lines & SUSPECTS[name].clearing else 0.0)
+    return total / len(decoys)
+
+
+def _fix(read: TokenizedAnswer, labelled: bool) -> float:
+    undone = any(
+        word in UNDOING
+        and not denied_before(read, place)
+        and not UNDONE.isdisjoint(read.words[place + 1 : place + 1 + FIX_WORDS])
+        for place, word in enumerate(read.words)
+    )
+    value = (0.7 if undone else 0.0) + (0.3 if read.holds(GUARDING) else 0.0)
+    others = _strict.affirmed(read) - {CAUSE} if labelled else set()
+    return value / (1 + len(others))
+
+
+DEBUGGING = Probe(
+    id="debugging",
+    version="1",
+    kind="text",
+    language=None,
+    stimulus=TIMELINE,
+    prompt=TASK + TIMELINE,
+    scorer=DebuggingScorer(),
+)

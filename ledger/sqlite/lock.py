@@ -1,0 +1,71 @@
+"""I8: one writer. The lock is the kernel's (flock), so it ends with its process, however that ends."""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from ledger.errors import LedgerLocked, LedgerUnusable
+
+
+class LockHolder(msgspec.Struct):
+    """Who holds the lock, as written into the lock file for the one who is refused."""
+
+    pid: int
+    address: str | None = None
+
+
+class WriterLock:
+    """The exclusive right to write one ledger file, held until `release`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def acquire(cls, ledger: Path, address: str | None = None) -> Self:
+        """Take the lock of a ledger file. Errors: LedgerLocked, naming the holder's pid and address; LedgerUnusable."""
+        try:
+            descriptor = os.open(lock_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise LedgerUnusable(f"{ledger} cannot be locked: {error}.", "Check the folder's permissions.") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            holder = holder_of(ledger)
+            raise LedgerLocked(
+                str(ledger), holder.pid if holder else None, holder.address if holder else None
+            ) from None
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode(LockHolder(os.getpid(), address)), 0)
+        except OSError as error:
+            os.close(descriptor)
+            raise LedgerUnusable(f"{lock_path(ledger)} cannot be written: {error}.", "Check the disk.") from error
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Give the lock back. The file stays: unlinking it would let two processes lock two files of one name."""
+        if self._descriptor is None:
+            return
+        with suppress(OSError):  # a name that stays misleads nobody: without the lock nobody reads it
+            os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
+        self._descriptor = None
+
+
+def lock_path(ledger: Path) -> Path:
+    """The lock file beside a ledger file; one, by whatever link the file is named."""
+    ledger = ledger.resolve()
+    return ledger.with_name(ledger.name + ".lock")
+
+
+def holder_of(ledger: Path) -> LockHolder | None:
+    """Who wrote itself into the lock file; None where it says nothing."""
+    try:
+        return msgspec.json.decode(lock_path(ledger).read_bytes(), type=LockHolder)
+    except (OSError, msgspec.DecodeError):
+        return None

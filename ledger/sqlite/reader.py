@@ -1,0 +1,213 @@
+"""Reading a ledger file: pages, a follower, positions in time. Read-only connections; never a checkpoint (I8)."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Self
+
+from msgspec import structs
+
+from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
+from ledger.log import Head, Page, Query
+from ledger.sqlite.connection import SqliteConnection, connect
+from ledger.sqlite.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN, TILES
+
+POSITION_MAX = 2**63 - 1
+
+_JOINED = (
+    "SELECT {told}, CAST(group_concat(line, char(10)) AS BLOB) FROM"
+    " (SELECT position, line FROM events WHERE {where} ORDER BY position {order} LIMIT ?)"
+)
+"""A page joined inside SQLite: one row, one step and one release of the interpreter's lock for all of it."""
+
+_RUN = {
+    "asc": "position > ?1 AND position < min(?2, ?1 + ?3 + 1)",
+    "desc": "position < ?2 AND position > max(?1, min(?2, (SELECT max(position) FROM events) + 1) - ?3 - 1)",
+}
+"""A page of a run: as many positions as fit, whether there is an event at each or not."""
+
+_COUNTS = """
+WITH RECURSIVE named (type) AS (
+  SELECT min(type) FROM events
+  UNION ALL SELECT (SELECT min(type) FROM events WHERE type > named.type) FROM named WHERE named.type IS NOT NULL
+), counted (type, count) AS MATERIALIZED (
+  SELECT type, (SELECT count(*) FROM events WHERE type = named.type AND position > ? AND position < ?) FROM named
+)
+SELECT type, count FROM counted WHERE count > 0 ORDER BY type
+"""
+"""How many of each type a run holds: a range of the index by type for each, counted faster than GROUP BY walks it."""
+
+POLL_S = 0.05
+"""How often a reader in another process looks for new events."""
+
+
+class SqliteReader:
+    """A read-only view of a ledger file, beside its writer or without one."""
+
+    def __init__(self, connection: SqliteConnection, path: Path) -> None:
+        self._connection = connection
+        self._open = True
+        self.path = path
+
+    @classmethod
+    async def open(cls, path: Path) -> Self:
+        """Open a ledger file for reading. Errors: LedgerUnusable."""
+        return cls(await connect_reader(path), path)
+
+    async def close(self) -> None:
+        self._open = False
+        await self._connection.close()
+
+    async def head(self) -> Head:
+        rows = await self._fetch(HEAD, ())
+        return Head(*rows[0]) if rows else Head(0, 0)
+
+    async def read(self, query: Query) -> Page:
+        return await (self._read_run(query) if _is_run(query) else self._read_chosen(query))
+
+    async def _read_run(self, query: Query) -> Page:
+        """Events side by side: by I1 the run tells every position, their number, and whether there are more."""
+        before = query.before if query.before is not None else POSITION_MAX
+        statement = _JOINED.format(
+            told="count(*), (SELECT max(position) FROM events)", where=_RUN[query.order], order=query.order
+        )
+        parameters = (query.after, before, query.limit, query.limit)
+        count, head, ndjson = (await self._fetch(statement, parameters))[0]
+        run = range(query.after + 1, min(head or 0, before - 1) + 1)
+        numbers = run[: query.limit] if query.order == "asc" else run[::-1][: query.limit]
+        if count != len(numbers):
+            detail = f"{self.path} lacks events between positions {min(numbers)} and {max(numbers)}."
+            raise LedgerUnavailable(detail, "It was altered or damaged: tallystick verify says where.")
+        return Page(ndjson, numbers, more=count < len(run)) if count else Page(b"", [], more=False)
+
+    async def _read_chosen(self, query: Query) -> Page:
+        """Events picked by what they are."""
+        where, parameters = _where(query)
+        statement = _JOINED.format(told="group_concat(position)", where=where, order=query.order)
+        positions, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
+        if positions is None:
+            return Page(b"", [], more=False)
+        numbers = [int(position) for position in positions.split(",")]
+        assert numbers == sorted(numbers, reverse=query.order == "desc"), "SQLite joined a page out of order"
+        return Page(ndjson, numbers, more=len(numbers) == query.limit and await self._has_more(query, numbers[-1]))
+
+    async def follow(self, query: Query) -> AsyncIterator[Page]:
+        after = query.after
+        try:
+            while self._open:
+                head = (await self.head()).position
+                page = await self.read(structs.replace(query, after=after, before=head + 1, order="asc"))
+                if page.positions:
+                    after = page.positions[-1]
+                    yield page
+                else:
+                    after = max(after, head)
+                    await self._news(head)
+        except LedgerUnavailable:
+            if self._open:
+                raise
+
+    async def position_at(self, recorded_us: int) -> int:
+        low, high = 0, (await self.head()).position
+        while low < high:
+            middle = (low + high + 1) // 2
+            if await self.recorded_at(middle) <= recorded_us:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    async def recorded_at(self, position: int) -> int:
+        rows = await self._fetch("SELECT recordedtime FROM events WHERE position = ?", (position,))
+        if not rows:
+            raise NotFound(f"Position {position} is not in the log.", f"It ends at {(await self.head()).position}.")
+        return int(rows[0][0])
+
+    async def counts(self, query: Query) -> dict[str, int]:
+        if _is_run(query):
+            before = query.before if query.before is not None else POSITION_MAX
+            rows = await self._fetch(_COUNTS, (query.after, before))
+        else:
+            where, parameters = _where(query)
+            statement = f"SELECT type, count(*) FROM events WHERE {where} GROUP BY type ORDER BY type"
+            rows = await self._fetch(statement, parameters)
+        return {str(name): int(count) for name, count in rows}
+
+    async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
+        return [hashes for (hashes,) in await self._fetch(TILES, (level, first, first + count))]
+
+    async def _news(self, seen: int) -> None:
+        """Wait until there may be events behind a position."""
+        await asyncio.sleep(POLL_S)
+
+    async def _has_more(self, query: Query, last: int) -> bool:
+        where, parameters = _where(_from(query, last))
+        return bool(await self._fetch(f"SELECT 1 FROM events WHERE {where} LIMIT 1", parameters))
+
+    async def _fetch(self, statement: str, parameters: tuple[object, ...]) -> list[sqlite3.Row]:
+        try:
+            return list(await self._connection.execute_fetchall(statement, parameters))
+        except (sqlite3.Error, ValueError) as error:
+            raise LedgerUnavailable(f"{self.path} cannot be read: {error}.", "Check the disk, then retry.") from error
+
+
+async def connect_reader(path: Path) -> SqliteConnection:
+    """A read-only connection to a ledger file. Errors: LedgerUnusable."""
+    if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
+        raise LedgerUnusable(f"SQLite {sqlite3.sqlite_version} is older than 3.37.", "Use a newer Python or SQLite.")
+    if not path.is_file():
+        raise LedgerUnusable(f"There is no ledger at {path}.", "Name one with --ledger, or begin it: tallystick serve.")
+    try:
+        connection = await connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
+    try:
+        await check_identity(connection, path)
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+async def check_identity(connection: SqliteConnection, path: Path) -> int:
+    """The version of a ledger file's tables. Errors: LedgerUnusable, for a file that is none, or a newer one's."""
+    try:
+        ((application,),) = await connection.execute_fetchall("PRAGMA application_id")
+        ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
+    except sqlite3.Error as error:
+        raise LedgerUnusable(f"{path} is not a ledger: {error}.", "Name another file with --ledger.") from error
+    if application != APPLICATION_ID:
+        raise LedgerUnusable(f"{path} is not a ledger.", "Name another file with --ledger.")
+    if version > SCHEMA_VERSION:
+        raise LedgerUnusable(f"{path} was written by a newer Tallystick.", "Upgrade this one.")
+    return int(version)
+
+
+def _from(query: Query, last: int) -> Query:
+    """The same query, from behind a position."""
+    return structs.replace(query, **({"before": last} if query.order == "desc" else {"after": last}))
+
+
+def _is_run(query: Query) -> bool:
+    """Whether a query asks for neighbours, whatever they are."""
+    chosen = (query.types, query.subjects, query.source, query.since_us, query.until_us)
+    return chosen == ((), (), None, None, None)
+
+
+def _where(query: Query) -> tuple[str, tuple[object, ...]]:
+    terms: list[tuple[str, tuple[object, ...]]] = [("position > ?", (query.after,))]
+    if query.before is not None:
+        terms.append(("position < ?", (query.before,)))
+    type_, source = ("type", "source") if not query.walk else ("+type" if len(query.types) > 1 else "type", "+source")
+    if query.types:
+        terms.append((f"{type_} IN ({', '.join('?' * len(query.types))})", query.types))
+    if query.subjects:
+        terms.append((f"subject IN ({', '.join('?' * len(query.subjects))})", query.subjects))
+    if query.source is not None:
+        terms.append((f"{source} = ?", (query.source,)))
+    if query.since_us is not None:
+        terms.append(("time >= ?", (query.since_us,)))
+    if query.until_us is not None:
+        terms.append(("time <= ?", (query.until_us,)))
+    return " AND ".join(term for term, _ in terms), tuple(value for _, values in terms for value in values)

@@ -1,0 +1,1 @@
+"""The Merkle tree over the log, signed checkpoints, proofs and receipts."""

@@ -1,0 +1,33 @@
+"""Types of arrays, and grouping of their places."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+Ints = npt.NDArray[np.int64]
+
+
+Places = npt.NDArray[np.intp]
+
+
+def grouped(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
+    """The places of each number below `size`, in their order."""
+    order = np.argsort(numbers, kind="stable")
+    edges = np.searchsorted(numbers[order], np.arange(size + 1))
+    for start, end in pairwise(edges):
+        yield order[start:end]
+
+
+def tally(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """Sums by name, those without one left out, the largest first."""
+    sums: Counter[str] = Counter()
+    for name, n in pairs:
+        if name is not None:
+            sums[name] += n
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))

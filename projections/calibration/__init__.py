@@ -1,0 +1,1 @@
+"""Calibration: stated confidence against outcomes."""

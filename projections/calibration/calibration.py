@@ -1,0 +1,286 @@
+"""The calibration view: is it as good as it thinks it is?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, Self, TypedDict
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import structs
+
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
+from events.envelope import EventFacts, agent_of, source_of
+from events.payload import Payload
+from projections.arrays import Floats
+from projections.calibration.confidence_bins import WORTH, collapse, collapse_groups, pool
+from projections.calibration.corp import Corp
+from projections.calibration.counts import CountTable, OutcomeCounts, ReviewHistory, Wanted
+from projections.calibration.recalibration import Recalibration, recalibration
+from projections.calibration.recommendations import (
+    CategoryScores,
+    Recommendation,
+    insufficient,
+    recommend,
+    warn_of_categories,
+)
+from projections.calibration.scores import (
+    BUCKETS,
+    Bucket,
+    CalibrationScores,
+    ConfidenceSpread,
+    Coverage,
+    Reading,
+    Verdict,
+    ZTest,
+    bucket_of,
+    buckets,
+    coverage,
+    figures,
+    spread,
+)
+from projections.calibration.shrinkage import shrink
+from projections.decisions.decision_index import DecisionIndex
+from projections.projection import Projection
+from projections.stats.intervals import Interval
+from projections.time_range import TimeRange
+
+GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"]
+GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
+
+MIN_DECISIONS = 5
+"""Reviewed decisions below which there are no figures, unless asked otherwise."""
+
+_SUMS = np.array([[1, 0, 0, 0], *([1, 1, worth, worth**2] for worth in WORTH.tolist())])
+
+_place: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
+
+
+class CalibrationFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to count. The range is that of the decisions' own times."""
+
+    agent: str | None = None
+    category: str | None = None
+    stakes: str | None = None
+    project: str | None = None
+    feature: str | None = None
+    range: TimeRange = TimeRange()
+
+    def wants(self) -> Wanted:
+        """The values of the fields that decisions share, None for any."""
+        source = None if self.agent is None else source_of(self.agent)
+        return source, self.category, self.stakes, self.project, self.feature
+
+
+class CalibrationGroup(Coverage, frozen=True, kw_only=True):
+    """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed.
+
+    `shrunk_gap` is the gap drawn towards that of all groups, `shrunk_weight` how much of it is the group's own.
+    """
+
+    group: str | None
+    brier_score: float | None = None
+    accuracy: float | None = None
+    mean_confidence: float | None = None
+    gap: float | None = None
+    interpretation: Verdict | None = None
+    brier_reading: Reading | None = None
+    success: int | None = None
+    partial: int | None = None
+    failure: int | None = None
+    abandoned: int | None = None
+    success_interval: Interval | None = None
+    gap_interval: Interval | None = None
+    supported: bool | None = None
+    reviews_needed: int | None = None
+    log_score: float | None = None
+    log_score_infinite: bool | None = None
+    skill: float | None = None
+    sharpness: float | None = None
+    corp: Corp | None = None
+    in_the_large: ZTest | None = None
+    spiegelhalter: ZTest | None = None
+    too_few_for: list[str] | None = None
+    shrunk_gap: float | None = None
+    shrunk_weight: float | None = None
+
+
+class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a question of calibration, unrounded."""
+
+    overall: CalibrationScores | None
+    coverage: Coverage
+    groups: list[CalibrationGroup]
+    buckets: list[Bucket]
+    recommendations: list[Recommendation]
+    confidence_stats: ConfidenceSpread | None
+    recalibration: Recalibration | None
+
+
+class Calibration(Projection):
+    """Counts of outcomes by group and stated confidence; the confidence is that in force before the first review."""
+
+    name: ClassVar[str] = "calibration"
+    version: ClassVar[int] = 2
+    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed)
+
+    def __init__(self, cells: OutcomeCounts | None = None) -> None:
+        self._cells = cells if cells is not None else OutcomeCounts()
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        self._cells.fold(events)
+
+    def join(self, family: Sequence[Projection]) -> None:
+        for other in family:
+            if isinstance(other, DecisionIndex) and other.index == self._cells.index:
+                self._cells.index = other.index
+
+    @property
+    def cells(self) -> OutcomeCounts:
+        """What is counted. Another that counts the same decisions may share it."""
+        return self._cells
+
+    def shares_index_with(self, decisions: DecisionIndex) -> bool:
+        """Whether one dictionary of names serves both."""
+        return self._cells.index is decisions.index
+
+    def encode(self) -> bytes:
+        return self._cells.encode()
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        return cls(OutcomeCounts.decode(state))
+
+    def summary(self) -> Mapping[str, object]:
+        return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
+
+    def history(self, wanted: CalibrationFilter) -> ReviewHistory:
+        """The reviewed decisions that pass a filter and state a confidence, in the order in which they were made."""
+        return self._cells.history(wanted.wants(), wanted.range)
+
+    def table(self, wanted: CalibrationFilter) -> CountTable:
+        """The cells of the decisions that pass a filter; nothing in them changes when folding goes on."""
+        return self._cells.select(wanted.wants(), wanted.range)
+
+    def view(
+        self,
+        wanted: CalibrationFilter,
+        group_by: GroupBy = "confidence_bucket",
+        min_decisions: int = MIN_DECISIONS,
+        *,
+        curves: bool = False,
+    ) -> CalibrationView:
+        """The figures of the decisions that pass a filter, as a whole, by group and by bucket."""
+        return calibrate(self.table(wanted), group_by, min_decisions, curves=curves)
+
+
+def calibrate(
+    table: CountTable,
+    group_by: GroupBy,
+    min_decisions: int,
+    *,
+    curves: bool,
+    warned: Sequence[CategoryScores] | None = None,
+) -> CalibrationView:
+    """The figures of some cells, as a whole, by group and by bucket.
+
+    `overall` and the figures of a group are None below `min_decisions` reviewed decisions. `curves` asks for the curve
+    and band of each, and for the recalibration map of the whole. `warned` are the table's categories, where known.
+    """
+    cells = collapse(table.confidence, table.counts)
+    overall, found, spreads = figures(*cells, curves=curves), list(buckets(*cells)), spread(*cells)
+    reviewed = overall.reviewed if overall is not None else 0
+    if overall is None or reviewed < min_decisions:
+        overall, advice = None, [insufficient(reviewed, min_decisions)]
+    else:
+        worst = warn_of_categories(categories(table) if warned is None else warned)
+        advice = [*recommend(overall, found, spreads), *worst]
+    grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
+    return CalibrationView(
+        overall=overall,
+        coverage=coverage(*cells),
+        groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
+        buckets=found,
+        recommendations=advice,
+        confidence_stats=spreads,
+        recalibration=recalibration(pool(*cells)) if curves and overall is not None else None,
+    )
+
+
+def categories(table: CountTable) -> list[CategoryScores]:
+    """The means of each named category that has a reviewed decision, sorted by name, all at once."""
+    names, numbers = _split(table, "category")
+    stated = ~np.isnan(table.confidence)
+    c = np.where(stated, table.confidence, 0)
+    # Total, reviewed, sum of o and sum of o squared of each cell, in one product of matrices.
+    total, n, worth, squares = (table.counts.astype(np.float64) @ _SUMS).T
+    n, worth, squares = n * stated, worth * stated, squares * stated
+    loss = n * c**2 - 2 * c * worth + squares
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(numbers, weights=values, minlength=len(names)).astype(np.float64)
+
+    total, n, worth, lost, sure = map(summed, (total, n, worth, loss, n * c))
+    return [
+        CategoryScores(
+            category=name,
+            reviewed=int(n[number]),
+            total=int(total[number]),
+            accuracy=float(worth[number] / n[number]),
+            mean_confidence=float(sure[number] / n[number]),
+            brier_score=max(0.0, float(lost[number] / n[number])),
+        )
+        for number, name in enumerate(names)
+        if name is not None and n[number]
+    ]
+
+
+def _groups(table: CountTable, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[CalibrationGroup]:
+    """One row a value, in the order of buckets, or of names with the unnamed last."""
+    names, numbers = _split(table, group_by)
+    collapsed = collapse_groups(table.confidence, table.counts, numbers, len(names))
+    parts = {number: part for number, part in enumerate(collapsed) if len(part[0])}
+    found = {number: figures(*part, curves=curves) for number, part in parts.items()}
+    shrunk = {} if group_by == "confidence_bucket" else _shrunk(found)
+    for number, part in parts.items():
+        name, seen = names[number], found[number]
+        label = agent_of(name) if group_by == "agent" and name is not None else name
+        if seen is None or seen.reviewed < min_decisions:
+            yield CalibrationGroup(group=label, **structs.asdict(coverage(*part)))
+        else:
+            yield CalibrationGroup(group=label, **structs.asdict(seen), **shrunk.get(number, _Shrunk()))
+
+
+def breadth(table: CountTable, group_by: GroupBy) -> int:
+    """How many groups a grouping makes, at most."""
+    return len(_split(table, group_by)[0])
+
+
+def _split(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
+    """The names of a grouping in their order, and the number of each cell's name (-1: none of them)."""
+    if group_by == "confidence_bucket":
+        return [name for name, _, _ in BUCKETS], bucket_of(table.confidence)
+    used = np.flatnonzero(np.bincount(table.group, minlength=1))
+    values = [table.groups[group][_place[group_by]] for group in used.tolist()] if len(table.group) else []
+    names = sorted(set(values), key=lambda name: (name is None, name or ""))
+    order = {name: number for number, name in enumerate(names)}
+    of_group = np.zeros(len(table.groups) + 1, dtype=np.intp)
+    of_group[used[: len(values)]] = [order[value] for value in values]
+    return names, of_group[table.group]
+
+
+class _Shrunk(TypedDict, total=False):
+    shrunk_gap: float
+    shrunk_weight: float
+
+
+def _shrunk(found: Mapping[int, CalibrationScores | None]) -> dict[int, _Shrunk]:
+    """The shrunk gaps of groups, by number."""
+    seen = {number: figures for number, figures in found.items() if figures is not None}
+    gap, n, brier = (
+        np.array([float(getattr(one, name)) for one in seen.values()]) for name in ("gap", "reviewed", "brier_score")
+    )
+    shrunk = shrink(gap, n * np.maximum(brier - gap**2, 0), n)
+    if shrunk is None:
+        return {}
+    columns = zip(seen, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
+    return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}

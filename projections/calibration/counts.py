@@ -1,0 +1,304 @@
+"""Sufficient statistics of calibration: counts of outcomes for each group of decisions and stated confidence.
+
+A million decisions become some thousand cells, from which Brier score, accuracy and gap are exact. A re-review is
+-1 in one count and +1 in another. One row a decision (13 bytes and its name) is kept for time ranges.
+"""
+
+from array import array
+from collections.abc import Sequence
+from typing import Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
+from events.envelope import EventFacts
+from projections.calibration.count_spans import CountColumns, CountSpans
+from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from projections.outcomes import OUTCOMES, UNREVIEWED, WORTH
+from projections.time_range import TimeRange
+
+WIDTH = len(OUTCOMES)
+
+ABOUT = 5
+"""How many fields groups share: those of `Shared`."""
+
+_NO_VALUE = 2**32 - 1
+_FIRST_US, _LAST_US = -(2**63), 2**63 - 1
+
+_number = {name: number for number, name in enumerate(OUTCOMES)}
+
+Key = tuple[str, str | None, str | None, str | None, str | None, float | None]
+"""A cell: what its decisions share, and their stated confidence (None: they stated none)."""
+
+Wanted = tuple[str | None, str | None, str | None, str | None, str | None]
+"""Values of the fields of `Shared`; None is any."""
+
+Counts = npt.NDArray[np.int64]
+
+
+class CountTable(msgspec.Struct, frozen=True):
+    """Selected cells as arrays of one length: index into `groups`, stated confidence (NaN: none), counts by outcome.
+
+    They ascend by confidence, those without one last.
+    """
+
+    groups: list[Shared]
+    group: npt.NDArray[np.uint32]
+    confidence: npt.NDArray[np.float64]
+    counts: Counts
+
+
+class ReviewHistory(msgspec.Struct, frozen=True):
+    """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of one length.
+
+    `outcome` is a column of OUTCOMES; `group` an index into `groups`, `question` one into `questions`, -1 for none.
+    The arrays are copies: a thread may read them while the cells go on.
+    """
+
+    groups: list[Shared]
+    questions: list[str]
+    time_us: npt.NDArray[np.int64]
+    confidence: npt.NDArray[np.float64]
+    outcome: npt.NDArray[np.uint8]
+    group: npt.NDArray[np.uint32]
+    question: npt.NDArray[np.int64]
+
+    @property
+    def worth(self) -> npt.NDArray[np.float64]:
+        """What the outcomes are worth: 1, .5 or 0."""
+        return WORTH[self.outcome]
+
+
+class CountRows(msgspec.Struct, frozen=True):
+    """Selected decisions as arrays of one length: place, stated confidence (NaN: none), number of the outcome."""
+
+    place: npt.NDArray[np.intp]
+    confidence: npt.NDArray[np.float64]
+    outcome: npt.NDArray[np.uint8]
+
+
+class OutcomeCounts:
+    """The cells, and for each decision its cell, its outcome and its time; and the question it answers, where told."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+        self.cell = array("I")
+        self.outcome = bytearray()
+        self._time_us = array("q")
+        self._keys: dict[Key, int] = {}
+        self._groups: dict[Shared, int] = {}
+        self._shared: list[Shared] = []
+        self._values: list[dict[str | None, int]] = [{} for _ in range(ABOUT)]
+        self._group_values = [array("I") for _ in range(ABOUT)]
+        self._cell_group = array("I")
+        self._cell_confidence = array("d")
+        self._counts: Counts = np.zeros(0, dtype=np.int64)
+        self._order = np.zeros(0, dtype=np.intp)
+        self._spans = CountSpans()
+        self._questions: dict[str, int] = {}
+        self._asked = array("I")
+        self._asked_question = array("I")
+        self._position = 0
+        self.restated: dict[int, int] = {}
+        """Amendments in the run folded last, of decisions not reviewed yet: position of the event to the place."""
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        """Decisions opened, restated and reviewed. A run that was folded already is passed over, for who shares cells.
+
+        The loop notes which counts to lower and raise and numpy applies them after it: counting one by one took a
+        fifth of the fold. What is opened is counted from its column.
+        """
+        if not events or events[-1].position <= self._position:
+            return
+        self._position = events[-1].position
+        self.restated = {}
+        index, keys, cell, outcome = self.index, self._keys, self.cell, self.outcome
+        add_cell, add_outcome, width = cell.append, outcome.append, WIDTH
+        first = size = len(cell)
+        times: list[str] = []
+        lowered, raised, changed = array("q"), array("q"), array("q")
+        change = changed.append
+        for event in events:
+            data = event.data
+            if type(data) is DecisionRecorded:
+                key: Key = (event.source, data.category, data.stakes, data.project, data.feature, data.confidence)
+                number = keys.get(key)
+                if number is None:
+                    number = self._make_cell(key)
+                index[event.subject] = size
+                size += 1
+                add_cell(number)
+                add_outcome(0)
+                times.append(event.time)
+            elif type(data) is DecisionReviewed:
+                decision = index[event.subject]
+                at, new = cell[decision] * width, _number[data.outcome]
+                lowered.append(at + outcome[decision])
+                raised.append(at + new)
+                outcome[decision] = new
+                change(decision)
+            elif type(data) is DecisionAmended:
+                decision = index[event.subject]
+                before = cell[decision]
+                self._amend(event.position, decision, data)
+                if cell[decision] != before:
+                    change(decision)
+                    if decision < first:
+                        lowered.append(before * width)
+                        raised.append(cell[decision] * width)
+            elif type(data) is DecisionAsked:
+                self._asked.append(index[event.subject])
+                self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
+        self._time_us.frombytes(microseconds_column(times))
+        self._count(first, lowered, raised)
+        self._spans.forget(view(changed, np.int64))
+
+    def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
+        """Note an amendment of a decision that is not reviewed yet, and move it to the cell of its new confidence."""
+        if self.outcome[decision] != UNREVIEWED:
+            return
+        self.restated[position] = decision
+        if data.confidence is not None:
+            key = (*self._shared[self._cell_group[self.cell[decision]]], data.confidence)
+            found = self._keys.get(key)
+            self.cell[decision] = self._make_cell(key) if found is None else found
+
+    def _count(self, first: int, lowered: "array[int]", raised: "array[int]") -> None:
+        """Count the decisions from a place on as opened, and what changed."""
+        missing = len(self._keys) * WIDTH - len(self._counts)
+        if missing > 0:
+            self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), dtype=np.int64)])
+        np.add.at(self._counts, view(self.cell, np.uint32)[first:].astype(np.int64) * WIDTH, 1)
+        np.add.at(self._counts, view(raised, np.int64), 1)
+        np.subtract.at(self._counts, view(lowered, np.int64), 1)
+
+    def _make_cell(self, key: Key) -> int:
+        number = self._keys[key] = len(self._keys)
+        shared = key[:5]
+        group = self._groups.setdefault(shared, len(self._groups))
+        if group == len(self._shared):
+            self._shared.append(shared)
+            for value, values, column in zip(shared, self._values, self._group_values, strict=True):
+                column.append(values.setdefault(value, len(values)))
+        self._cell_group.append(group)
+        self._cell_confidence.append(float("nan") if key[5] is None else key[5])
+        return number
+
+    def select(self, wanted: Wanted, when: TimeRange) -> CountTable:
+        """The cells of the groups with the values wanted (None is any), counted over a range of time.
+
+        Without a range the counts stand ready, and the cost is that of the cells.
+        """
+        if len(self._order) != len(self._keys):
+            self._order = np.argsort(view(self._cell_confidence, np.float64), kind="stable")
+        group, counts = view(self._cell_group, np.uint32), self._counted(when)
+        rows = self._order[self._keep(wanted)[group[self._order]]]
+        rows = rows[counts[rows] @ np.ones(WIDTH, dtype=np.int64) > 0]
+        return CountTable(self._shared, group[rows], view(self._cell_confidence, np.float64)[rows], counts[rows])
+
+    def _keep(self, wanted: Wanted) -> npt.NDArray[np.bool_]:
+        """Which groups have all the values wanted; None is any."""
+        keep = np.ones(len(self._shared), dtype=bool)
+        for value, values, column in zip(wanted, self._values, self._group_values, strict=True):
+            if value is not None:
+                keep &= view(column, np.uint32) == values.get(value, _NO_VALUE)
+        return keep
+
+    def _counted(self, when: TimeRange) -> Counts:
+        """The counts of all cells over a range of time."""
+        size = len(self._keys) * WIDTH
+        if not when.bounded:
+            return self._counts[:size].reshape(-1, WIDTH)
+        since_us = _FIRST_US if when.since is None else microseconds(when.since)
+        until_us = _LAST_US if when.until is None else microseconds(when.until)
+        return self._spans.count(self._columns(), since_us, until_us, WIDTH, size).reshape(-1, WIDTH)
+
+    def _columns(self) -> CountColumns:
+        return CountColumns(view(self._time_us, np.int64), view(self.cell, np.uint32), view(self.outcome, np.uint8))
+
+    def history(self, wanted: Wanted, when: TimeRange) -> ReviewHistory:
+        """The reviewed decisions with the values wanted that state a confidence and were made within a range."""
+        keep = self._keep(wanted)
+        of_group, stated = view(self._cell_group, np.uint32), view(self._cell_confidence, np.float64)
+        cell, outcome = view(self.cell, np.uint32), view(self.outcome, np.uint8)
+        counted = (keep[of_group] & ~np.isnan(stated))[cell] & (outcome != UNREVIEWED) & self._inside(when)
+        places = np.flatnonzero(counted)
+        time_us = view(self._time_us, np.int64)[places]
+        if (time_us[1:] < time_us[:-1]).any():
+            order = np.argsort(time_us, kind="stable")
+            places, time_us = places[order], time_us[order]
+        cells = cell[places]
+        question = np.full(len(cell), -1, dtype=np.int64)
+        question[view(self._asked, np.uint32)] = view(self._asked_question, np.uint32)
+        return ReviewHistory(
+            groups=list(self._shared),
+            questions=list(self._questions),
+            time_us=time_us,
+            confidence=stated[cells],
+            outcome=outcome[places],
+            group=of_group[cells],
+            question=question[places],
+        )
+
+    def rows(self, wanted: Wanted, when: TimeRange) -> CountRows:
+        """The decisions of the wanted groups over a range of time, one by one: for what no cell holds."""
+        kept_cells = self._keep(wanted)[view(self._cell_group, np.uint32)]
+        cell = view(self.cell, np.uint32)
+        place = np.flatnonzero(kept_cells[cell] & self._inside(when))
+        confidence = view(self._cell_confidence, np.float64)[cell[place]]
+        return CountRows(place, confidence, view(self.outcome, np.uint8)[place])
+
+    def _inside(self, when: TimeRange) -> npt.NDArray[np.bool_]:
+        """Which decisions were made within a range."""
+        time_us = view(self._time_us, np.int64)
+        inside = np.ones(len(time_us), dtype=bool)
+        if when.since is not None:
+            inside &= time_us >= microseconds(when.since)
+        if when.until is not None:
+            inside &= time_us <= microseconds(when.until)
+        return inside
+
+    def encode(self) -> bytes:
+        return pack(
+            {
+                "index": pack_names(self.index),
+                "cell": self.cell.tobytes(),
+                "outcome": bytes(self.outcome),
+                "time_us": self._time_us.tobytes(),
+                "keys": list(self._keys),
+                "questions": list(self._questions),
+                "asked": self._asked.tobytes(),
+                "asked_question": self._asked_question.tobytes(),
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        cells = cls()
+        cells.index = unpack_names(parts.index)
+        cells.cell.frombytes(parts.cell)
+        cells.outcome.extend(parts.outcome)
+        cells._time_us.frombytes(parts.time_us)
+        for key in parts.keys:
+            cells._make_cell(key)
+        cells._questions = {question: number for number, question in enumerate(parts.questions)}
+        cells._asked.frombytes(parts.asked)
+        cells._asked_question.frombytes(parts.asked_question)
+        places = cells._columns().places(slice(None), WIDTH)
+        cells._counts = np.bincount(places, minlength=len(parts.keys) * WIDTH)
+        assert len(cells.index) == len(cells.cell) == len(cells.outcome) == len(cells._time_us)
+        return cells
+
+
+class _Parts(msgspec.Struct):
+    index: bytes
+    cell: bytes
+    outcome: bytes
+    time_us: bytes
+    keys: list[Key]
+    questions: list[str]
+    asked: bytes
+    asked_question: bytes

@@ -1,0 +1,187 @@
+"""The reasons view: which kinds of reasons bear out?
+
+The state adds one number a decision to the cells of calibration: that of the reasons it gave, as their types and
+strengths, of which there are few. Views look at each decision's columns: some ten milliseconds a million.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonType
+from events.envelope import EventFacts
+from events.payload import Payload
+from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.counts import WIDTH, CountRows, OutcomeCounts
+from projections.calibration.reason_stats import (
+    REASON_TYPES,
+    ReasonCounts,
+    ReasonCountStats,
+    ReasonsView,
+    ReasonTypeStats,
+    mean,
+    recommend,
+)
+from projections.columns import pack, view
+from projections.outcomes import UNREVIEWED, WORTH
+from projections.projection import Projection
+
+MIN_REVIEWED = 3
+"""Reviewed decisions below which nothing is recommended, unless asked otherwise."""
+
+NONE = 0
+"""Number of no reasons at all."""
+
+Given = tuple[tuple[ReasonType, float | None], ...]
+"""The type and the strength of each reason that a decision gives, in its order."""
+
+MASKS = 1 << len(REASON_TYPES)
+_bit: Mapping[str, int] = {name: number for number, name in enumerate(REASON_TYPES)}
+_HAS = np.arange(MASKS) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
+"""Whether a set of types holds a type, by type and set."""
+
+_COUNT = _HAS.sum(axis=0)
+_WORTH = np.nan_to_num(WORTH)
+"""What each outcome is worth; 0 without one."""
+
+
+class ReasonIndex(Projection):
+    """The reasons of each decision, as given before its first review, and what it came to."""
+
+    name: ClassVar[str] = "reasons"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = Calibration.reads
+
+    def __init__(self) -> None:
+        self._cells = OutcomeCounts()
+        self._given = array("I")
+        self._sets: dict[Given, int] = {}
+        self._mask = array("B")
+        self._size = array("I")
+        self._part_set = array("I")
+        self._part_type = array("B")
+        self._part_strength = array("d")
+        self._number(())
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        if not events:
+            return
+        self._cells.fold(events)
+        sets, given, restated = self._sets, self._given, self._cells.restated
+        for event in events:
+            data = event.data
+            if type(data) is DecisionRecorded:
+                if data.reasons:
+                    parts = _parts(data.reasons)
+                    number = sets.get(parts)
+                    given.append(self._number(parts) if number is None else number)
+                else:
+                    given.append(NONE)
+            elif type(data) is DecisionAmended and data.reasons is not None and event.position in restated:
+                given[restated[event.position]] = self._number(_parts(data.reasons))
+
+    def _number(self, parts: Given) -> int:
+        """The number of some reasons, new where they are."""
+        number = self._sets.setdefault(parts, len(self._sets))
+        if number == len(self._size):
+            self._size.append(len(parts))
+            mask = 0
+            for name, strength in parts:
+                mask |= 1 << _bit[name]
+                self._part_set.append(number)
+                self._part_type.append(_bit[name])
+                self._part_strength.append(float("nan") if strength is None else strength)
+            self._mask.append(mask)
+        return number
+
+    def join(self, family: Sequence[Projection]) -> None:
+        for other in family:
+            if isinstance(other, Calibration) and other.cells.index == self._cells.index:
+                self._cells = other.cells
+
+    def shares_cells_with(self, calibration: Calibration) -> bool:
+        """Whether one set of cells serves both."""
+        return self._cells is calibration.cells
+
+    def encode(self) -> bytes:
+        cells = self._cells.encode()
+        return pack({"cells": cells, "given": self._given.tobytes(), "sets": list(self._sets)})
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        made = cls()
+        made._cells = OutcomeCounts.decode(parts.cells)
+        made._given.frombytes(parts.given)
+        for given in parts.sets:
+            made._number(given)
+        assert len(made._given) == len(made._cells.cell), "columns of unlike length"
+        assert len(made._sets) == len(parts.sets), "a set of reasons twice"
+        return made
+
+    def summary(self) -> Mapping[str, object]:
+        return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
+
+    def view(self, wanted: CalibrationFilter, min_reviewed: int = MIN_REVIEWED) -> ReasonsView:
+        """What the reasons of the decisions that pass a filter came to."""
+        rows = self._cells.rows(wanted.wants(), wanted.range)
+        given = view(self._given, np.uint32)[rows.place]
+        tally = self._tally(rows, given)
+        types = self._types(tally, given, min_reviewed)
+        counts = [
+            ReasonCountStats(types=number, **found)  # type: ignore[arg-type]
+            for number in range(1, len(REASON_TYPES) + 1)
+            if (found := tally.of(number == _COUNT))["total"]
+        ]
+        total = sum(one.total for one in counts)
+        mean_types = mean(sum(one.types * one.total for one in counts), total)
+        return ReasonsView(
+            total=total,
+            reviewed=sum(one.reviewed for one in counts),
+            mean_types=mean_types,
+            mean_reasons=mean(view(self._size, np.uint32)[given].sum(), total),
+            types=types,
+            counts=counts,
+            recommendations=list(recommend(types, counts, mean_types, min_reviewed)),
+        )
+
+    def _tally(self, rows: CountRows, given: npt.NDArray[np.uint32]) -> ReasonCounts:
+        stated = ~np.isnan(rows.confidence)
+        confidence = np.where(stated, rows.confidence, 0.0)
+        error = np.where(stated & (rows.outcome != UNREVIEWED), (confidence - _WORTH[rows.outcome]) ** 2, 0.0)
+        place = (view(self._mask, np.uint8)[given].astype(np.intp) * WIDTH + rows.outcome) * 2 + stated
+
+        def summed(weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
+            sums = np.bincount(place, weights=weights, minlength=MASKS * WIDTH * 2)
+            return sums.astype(np.float64).reshape(MASKS, WIDTH, 2)
+
+        return ReasonCounts(summed(None), summed(confidence), summed(error))
+
+    def _types(self, tally: ReasonCounts, given: npt.NDArray[np.uint32], min_reviewed: int) -> list[ReasonTypeStats]:
+        uses = np.bincount(given, minlength=len(self._sets))[view(self._part_set, np.uint32)].astype(np.float64)
+        strength = view(self._part_strength, np.float64)
+        kind, stated = view(self._part_type, np.uint8), ~np.isnan(strength)
+        counts = np.bincount(kind[stated], uses[stated], len(REASON_TYPES))
+        sums = np.bincount(kind[stated], (uses * strength)[stated], len(REASON_TYPES))
+        found = [
+            ReasonTypeStats(type=name, strengths=int(counts[bit]), mean_strength=mean(sums[bit], counts[bit]), **merits)  # type: ignore[arg-type]
+            for bit, name in enumerate(REASON_TYPES)
+            if (merits := tally.of(_HAS[bit]))["total"]
+        ]
+        return sorted(
+            found, key=lambda one: (one.reviewed < min_reviewed, -(one.success_rate or 0.0), -one.total, one.type)
+        )
+
+
+def _parts(reasons: Sequence[Reason]) -> Given:
+    return tuple([(reason.type, reason.strength) for reason in reasons])
+
+
+class _Parts(msgspec.Struct):
+    cells: bytes
+    given: bytes
+    sets: list[Given]

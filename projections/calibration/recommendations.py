@@ -1,0 +1,117 @@
+"""What the figures recommend: the messages of getCalibration."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Literal
+
+import msgspec
+
+from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
+from projections.stats.intervals import MARGIN, gap_interval
+
+HABIT_MIN = 10
+"""Stated confidences needed before their spread is called a habit."""
+
+CATEGORIES_MAX = 3
+"""Categories warned of, the worst first."""
+
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One piece of advice: its kind, the words, and how much it matters.
+
+    `supported` says, of advice that follows from a verdict, whether the evidence carries that.
+    """
+
+    type: str
+    message: str
+    severity: Literal["info", "warning"]
+    supported: bool | None = None
+
+
+class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The means of a category that has a reviewed decision."""
+
+    category: str
+    reviewed: int
+    total: int
+    accuracy: float
+    mean_confidence: float
+    brier_score: float
+
+
+def insufficient(found: int, needed: int) -> Recommendation:
+    """The one recommendation where there is too little to go by."""
+    message = f"Only {found} reviewed decisions found. Need at least {needed} for calibration."
+    return Recommendation(type="insufficient_data", message=message, severity="info")
+
+
+def recommend(
+    overall: CalibrationScores, buckets: Sequence[Bucket], spread: ConfidenceSpread | None
+) -> Iterator[Recommendation]:
+    """Everything the figures recommend, the whole first, then buckets, then habits."""
+    yield from _adjust(overall)
+    yield from _warn(buckets)
+    if overall.brier_score < 0.10 - TOLERANCE:
+        yield _info("brier_score", f"Brier score {overall.brier_score:.3f} is excellent.")
+    elif overall.brier_score > 0.25 + TOLERANCE:
+        message = f"Brier score {overall.brier_score:.3f} is worse than always stating 50%."
+        yield Recommendation(type="brier_score", message=message, severity="warning")
+    calibrated = [bucket.bucket for bucket in buckets if bucket.interpretation == "well_calibrated"]
+    if calibrated and len(calibrated) < len(buckets):
+        yield _info("strength", f"Well calibrated at {', '.join(calibrated)} confidence.")
+    if spread is not None and spread.count >= HABIT_MIN:
+        yield from _habits(spread)
+
+
+def warn_of_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
+    """The worst categories that are surely overconfident by more than a tenth, which a good whole may hide."""
+    worst = sorted(categories, key=lambda one: one.accuracy - one.mean_confidence) if len(categories) > 1 else []
+    for one in islice(filter(_surely_overconfident, worst), CATEGORIES_MAX):
+        message = (
+            f"In {one.category}, actual success is {one.accuracy * 100:.0f}% where {one.mean_confidence * 100:.0f}% "
+            f"was stated (n={one.reviewed:,})."
+        )
+        yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
+
+
+def _surely_overconfident(one: CategoryScores) -> bool:
+    if one.accuracy - one.mean_confidence >= -MARGIN:
+        return False
+    return gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence).high < -MARGIN
+
+
+def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:
+    if overall.interpretation == "well_calibrated":
+        return
+    points = abs(overall.gap) * 100
+    if overall.gap < 0:
+        message = f"Stated confidence runs {points:.0f} points above the success rate. Consider stating less."
+    else:
+        message = f"Stated confidence runs {points:.0f} points below the success rate. Consider stating more."
+    severity: Literal["info", "warning"] = "warning" if overall.interpretation == "overconfident" else "info"
+    yield Recommendation(type="confidence_adjustment", message=message, severity=severity, supported=overall.supported)
+
+
+def _warn(buckets: Sequence[Bucket]) -> Iterator[Recommendation]:
+    for bucket in buckets:
+        if bucket.gap < -0.15 - TOLERANCE:
+            rate = f"{bucket.success_rate * 100:.0f}%"
+            message = f"At {bucket.bucket} confidence, actual success is {rate}. Consider using ~{rate} instead."
+            yield Recommendation(type="bucket_warning", message=message, severity="warning", supported=bucket.supported)
+
+
+def _habits(spread: ConfidenceSpread) -> Iterator[Recommendation]:
+    fullest, most = max(spread.tenths.items(), key=lambda item: item[1])
+    if spread.std_dev < 0.05 - TOLERANCE and 10 * most > 7 * spread.count:
+        share = f"{most / spread.count * 100:.0f}%"
+        yield _info("low_variance", f"{share} of stated confidences lie in {fullest}. Consider telling them apart.")
+    if spread.mean > 0.85 + TOLERANCE and spread.min > 0.75 + TOLERANCE:
+        message = f"No stated confidence is below {spread.min:.2f}, and the mean is {spread.mean:.2f}."
+        yield _info("overconfident_habit", message)
+    if spread.mean < 0.65 - TOLERANCE and spread.max < 0.75 - TOLERANCE:
+        message = f"No stated confidence is above {spread.max:.2f}, and the mean is {spread.mean:.2f}."
+        yield _info("underconfident_habit", message)
+
+
+def _info(kind: str, message: str) -> Recommendation:
+    return Recommendation(type=kind, message=message, severity="info")

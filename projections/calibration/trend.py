@@ -1,0 +1,93 @@
+"""The trend: the figures of reviewed decisions in windows that roll over the time in which they were made."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from ledger import microseconds, moment_of
+from projections.arrays import Floats
+from projections.calibration.change_point import Integers, gap_of
+from projections.stats.intervals import Interval
+
+TREND_DAYS = 30
+"""Length of a window, unless asked otherwise."""
+
+TREND_DAYS_MAX = 3_650
+
+WINDOWS_MAX = 120
+"""A history so long that there would be more windows is shown in larger steps."""
+
+_DAY_US: Final = 86_400_000_000
+_STEPS: Final = 3
+_LAST_US: Final = microseconds(datetime.max.replace(tzinfo=UTC))
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """The decisions made from `since` on and before `until`; figures are None where none of them is reviewed."""
+
+    since: datetime
+    until: datetime
+    reviewed: int
+    brier_score: float | None = None
+    accuracy: float | None = None
+    mean_confidence: float | None = None
+    gap: float | None = None
+    gap_interval: Interval | None = None
+
+
+class Trend(msgspec.Struct, frozen=True, kw_only=True):
+    """Windows of so many days, each beginning `step_days` after the one before; the oldest first."""
+
+    days: int
+    step_days: float
+    windows: list[Window]
+
+
+def roll(confidence: Floats, outcome: Floats, time_us: Integers, days: int = TREND_DAYS) -> Trend:
+    """The windows of reviewed decisions that are in order of time.
+
+    A window is a third later than the one before, or more in a history of over WINDOWS_MAX such steps. The first begins
+    with the first decision; the last is the first that holds the last decision.
+    Shapes: one entry a decision. Units: microseconds since 1970 UTC.
+    """
+    length, step = days * _DAY_US, days * _DAY_US // _STEPS
+    if not len(time_us):
+        return Trend(days=days, step_days=step / _DAY_US, windows=[])
+    first, last = int(time_us[0]), int(time_us[-1])
+    beyond = max(0, last - first - length + 1)
+    step = max(step, -(-beyond // (WINDOWS_MAX - 1)))
+    since = first + step * np.arange(-(-beyond // step) + 1, dtype=np.int64)
+    starts, ends = np.searchsorted(time_us, since), np.searchsorted(time_us, since + length)
+    n = ends - starts
+    worth, stated, loss = (
+        _between(values, starts, ends) for values in (outcome, confidence, (confidence - outcome) ** 2)
+    )
+    windows = [
+        _window(moment_of(int(at)), moment_of(min(int(at) + length, _LAST_US)), int(count), *map(float, sums))
+        for at, count, *sums in zip(since, n, worth, stated, loss, strict=True)
+    ]
+    return Trend(days=days, step_days=step / _DAY_US, windows=windows)
+
+
+def _between(values: Floats, starts: Integers, ends: Integers) -> Floats:
+    """The sums of values from some places on and before others."""
+    sums = np.append(0.0, np.cumsum(values))
+    return sums[ends] - sums[starts]  # type: ignore[no-any-return]
+
+
+def _window(since: datetime, until: datetime, n: int, worth: float, stated: float, loss: float) -> Window:
+    if n == 0:
+        return Window(since=since, until=until, reviewed=0)
+    gap, interval = gap_of(worth, stated, n)
+    return Window(
+        since=since,
+        until=until,
+        reviewed=n,
+        brier_score=loss / n,
+        accuracy=worth / n,
+        mean_confidence=stated / n,
+        gap=gap,
+        gap_interval=interval,
+    )

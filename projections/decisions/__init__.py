@@ -1,0 +1,1 @@
+"""Decisions: their state, index and search, and pending thoughts."""

@@ -1,0 +1,121 @@
+"""A decision as it stands: the fold of one stream, with its history."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought, Outcome
+from events.envelope import Event
+from events.payload import Payload
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a decision's history."""
+
+    position: int
+    streamversion: int
+    type: str
+    agent: str
+    time: datetime
+    data: Payload
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The review that counts: the latest. What it left out, it left out; earlier reviews are in the history."""
+
+    outcome: Outcome
+    reviewed_at: datetime
+    reviewed_by: str
+    actual_result: str | None = None
+    lessons: str | None = None
+    notes: str | None = None
+    affected_kpis: dict[str, float] | None = None
+
+
+class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A decision as its stream leaves it. `decision` holds the recorded fields with every amendment applied.
+
+    `confidence_at_review` is the confidence in force before the outcome was first known, the one calibration counts;
+    it stands only where a review does. `question` is the one it answers, where one was told.
+    """
+
+    decision_id: str
+    agent: str
+    recorded_at: datetime
+    updated_at: datetime
+    position: int
+    streamversion: int
+    decision: DecisionRecorded
+    question: str | None = None
+    review: Review | None = None
+    confidence_at_review: float | None = None
+    thoughts: tuple[str, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
+
+
+def stand(events: Iterable[Event]) -> DecisionState | None:
+    """Fold the events of one decision, oldest first; None where there are none."""
+    standing: DecisionState | None = None
+    history: list[HistoryEntry] = []
+    thoughts: list[str] = []
+    for event in events:
+        history.append(_entry(event))
+        if isinstance(event.data, DecisionThought):
+            thoughts.append(event.data.text)
+        opened = standing if standing is not None else _open(event)
+        changes = _changes(opened, event)
+        standing = structs.replace(opened, updated_at=event.moment, streamversion=event.streamversion, **changes)
+    if standing is None:
+        return None
+    return structs.replace(standing, history=tuple(history), thoughts=tuple(thoughts))
+
+
+def _open(event: Event) -> DecisionState:
+    data = event.data
+    assert isinstance(data, DecisionRecorded), "a decision opens with decision.recorded"
+    return DecisionState(
+        decision_id=data.decision_id or "",
+        agent=event.agent,
+        recorded_at=event.moment,
+        updated_at=event.moment,
+        position=event.position,
+        streamversion=event.streamversion,
+        decision=data,
+    )
+
+
+def _changes(standing: DecisionState, event: Event) -> dict[str, Any]:
+    data = event.data
+    if isinstance(data, DecisionAmended):
+        return {"decision": restated(standing.decision, data)}
+    if isinstance(data, DecisionAsked):
+        return {"question": data.question}
+    if isinstance(data, DecisionReviewed):
+        fields = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
+        review = Review(reviewed_at=event.moment, reviewed_by=event.agent, **fields)
+        first = standing.review is None
+        return {
+            "review": review,
+            "confidence_at_review": standing.decision.confidence if first else standing.confidence_at_review,
+        }
+    return {}
+
+
+def restated(stated: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
+    """What was stated, with an amendment applied."""
+    values = {name: getattr(amendment, name) for name in amendment.__struct_fields__ if name != "decision_id"}
+    return structs.replace(stated, **{name: value for name, value in values.items() if value is not None})
+
+
+def _entry(event: Event) -> HistoryEntry:
+    return HistoryEntry(
+        position=event.position,
+        streamversion=event.streamversion,
+        type=event.name,
+        agent=event.agent,
+        time=event.moment,
+        data=event.data,
+    )

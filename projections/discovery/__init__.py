@@ -1,0 +1,1 @@
+"""Discovery: runs, models and probe scores."""

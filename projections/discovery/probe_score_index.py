@@ -1,0 +1,142 @@
+"""The scores of probes: what each model's answers to a probe were worth, by whom they were scored.
+
+The state is a row a score: what many scores share (probe, scorer, model as claimed, validity) by number, the total, the
+time, and the counts and dimensions, one after the other. Which model a claimed name is of is looked up when the view is
+asked for (`names.py`); the view is made from copies (`scoring.py`).
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.envelope import EventFacts
+from events.payload import Payload
+from events.probe import ProbeScored
+from projections.arrays import Floats, Ints
+from projections.columns import microseconds_column, pack, view
+from projections.projection import Projection
+
+Table = tuple[str, str | None, str, str | None]
+"""What makes scores comparable: probe, its version, scorer, its version."""
+
+About = tuple[str, str | None, str, str | None, str | None, bool | None]
+"""What many scores share: the table, the model as claimed, whether the answer was valid."""
+
+Labels = tuple[tuple[str, ...], tuple[str, ...]]
+"""The names of a score's counts, and of its dimensions, in the order of their values."""
+
+_NAN = float("nan")
+
+
+class ProbeScoreColumns(NamedTuple):
+    """Every score in the order of the log, in columns that no longer change; and what they refer to by number."""
+
+    about: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.uint32]
+    total: Floats
+    time_us: Ints
+    values: Floats
+    abouts: Sequence[About]
+    labelled: Sequence[Labels]
+
+
+class ProbeScoreIndex(Projection):
+    """Every score of every probe."""
+
+    name: ClassVar[str] = "probes"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (ProbeScored,)
+
+    def __init__(self) -> None:
+        self._abouts: dict[About, int] = {}
+        self._labelled: dict[Labels, int] = {}
+        self._about = array("I")
+        self._labels = array("I")
+        self._total = array("d")
+        self._time_us = array("q")
+        self._values = array("d")
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        abouts, labelled = self._abouts, self._labelled
+        about_of, labels_of, total = self._about.append, self._labels.append, self._total.append
+        times: list[str] = []
+        values: list[float] = []
+        for event in events:
+            data = event.data
+            if type(data) is ProbeScored:
+                about = (
+                    data.probe_id, data.probe_version, data.scorer_id, data.scorer_version, data.model_name, data.valid,
+                )  # fmt: skip
+                number = abouts.get(about)
+                if number is None:
+                    number = abouts[about] = len(abouts)
+                counts, dimensions = data.counts, data.dimension_scores
+                labels = (tuple(counts) if counts else (), tuple(dimensions) if dimensions else ())
+                place = labelled.get(labels)
+                if place is None:
+                    place = labelled[labels] = len(labelled)
+                about_of(number)
+                labels_of(place)
+                total(_NAN if data.total_score is None else data.total_score)
+                if counts:
+                    values += counts.values()
+                if dimensions:
+                    values += dimensions.values()
+                times.append(event.time)
+        self._time_us.frombytes(microseconds_column(times))
+        self._values.extend(values)
+
+    def encode(self) -> bytes:
+        return pack(
+            {
+                "abouts": list(self._abouts),
+                "labelled": list(self._labelled),
+                "about": self._about.tobytes(),
+                "labels": self._labels.tobytes(),
+                "total": self._total.tobytes(),
+                "time_us": self._time_us.tobytes(),
+                "values": self._values.tobytes(),
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        made = cls()
+        made._abouts = {about: number for number, about in enumerate(parts.abouts)}
+        made._labelled = {labels: number for number, labels in enumerate(parts.labelled)}
+        for name in ("about", "labels", "total", "time_us", "values"):
+            getattr(made, f"_{name}").frombytes(getattr(parts, name))
+        assert len({len(made._about), len(made._labels), len(made._total), len(made._time_us)}) == 1, "unlike lengths"
+        sizes = [len(counts) + len(dimensions) for counts, dimensions in made._labelled]
+        assert len(made._values) == sum(sizes[place] for place in made._labels), "values of unlike number"
+        return made
+
+    def summary(self) -> Mapping[str, object]:
+        return {"scores": len(self._about), "probes": sorted({about[0] for about in self._abouts})}
+
+    def scores(self) -> ProbeScoreColumns:
+        """What the tables need, as it stands now."""
+        return ProbeScoreColumns(
+            about=view(self._about, np.uint32).copy(),
+            labels=view(self._labels, np.uint32).copy(),
+            total=view(self._total, np.float64).copy(),
+            time_us=view(self._time_us, np.int64).copy(),
+            values=view(self._values, np.float64).copy(),
+            abouts=list(self._abouts),
+            labelled=list(self._labelled),
+        )
+
+
+class _Parts(msgspec.Struct):
+    abouts: list[About]
+    labelled: list[Labels]
+    about: bytes
+    labels: bytes
+    total: bytes
+    time_us: bytes
+    values: bytes

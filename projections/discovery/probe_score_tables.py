@@ -1,0 +1,236 @@
+"""Score tables: one for each probe and scorer, a row a model, and whether the probe tells models apart.
+
+Scores compare only within one version of a probe under one version of a scorer. Wrappers, names that name nothing and
+answers without a name have rows too, but no rank, and are left out of what compares models.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from projections.arrays import Floats, Places, grouped
+from projections.discovery.model_names import ModelNames, ResolvedName
+from projections.discovery.probe_score_index import ProbeScoreColumns, Table
+from projections.stats.discrimination import Discrimination, discriminate
+from projections.stats.intervals import Interval, scores_interval
+
+Kind = Literal["model", "wrapper", "unresolved", "unnamed"]
+
+_ALIKE = 1e-9
+"""Means nearer to each other than this are one."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ScoredModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A total, and when it was scored."""
+
+    total: float
+    time: datetime
+
+
+class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model's answers to a probe were worth. Figures are of the scores with a total, None without any.
+
+    `interval` is Student's at 95%, within 0..1; None with one score, and where all are the same, which says nothing of
+    how far the next one may be. `std_dev` is that of a sample. `valid_share` is of the scores that say whether the
+    answer was valid. `percentile` is the midrank of the mean among those of the models: the share of models below it,
+    those level with it (itself among them) counting half; None with one model. `change` is the last total less the
+    first.
+    """
+
+    kind: Kind
+    model: str | None
+    known: bool
+    scores: int
+    totals: int
+    mean: float | None
+    interval: Interval | None
+    std_dev: float | None
+    min: float | None
+    max: float | None
+    valid_share: float | None
+    percentile: float | None
+    first: ScoredModel | None
+    last: ScoredModel | None
+    change: float | None
+    counts: dict[str, float]
+    dimensions: dict[str, float]
+
+
+class ProbeScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of one probe by one scorer: models first, the best first."""
+
+    probe_id: str
+    probe_version: str | None
+    scorer_id: str
+    scorer_version: str | None
+    scores: int
+    discrimination: Discrimination
+    models: list[ModelScores]
+
+
+class ProbeScoreQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tables and rows to show. A probe or scorer is named by its id, or by `ID@VERSION`; a model by any name."""
+
+    probe: str | None = None
+    scorer: str | None = None
+    model: str | None = None
+
+
+def tabulate(scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery) -> list[ProbeScores]:
+    """The tables that are asked for, by probe and scorer. A row is ranked among all, whichever are shown."""
+    tables: dict[Table, int] = {}
+    of_about = np.array([tables.setdefault(about[:4], len(tables)) for about in scores.abouts], dtype=np.uint32)
+    starts = _starts(scores)
+    made = [
+        _table(scores, names, wanted, table, places, starts)
+        for table, places in zip(tables, grouped(of_about[scores.about], len(tables)), strict=True)
+        if _is(table[0], table[1], wanted.probe) and _is(table[2], table[3], wanted.scorer)
+    ]
+    return sorted(
+        made, key=lambda one: (one.probe_id, one.probe_version or "", one.scorer_id, one.scorer_version or "")
+    )
+
+
+def _is(name: str, version: str | None, wanted: str | None) -> bool:
+    return wanted in (None, name) or (version is not None and wanted == f"{name}@{version}")
+
+
+def _starts(scores: ProbeScoreColumns) -> Places:
+    """Where each score's values begin."""
+    sizes = np.array([len(counts) + len(dimensions) for counts, dimensions in scores.labelled], dtype=np.intp)
+    ends = np.cumsum(sizes[scores.labels])
+    return np.concatenate([np.zeros(1, dtype=np.intp), ends])[:-1]
+
+
+def _table(
+    scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery, table: Table, places: Places, starts: Places
+) -> ProbeScores:
+    rows: dict[tuple[Kind, str | None], int] = {}
+    of_about = np.zeros(len(scores.abouts), dtype=np.uint32)
+    for number in np.unique(scores.about[places]).tolist():
+        of_about[number] = rows.setdefault(_named(names, scores.abouts[number][4]), len(rows))
+    own = [places[those] for those in grouped(of_about[scores.about[places]], len(rows))]
+    totals = {row: _totals(scores, mine) for row, mine in zip(rows, own, strict=True)}
+    compared = {key or "": found for (kind, key), found in totals.items() if kind == "model"}
+    others = [found for (kind, _), found in totals.items() if kind != "model"]
+    ranks = percentiles({key: float(found.mean()) for key, found in compared.items() if len(found)})
+    chosen = None if wanted.model is None else _named(names, wanted.model)
+    models = [
+        _row(scores, row, row[1] in names.models, mine, starts, ranks.get(row[1] or "") if row[0] == "model" else None)
+        for row, mine in zip(rows, own, strict=True)
+        if chosen in (None, row)
+    ]
+    return ProbeScores(
+        probe_id=table[0],
+        probe_version=table[1],
+        scorer_id=table[2],
+        scorer_version=table[3],
+        scores=len(places),
+        discrimination=discriminate(
+            [found.tolist() for found in compared.values()],
+            np.concatenate(others).tolist() if others else (),
+        ),
+        models=sorted(models, key=_best_first),
+    )
+
+
+def _best_first(row: ModelScores) -> tuple[bool, float, str]:
+    return row.kind != "model", 1.0 if row.mean is None else -row.mean, row.model or ""
+
+
+def _named(names: ModelNames, model_name: str | None) -> tuple[Kind, str | None]:
+    if model_name is None:
+        return "unnamed", None
+    found: ResolvedName = names.resolve(model_name)
+    return found.kind, found.key
+
+
+def _totals(scores: ProbeScoreColumns, places: Places) -> Floats:
+    totals = scores.total[places]
+    return totals[~np.isnan(totals)]
+
+
+def _row(
+    scores: ProbeScoreColumns,
+    row: tuple[Kind, str | None],
+    known: bool,
+    places: Places,
+    starts: Places,
+    percentile: float | None,
+) -> ModelScores:
+    scored = places[~np.isnan(scores.total[places])]
+    totals = scores.total[scored]
+    n = len(totals)
+    spread = float(totals.std(ddof=1)) if n > 1 else None
+    order = scored[np.argsort(scores.time_us[scored], kind="stable")]
+    first, last = (_scored(scores, int(order[0])), _scored(scores, int(order[-1]))) if n else (None, None)
+    counts, dimensions = _means(scores, places, starts)
+    return ModelScores(
+        kind=row[0],
+        model=row[1],
+        known=known and row[0] == "model",
+        scores=len(places),
+        totals=n,
+        mean=float(totals.mean()) if n else None,
+        interval=None if spread is None else scores_interval(float(totals.mean()), spread, n),
+        std_dev=spread,
+        min=float(totals.min()) if n else None,
+        max=float(totals.max()) if n else None,
+        valid_share=_valid_share(scores, places),
+        percentile=percentile,
+        first=first,
+        last=last,
+        change=last.total - first.total if first is not None and last is not None and n > 1 else None,
+        counts=counts,
+        dimensions=dimensions,
+    )
+
+
+def percentiles(means: Mapping[str, float]) -> dict[str, float]:
+    """The midrank of each mean among all, 0..100; none of fewer than two."""
+    if len(means) < 2:
+        return {}
+    values = np.array(sorted(means.values()))
+    below = {key: int(np.searchsorted(values, mean - _ALIKE, "left")) for key, mean in means.items()}
+    upto = {key: int(np.searchsorted(values, mean + _ALIKE, "right")) for key, mean in means.items()}
+    return {key: 50.0 * (below[key] + upto[key]) / len(values) for key in means}
+
+
+def _scored(scores: ProbeScoreColumns, place: int) -> ScoredModel:
+    return ScoredModel(
+        total=float(scores.total[place]), time=_EPOCH + timedelta(microseconds=int(scores.time_us[place]))
+    )
+
+
+def _valid_share(scores: ProbeScoreColumns, places: Places) -> float | None:
+    numbers, sizes = np.unique(scores.about[places], return_counts=True)
+    told = [(scores.abouts[number][5], n) for number, n in zip(numbers.tolist(), sizes.tolist(), strict=True)]
+    stated = sum(n for valid, n in told if valid is not None)
+    return sum(n for valid, n in told if valid) / stated if stated else None
+
+
+def _means(scores: ProbeScoreColumns, places: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
+    """The mean of each count, and of each dimension, over the scores that have it; by name."""
+    counts: dict[str, list[Floats]] = {}
+    dimensions: dict[str, list[Floats]] = {}
+    for number in np.unique(scores.labels[places]).tolist():
+        begins = starts[places[scores.labels[places] == number]]
+        for offset, (label, found) in enumerate(_labels(scores.labelled[number], counts, dimensions)):
+            found.setdefault(label, []).append(scores.values[begins + offset])
+    return _mean(counts), _mean(dimensions)
+
+
+def _labels(
+    labels: tuple[Sequence[str], Sequence[str]], counts: dict[str, list[Floats]], dimensions: dict[str, list[Floats]]
+) -> Iterator[tuple[str, dict[str, list[Floats]]]]:
+    yield from ((label, counts) for label in labels[0])
+    yield from ((label, dimensions) for label in labels[1])
+
+
+def _mean(found: Mapping[str, Sequence[Floats]]) -> dict[str, float]:
+    return {label: float(np.concatenate(values).mean()) for label, values in sorted(found.items())}

@@ -1,0 +1,272 @@
+"""The runs view: which runs of discovery there are, and what became of their attempts.
+
+The state is an index: flat columns, one place a run. What was asked and answered stays in the log, where the run's
+stream is read and told as its report (`report.py`) when it is shown.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, NamedTuple, Self, get_args
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.discovery import (
+    AttemptOutcome,
+    DiscoveryAttempted,
+    DiscoveryFinished,
+    DiscoverySignalled,
+    DiscoveryStarted,
+    Ending,
+)
+from events.envelope import EventFacts, agent_of
+from events.limits import LABEL_CHARS_MAX
+from events.payload import Payload
+from events.probe import ProbeScored
+from projections.columns import microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from projections.projection import Projection
+from projections.time_range import TimeRange
+
+ATTEMPT_OUTCOMES: tuple[AttemptOutcome, ...] = get_args(AttemptOutcome)
+
+GOING = 0
+"""Number of the end of a run that has none."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WIDTH = len(ATTEMPT_OUTCOMES)
+_outcome = {name: number for number, name in enumerate(ATTEMPT_OUTCOMES)}
+
+End = tuple[Ending | None, str]
+"""Why a run ended: in one word, where there is one, and as its report says it, cut."""
+
+
+class RunFacts(NamedTuple):
+    """What many runs share: whose they are, who was asked for what."""
+
+    source: str
+    router: str | None
+    requested_model: str | None
+    probe_id: str | None
+    probe_version: str | None
+
+
+class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs to find; `range` bounds when they began."""
+
+    agent: str | None = None
+    router: str | None = None
+    probe: str | None = None
+    range: TimeRange = TimeRange()
+
+
+class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in short. Without `end_time` it goes on. `models` counts accepted answers, `scores` those of any scorer."""
+
+    run_id: str
+    agent: str
+    router: str | None
+    requested_model: str | None
+    probe_id: str | None
+    probe_version: str | None
+    start_time: datetime
+    end_time: datetime | None
+    ending: Ending | None
+    reason: str | None
+    attempts: int
+    outcomes: dict[AttemptOutcome, int]
+    models: int
+    signals: int
+    scores: int
+
+
+class RunIndex(Projection):
+    """An index of runs in the order in which they began in the log."""
+
+    name: ClassVar[str] = "runs"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (
+        DiscoveryStarted, DiscoveryAttempted, DiscoverySignalled, DiscoveryFinished, ProbeScored,
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        """Run to place."""
+        self._about = array("I")
+        self._start_us = array("q")
+        self._end_us = array("q")
+        self._end = array("I")
+        self._outcomes = array("I")
+        """As many a run as there are outcomes."""
+        self._signals = array("I")
+        self._scores = array("Q")
+        """Place of the run and position of the event, one after the other, of the scores that name a run."""
+        self._abouts: dict[RunFacts, int] = {}
+        self._ends: dict[End | None, int] = {None: GOING}
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        index, outcomes, score, numbers, width = self._index, self._outcomes, self._scores.append, _outcome, _WIDTH
+        starts: list[str] = []
+        for event in events:
+            data: Any = event.data
+            kind = type(data)
+            if kind is DiscoveryAttempted:
+                outcomes[index[data.run_id] * width + numbers[data.outcome]] += 1
+            elif kind is ProbeScored:
+                if data.run_id in index:
+                    score(index[data.run_id])
+                    score(event.position)
+            elif kind is DiscoveryStarted:
+                self._start(event)
+                starts.append(event.time)
+            elif kind is DiscoverySignalled:
+                self._signals[index[data.run_id]] += 1
+            elif kind is DiscoveryFinished:
+                self._finish(event)
+        self._start_us.frombytes(microseconds_column(starts))
+
+    def _start(self, event: EventFacts) -> None:
+        data = event.data
+        assert isinstance(data, DiscoveryStarted)
+        assert data.run_id is not None, "the ledger names every stream"
+        self._index[data.run_id] = len(self._end)
+        about = RunFacts(event.source, data.router, data.requested_model, data.probe_id, data.probe_version)
+        self._about.append(self._abouts.setdefault(about, len(self._abouts)))
+        self._end_us.append(0)
+        self._end.append(GOING)
+        self._signals.append(0)
+        self._outcomes.extend((0,) * _WIDTH)
+
+    def _finish(self, event: EventFacts) -> None:
+        data = event.data
+        assert isinstance(data, DiscoveryFinished)
+        place = self._index[data.run_id]
+        self._end_us[place] = microseconds(event.moment)
+        end = (data.ending, data.reason[:LABEL_CHARS_MAX])
+        self._end[place] = self._ends.setdefault(end, len(self._ends))
+
+    def encode(self) -> bytes:
+        return pack(
+            {
+                "index": pack_names(self._index),
+                "about": self._about.tobytes(),
+                "start_us": self._start_us.tobytes(),
+                "end_us": self._end_us.tobytes(),
+                "end": self._end.tobytes(),
+                "outcomes": self._outcomes.tobytes(),
+                "signals": self._signals.tobytes(),
+                "scores": self._scores.tobytes(),
+                "abouts": list(self._abouts),
+                "ends": list(self._ends)[1:],
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        made = cls()
+        made._index = unpack_names(parts.index)
+        for name in ("about", "start_us", "end_us", "end", "outcomes", "signals", "scores"):
+            getattr(made, f"_{name}").frombytes(getattr(parts, name))
+        made._abouts = {about: number for number, about in enumerate(parts.abouts)}
+        made._ends = {end: number for number, end in enumerate([None, *parts.ends])}
+        lengths = {len(made._index), len(made._about), len(made._start_us), len(made._end_us), len(made._end)}
+        assert lengths == {len(made._signals)}, "columns of unlike length"
+        assert len(made._outcomes) == len(made._index) * _WIDTH, "columns of unlike length"
+        return made
+
+    def summary(self) -> Mapping[str, object]:
+        counted = view(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
+        return {
+            "runs": len(self._index),
+            "going": int((view(self._end, np.uint32) == GOING).sum()),
+            "attempts": {name: int(n) for name, n in zip(ATTEMPT_OUTCOMES, counted, strict=True) if n},
+            "scores": len(self._scores) // 2,
+        }
+
+    def has(self, run_id: str) -> bool:
+        """Whether a run of exactly this id is in the log."""
+        return run_id in self._index
+
+    def matching(self, prefix: str, most: int = 2) -> list[str]:
+        """Up to `most` runs whose ids begin with a prefix, the oldest first."""
+        found = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(found, range(most), strict=False)]
+
+    def find(self, wanted: RunSelection) -> npt.NDArray[np.intp]:
+        """The places of the runs that fit, the one that began last first."""
+        fits = np.array([_fits(wanted, about) for about in self._abouts], dtype=bool)
+        keep = fits[view(self._about, np.uint32)]
+        start_us = view(self._start_us, np.int64)
+        if wanted.range.since is not None:
+            keep &= start_us >= microseconds(wanted.range.since)
+        if wanted.range.until is not None:
+            keep &= start_us <= microseconds(wanted.range.until)
+        places = np.flatnonzero(keep)
+        return places[np.lexsort((-places, -start_us[places]))]
+
+    def entries(self, places: npt.NDArray[np.intp]) -> list[RunEntry]:
+        """Some runs in short."""
+        names, abouts, ends = list(self._index), list(self._abouts), list(self._ends)
+        scores = np.bincount(view(self._scores, np.uint64)[::2].astype(np.intp), minlength=len(names))
+        return [
+            self._entry(names[place], place, abouts[self._about[place]], ends[self._end[place]], int(scores[place]))
+            for place in places.tolist()
+        ]
+
+    def _entry(self, run_id: str, place: int, about: RunFacts, end: End | None, scores: int) -> RunEntry:
+        counted = self._outcomes[place * _WIDTH : (place + 1) * _WIDTH]
+        outcomes = {name: n for name, n in zip(ATTEMPT_OUTCOMES, counted, strict=True) if n}
+        return RunEntry(
+            run_id=run_id,
+            agent=agent_of(about.source),
+            router=about.router,
+            requested_model=about.requested_model,
+            probe_id=about.probe_id,
+            probe_version=about.probe_version,
+            start_time=_moment(self._start_us[place]),
+            end_time=None if end is None else _moment(self._end_us[place]),
+            ending=None if end is None else end[0],
+            reason=None if end is None else end[1],
+            attempts=sum(counted),
+            outcomes=outcomes,
+            models=outcomes.get("accepted", 0),
+            signals=self._signals[place],
+            scores=scores,
+        )
+
+    def entry(self, run_id: str) -> RunEntry:
+        """One run in short."""
+        return self.entries(np.array([self._index[run_id]], dtype=np.intp))[0]
+
+    def scores(self, run_id: str) -> list[int]:
+        """The positions of the scores that name a run, oldest first."""
+        places, positions = view(self._scores, np.uint64).reshape(-1, 2).T
+        found: list[int] = positions[places == self._index[run_id]].tolist()
+        return found
+
+
+class _Parts(msgspec.Struct):
+    index: bytes
+    about: bytes
+    start_us: bytes
+    end_us: bytes
+    end: bytes
+    outcomes: bytes
+    signals: bytes
+    scores: bytes
+    abouts: list[RunFacts]
+    ends: list[End]
+
+
+def _fits(wanted: RunSelection, about: RunFacts) -> bool:
+    return (
+        wanted.agent in (None, agent_of(about.source))
+        and wanted.router in (None, about.router)
+        and wanted.probe in (None, about.probe_id)
+    )
+
+
+def _moment(us: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=us)

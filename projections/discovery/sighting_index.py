@@ -1,0 +1,168 @@
+"""The inventory: which models do we really get?
+
+The state is a row an attempt (its run, its number, when, what it claimed and came to, the digest of its output: some 60
+bytes) and the names that owners gave. Which model a claimed name is of is looked up when the view is asked for
+(`names.py`); the view itself is made from copies of the columns (`sightings.py`).
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.discovery import DiscoveryAttempted, DiscoveryStarted
+from events.envelope import EventFacts
+from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.payload import Payload
+from projections.columns import microseconds_column, pack, pack_names, unpack_names, view
+from projections.discovery.model_names import ModelNames, RegisteredModel
+from projections.projection import Projection
+
+DIGEST_BYTES = 32
+UNDIGESTED = "00" * DIGEST_BYTES
+"""Stands where no digest of the output is known."""
+
+Asked = tuple[str | None, str | None]
+"""What many runs share: the router, and the model it was asked for."""
+
+Claimed = tuple[str, ModelIdentity | None, str | None]
+"""What many attempts share: the outcome, who the answer claims to be from, and the model the endpoint reports."""
+
+
+class AttemptColumns(NamedTuple):
+    """Every attempt in the order of the log, in columns that no longer change; and what they refer to by number."""
+
+    run: npt.NDArray[np.uint32]
+    number: npt.NDArray[np.int64]
+    time_us: npt.NDArray[np.int64]
+    claim: npt.NDArray[np.uint32]
+    digest: npt.NDArray[np.bytes_]
+    runs: Sequence[str]
+    run_asked: npt.NDArray[np.uint32]
+    asked: Sequence[Asked]
+    claims: Sequence[Claimed]
+    names: ModelNames
+
+
+class SightingIndex(Projection):
+    """Who answered in each attempt, as claimed and as reported; and which models and names their owners know."""
+
+    name: ClassVar[str] = "inventory"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (DiscoveryAttempted, DiscoveryStarted, ModelRegistered, ModelAliased)
+
+    def __init__(self) -> None:
+        self._names = ModelNames()
+        self._index: dict[str, int] = {}
+        """Stream of a run to its number."""
+        self._run_asked = array("I")
+        self._asked: dict[Asked, int] = {}
+        self._claims: dict[Claimed, int] = {}
+        self._run = array("I")
+        self._number = array("q")
+        self._time_us = array("q")
+        self._claim = array("I")
+        self._digest = bytearray()
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        index, claims = self._index, self._claims
+        run, number, claim = self._run.append, self._number.append, self._claim.append
+        times: list[str] = []
+        digests: list[str] = []
+        for event in events:
+            data = event.data
+            if type(data) is DiscoveryAttempted:
+                claimed = (data.outcome, data.claimed, data.reported_model)
+                try:
+                    place = claims[claimed]
+                except KeyError:
+                    place = claims[claimed] = len(claims)
+                claim(place)
+                run(index[event.subject])
+                number(data.attempt)
+                times.append(event.time)
+                digests.append(data.output_digest or UNDIGESTED)
+            elif type(data) is DiscoveryStarted:
+                index[event.subject] = len(index)
+                asked = (data.router, data.requested_model)
+                self._run_asked.append(self._asked.setdefault(asked, len(self._asked)))
+            elif type(data) is ModelRegistered:
+                self._names.register(data)
+            elif type(data) is ModelAliased:
+                self._names.alias(data)
+        self._time_us.frombytes(microseconds_column(times))
+        self._digest += bytes.fromhex("".join(digests))
+
+    def encode(self) -> bytes:
+        models, said = self._names.parts()
+        return pack(
+            {
+                "models": models,
+                "said": said,
+                "runs": pack_names(self._index),
+                "run_asked": self._run_asked.tobytes(),
+                "asked": list(self._asked),
+                "claims": list(self._claims),
+                "run": self._run.tobytes(),
+                "number": self._number.tobytes(),
+                "time_us": self._time_us.tobytes(),
+                "claim": self._claim.tobytes(),
+                "digest": bytes(self._digest),
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        made = cls()
+        made._names = ModelNames.of(parts.models, parts.said)
+        made._index = unpack_names(parts.runs)
+        made._asked = {asked: number for number, asked in enumerate(parts.asked)}
+        made._claims = {claimed: number for number, claimed in enumerate(parts.claims)}
+        for name in ("run_asked", "run", "number", "time_us", "claim"):
+            getattr(made, f"_{name}").frombytes(getattr(parts, name))
+        made._digest.extend(parts.digest)
+        lengths = {len(made._run), len(made._number), len(made._time_us), len(made._claim)}
+        assert lengths == {len(made._digest) // DIGEST_BYTES}, "columns of unlike length"
+        assert len(made._index) == len(made._run_asked), "runs of unlike number"
+        return made
+
+    def summary(self) -> Mapping[str, object]:
+        return {"runs": len(self._index), "attempts": len(self._run), "registered": sorted(self._names.models)}
+
+    @property
+    def names(self) -> ModelNames:
+        """The registered models, and the names they go by. Copy it to keep it."""
+        return self._names
+
+    def attempts(self) -> AttemptColumns:
+        """What a survey needs, as it stands now."""
+        return AttemptColumns(
+            run=view(self._run, np.uint32).copy(),
+            number=view(self._number, np.int64).copy(),
+            time_us=view(self._time_us, np.int64).copy(),
+            claim=view(self._claim, np.uint32).copy(),
+            digest=np.frombuffer(bytes(self._digest), dtype=f"S{DIGEST_BYTES}"),
+            runs=[subject.removeprefix("discovery/") for subject in self._index],
+            run_asked=view(self._run_asked, np.uint32).copy(),
+            asked=list(self._asked),
+            claims=list(self._claims),
+            names=self._names.copy(),
+        )
+
+
+class _Parts(msgspec.Struct):
+    models: list[RegisteredModel]
+    said: list[tuple[str, str]]
+    runs: bytes
+    run_asked: bytes
+    asked: list[Asked]
+    claims: list[Claimed]
+    run: bytes
+    number: bytes
+    time_us: bytes
+    claim: bytes
+    digest: bytes

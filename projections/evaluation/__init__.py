@@ -1,0 +1,1 @@
+"""Evaluations: runs, comparisons and the scoreboard."""

@@ -1,0 +1,27 @@
+"""Evaluations in short, for a list of them: pure, from copies of the columns."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from projections.evaluation.aggregation import pool, tally, weigh
+from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
+from projections.evaluation.score_context import about_run
+from projections.evaluation.view_types import EvaluationHead
+
+
+def heads(scores: EvaluationScoreColumns, places: Sequence[int]) -> list[EvaluationHead]:
+    """Some evaluations in short, by their places among the runs."""
+    scores = scores.taken(np.isin(scores.run, places)).counted()
+    stated = stated_weights(scores.ons)[scores.on]
+    order = np.argsort(scores.run, kind="stable")
+    begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))
+    made = []
+    for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
+        own = order[begin:end]
+        chosen, scenario = np.unique(scores.scenario[own], return_inverse=True)
+        found = tally(scenario, scores.outcome[own], scores.points[own], len(chosen))
+        figures = pool(found, weigh(scenario, stated[own], len(chosen)))
+        bys = {scores.bys[number] for number in np.unique(scores.by[own]).tolist()}
+        made.append(EvaluationHead(**figures, **about_run(scores.runs[place], bys)))
+    return made

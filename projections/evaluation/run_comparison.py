@@ -1,0 +1,235 @@
+"""Two evaluations compared: did the candidate make it worse?
+
+Compared is what is alike: attempts of the same number at the same scenario, scored or in error on both sides, under the
+same fixture, expectations and scorer. Where one run alone says what these were, nothing shows that they are the same,
+and the scenario is not comparable; where neither says, nothing shows that they are not. A fixture's digest covers its
+expectations, so that theirs alone decides only where no fixture's is stated.
+
+A scenario has regressed when fewer of its paired attempts pass than did. Attempts that one side has more than the other
+have no part in that, so that unequal numbers of attempts make no regression; that of a flaky scenario may be chance,
+which the exact McNemar test and the interval of the difference are there to tell. An error is an attempt that did not
+pass, with 0 points. Scenarios are what is sampled: the interval is Student's over the differences of their means, by
+weight, as the candidate states it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import fsum
+from typing import NamedTuple
+
+import numpy as np
+
+from events.evaluation import PatternFinding
+from projections.evaluation.aggregation import difference
+from projections.evaluation.view_types import (
+    Evaluation,
+    EvaluationHead,
+    McNemarTest,
+    RunComparison,
+    ScenarioChange,
+    ScenarioResult,
+    ScoreRow,
+)
+from projections.stats.intervals import mcnemar
+
+_SAME = 1e-9
+"""Points nearer to each other than this are as many."""
+
+Pair = tuple[ScoreRow, ScoreRow]
+
+_Matched = dict[tuple[str, str], PatternFinding]
+"""What was found, by where the pattern stands in the scenario and by the pattern."""
+
+
+class _Compared(NamedTuple):
+    change: ScenarioChange
+    weight: float
+    pairs: list[Pair]
+
+
+def contrast(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
+    """The candidate less the baseline, scenario by scenario."""
+    before = {one.scenario_id: one for one in baseline.results if one.attempts}
+    after = {one.scenario_id: one for one in candidate.results}
+    compared: list[_Compared] = []
+    missing, unlike, added = [], [], []
+    for scenario_id, was in before.items():
+        now = after.get(scenario_id)
+        if now is None or not now.attempts:
+            missing.append(_alone(was, None, "not scored" if now is None else "skipped"))
+            continue
+        pairs = _pairs(was, now)
+        reason = next((why for pair in pairs if (why := _unlike(*pair)) is not None), None)
+        if not pairs:
+            reason = "no attempt of the same number"
+        if reason is not None:
+            unlike.append(_alone(was, now, reason))
+        else:
+            compared.append(_Compared(_change(now, pairs), now.weight, pairs))
+    for scenario_id, now in after.items():
+        if now.attempts and scenario_id not in before:
+            added.append(_alone(None, now, None))
+    changes = {one.change.scenario_id: one.change for one in compared}
+    errors = [_erroneous(one, changes.get(one.scenario_id)) for one in after.values() if one.errors]
+    return _contrast(baseline, candidate, compared, missing, unlike, added, errors)
+
+
+def _contrast(
+    baseline: Evaluation,
+    candidate: Evaluation,
+    compared: Sequence[_Compared],
+    missing: Sequence[ScenarioChange],
+    unlike: Sequence[ScenarioChange],
+    added: Sequence[ScenarioChange],
+    errors: Sequence[ScenarioChange],
+) -> RunComparison:
+    weights = np.array([one.weight for one in compared])
+    before = np.array([one.change.before for one in compared], dtype=np.float64)
+    after = np.array([one.change.after for one in compared], dtype=np.float64)
+    gap, interval = difference(before, after, weights)
+    nothing = np.zeros(len(compared))
+    changes = [one.change for one in compared]
+    regressed = [one for one in changes if _passes(one) < 0]
+    lower = [one for one in changes if _passes(one) == 0 and _points(one) < -_SAME]
+    improved = [one for one in changes if _passes(one) > 0 or (_passes(one) == 0 and _points(one) > _SAME)]
+    return RunComparison(
+        baseline=_head(baseline),
+        candidate=_head(candidate),
+        scenarios=len(compared),
+        pairs=sum(len(one.pairs) for one in compared),
+        mean_baseline=difference(nothing, before, weights)[0],
+        mean_candidate=difference(nothing, after, weights)[0],
+        difference=gap,
+        difference_interval=interval,
+        mcnemar=_mcnemar(pair for one in compared for pair in one.pairs),
+        regressions=len(regressed) + len(missing),
+        unchanged=len(changes) - len(regressed) - len(lower) - len(improved),
+        regressed=_worst_first(regressed),
+        missing=tuple(missing),
+        lower=_worst_first(lower),
+        improved=_worst_first(improved)[::-1],
+        added=tuple(added),
+        errors=tuple(errors),
+        not_comparable=tuple(unlike),
+    )
+
+
+def _mcnemar(pairs: Iterable[Pair]) -> McNemarTest:
+    turned = Counter((bool(was.passed), bool(now.passed)) for was, now in pairs)
+    lost, won = turned[True, False], turned[False, True]
+    return McNemarTest(passed_to_failed=lost, failed_to_passed=won, p=mcnemar(lost, won))
+
+
+def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:
+    """The attempts that both have, neither of them skipped."""
+    before = {row.attempt: row for row in was.rows if row.state != "skipped"}
+    return [(before[row.attempt], row) for row in now.rows if row.state != "skipped" and row.attempt in before]
+
+
+def _unlike(was: ScoreRow, now: ScoreRow) -> str | None:
+    """Why two scores do not compare. An error need not say what it is of: it was never scored."""
+    error = "error" in (was.state, now.state)
+    if _differ("scorer", _scorer(was), _scorer(now), error) is not None:
+        return f"scorer changed: {_scorer(was) or 'unknown'}, now {_scorer(now) or 'unknown'}"
+    given = _differ("fixture", was.fixture_digest, now.fixture_digest, error)
+    expected = _differ("expectations", was.expectation_digest, now.expectation_digest, error)
+    if was.fixture_digest is None and now.fixture_digest is None:
+        return expected
+    return expected if given is not None and expected == "expectations changed" else given
+
+
+def _differ(what: str, was: str | None, now: str | None, error: bool) -> str | None:
+    if was == now or (error and None in (was, now)):
+        return None
+    return f"{what} known on one side alone" if None in (was, now) else f"{what} changed"
+
+
+def _scorer(row: ScoreRow) -> str | None:
+    if row.scorer_id is None:
+        return row.scorer_version
+    return row.scorer_id if row.scorer_version is None else f"{row.scorer_id}@{row.scorer_version}"
+
+
+def _change(now: ScenarioResult, pairs: Sequence[Pair]) -> ScenarioChange:
+    before = fsum(was.total_score or 0.0 for was, _ in pairs) / len(pairs)
+    after = fsum(row.total_score or 0.0 for _, row in pairs) / len(pairs)
+    errors = [row for _, row in pairs if row.state == "error"]
+    lost, gained = _turned(pairs)
+    return ScenarioChange(
+        scenario_id=now.scenario_id,
+        name=now.name,
+        attempts=len(pairs),
+        before=before,
+        after=after,
+        difference=after - before,
+        passed_before=sum(was.passed is True for was, _ in pairs),
+        passed_after=sum(row.passed is True for _, row in pairs),
+        errors_after=len(errors),
+        reason=_why(errors[0]) if errors else None,
+        lost=lost,
+        gained=gained,
+    )
+
+
+def _alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str | None) -> ScenarioChange:
+    """A scenario without pairs: the figures of each side that has it."""
+    about = now or was
+    assert about is not None
+    return ScenarioChange(
+        scenario_id=about.scenario_id,
+        name=about.name,
+        before=None if was is None else was.mean,
+        after=None if now is None else now.mean,
+        passed_before=None if was is None else was.passed,
+        passed_after=None if now is None else now.passed,
+        errors_after=0 if now is None else now.errors,
+        reason=reason,
+    )
+
+
+def _erroneous(now: ScenarioResult, change: ScenarioChange | None) -> ScenarioChange:
+    """A scenario with errors: as it was compared, where they are among what is, else alone."""
+    if change is not None and change.errors_after:
+        return change
+    return _alone(None, now, _why(next(row for row in now.rows if row.state == "error")))
+
+
+def _why(row: ScoreRow) -> str:
+    told = [text for text in (row.failure, row.detail) if text is not None]
+    return ": ".join(told) or "error"
+
+
+def _turned(pairs: Sequence[Pair]) -> tuple[tuple[PatternFinding, ...], tuple[PatternFinding, ...]]:
+    """The patterns that matched in more of the attempts before than now, as first found then; and the other way."""
+    before, after = ([_matched(row) for row in rows] for rows in zip(*pairs, strict=True))
+    return _more(before, after), _more(after, before)
+
+
+def _more(
+    ones: Sequence[dict[tuple[str, str], PatternFinding]], others: Sequence[dict[tuple[str, str], PatternFinding]]
+) -> tuple[PatternFinding, ...]:
+    count = Counter(key for matched in ones for key in matched)
+    count.subtract(key for matched in others for key in matched)
+    first = {key: finding for matched in reversed(ones) for key, finding in matched.items()}
+    return tuple(first[key] for key in sorted(first) if count[key] > 0)
+
+
+def _matched(row: ScoreRow) -> _Matched:
+    found = (finding for component in row.components for finding in component.findings if finding.matched)
+    return {(finding.expectation, finding.pattern): finding for finding in found}
+
+
+def _passes(change: ScenarioChange) -> int:
+    return (change.passed_after or 0) - (change.passed_before or 0)
+
+
+def _points(change: ScenarioChange) -> float:
+    return change.difference or 0.0
+
+
+def _worst_first(changes: Iterable[ScenarioChange]) -> tuple[ScenarioChange, ...]:
+    return tuple(sorted(changes, key=lambda one: (_points(one), _passes(one), one.scenario_id)))
+
+
+def _head(whole: Evaluation) -> EvaluationHead:
+    return EvaluationHead(**{name: getattr(whole, name) for name in EvaluationHead.__struct_fields__})

@@ -1,0 +1,116 @@
+"""One evaluation told whole: a pure function of its events, and of what is kept beside the log."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from msgspec import structs
+
+from events.decode_errors import UNDECODABLE
+from events.envelope import EventFacts
+from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
+from projections.columns import microseconds
+from projections.evaluation.aggregation import KnownScenarios, pool, results, tally, weigh
+from projections.evaluation.score_context import RunEnd, RunSpan, about_run, by_of, outcome_of
+from projections.evaluation.view_types import Evaluation, ScoreRow
+
+Texts = Mapping[str, bytes | None]
+"""What is kept as evidence, by digest; None where it was erased."""
+
+_NAN = float("nan")
+_breakdown = msgspec.json.Decoder(tuple[Component, ...])
+
+
+def transcribe(
+    events: Sequence[EventFacts], known: Mapping[str, KnownScenarios], texts: Texts, *, analyses: bool = False
+) -> Evaluation:
+    """The evaluation of a stream's events, with the answers where they are asked for.
+
+    Of several scores of one attempt the last counts.
+    """
+    started, finished = events[0].data, events[-1].data
+    assert isinstance(started, EvalStarted)
+    counted: dict[tuple[str, int], tuple[int, EvalScored]] = {}
+    for event in events:
+        data = event.data
+        if isinstance(data, EvalScored):
+            counted.pop((data.scenario_id, data.attempt), None)
+            counted[data.scenario_id, data.attempt] = event.position, data
+    scored = [data for _, data in counted.values()]
+    numbers: dict[str, int] = {}
+    scenario = np.array([numbers.setdefault(data.scenario_id, len(numbers)) for data in scored], dtype=np.int64)
+    outcome = np.array([outcome_of(data) for data in scored], dtype=np.uint8)
+    points = np.array([_number(data.total_score) for data in scored], dtype=np.float64)
+    stated = np.array([_number(data.weight) for data in scored], dtype=np.float64)
+    weights = weigh(scenario, stated, len(numbers))
+    found = tally(scenario, outcome, points, len(numbers))
+    rows: dict[str, list[ScoreRow]] = {}
+    for position, data in counted.values():
+        rows.setdefault(data.scenario_id, []).append(_row(started, data, position, texts, analyses=analyses))
+    end = (
+        RunEnd(microseconds(events[-1].moment), finished.reason, finished.elapsed_ns)
+        if isinstance(finished, EvalFinished)
+        else None
+    )
+    run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end)
+    return Evaluation(
+        **pool(found, weights),
+        **about_run(run, {by_of(started, data) for data in scored}),
+        results=tuple(
+            structs.replace(one, rows=tuple(sorted(rows[one.scenario_id], key=lambda row: row.attempt)))
+            for one in results(found, weights, list(numbers), known)
+        ),
+    )
+
+
+def evidence_of(events: Sequence[EventFacts], *, analyses: bool = False) -> set[str]:
+    """The digests of what must be read beside the log to tell an evaluation."""
+    scored = [event.data for event in events if isinstance(event.data, EvalScored)]
+    breakdowns = {data.breakdown_digest for data in scored}
+    answers = {data.analysis_digest for data in scored if data.analysis is None} if analyses else set()
+    return {digest for digest in breakdowns | answers if digest is not None}
+
+
+def _row(started: EvalStarted, data: EvalScored, position: int, texts: Texts, *, analyses: bool) -> ScoreRow:
+    by = by_of(started, data)
+    analysis = data.analysis
+    if analyses and analysis is None and (kept := texts.get(data.analysis_digest or "")) is not None:
+        analysis = kept.decode(errors="replace")
+    told = (data.breakdown_digest, data.analysis_digest if data.analysis is None else None)
+    return ScoreRow(
+        attempt=data.attempt,
+        state=data.state,
+        position=position,
+        failure=data.failure,
+        total_score=data.total_score,
+        pass_threshold=data.pass_threshold,
+        passed=data.passed,
+        components=_components(data, texts),
+        breakdown_digest=data.breakdown_digest,
+        weight=data.weight,
+        fixture_digest=data.fixture_digest,
+        expectation_digest=data.expectation_digest,
+        scorer_id=by.scorer_id,
+        scorer_version=by.scorer_version,
+        analysis_digest=data.analysis_digest,
+        analysis=analysis if analyses else None,
+        erased=True if any(digest in texts and texts[digest] is None for digest in told if digest) else None,
+        elapsed_ns=data.elapsed_ns,
+        detail=data.detail,
+        said=data.said,
+    )
+
+
+def _components(data: EvalScored, texts: Texts) -> tuple[Component, ...]:
+    """The parts of a score: those of its breakdown where that is at hand, else those in the event."""
+    kept = texts.get(data.breakdown_digest or "")
+    if kept is None:
+        return data.components
+    try:
+        return _breakdown.decode(kept)
+    except UNDECODABLE:
+        return data.components
+
+
+def _number(value: float | None) -> float:
+    return _NAN if value is None else value

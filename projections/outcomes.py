@@ -1,0 +1,13 @@
+"""Outcomes of decisions and what each counts."""
+
+import numpy as np
+
+OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
+"""Columns of the counts."""
+
+
+WORTH = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
+"""What each of them is worth."""
+
+
+UNREVIEWED = 0
