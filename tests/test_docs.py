@@ -27,12 +27,13 @@ from docs._generate.program import (
     variables_read,
     verbs,
 )  # fmt: skip
-from tests.documents.page import DATA, PAGES, ROOT, files_needed, name_of
+from tests.documents.page import PAGES, files_needed, name_of
 from tests.documents.run import run
-from tests.serving import COMMAND, serving
+from tests.support.paths import ROOT, SHARED
+from tests.support.server import COMMAND, serving
 
 BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
-ANSWERS = DATA / "calibration" / "llm_confidence.csv"
+ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 README_WORDS_MAX = 700
 TERMS = (ROOT / "tests" / "documents" / "terms.txt").read_text(encoding="utf-8").splitlines()
 """What the first README named: options, fields, files, variables. A page must name each of them still."""

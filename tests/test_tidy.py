@@ -4,13 +4,13 @@ import ast
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import pytest
 
 from tests import plain_english
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 SHIPPED = ("events", "ledger", "projections", "instruments", "api")
 UNSHIPPED = ("tests", "benchmarks", "examples", "docs")
 

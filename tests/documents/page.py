@@ -7,7 +7,8 @@ Comments in a page say what it needs; they show neither on GitHub nor in the man
     <!-- run: with FILE -->         a file of shared/data stands in the folder; without it the page is not run
     <!-- run: not, REASON -->       the block that follows is not run
 
-A `sh` block is pasted into a shell, a `python` block into Python. A `text` block right behind one is what it prints.
+A `sh` block is pasted into a shell of its own. The `python` blocks of a page are one program: a later one knows the
+names of an earlier one. A `text` block right behind either is what it prints.
 """
 
 import re
@@ -15,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.support.paths import ROOT, SHARED
+
 DOCS = ROOT / "docs"
-DATA = ROOT.parent / "shared" / "data"
 PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
 """README, and every page of the manual."""
 
@@ -70,4 +71,4 @@ def parts(page: str) -> Iterator[Need | Block]:
 
 def files_needed(page: str) -> list[Path]:
     """The files of shared/data that a page needs."""
-    return [DATA / part.words[0] for part in parts(page) if isinstance(part, Need) and part.kind == "with"]
+    return [SHARED / part.words[0] for part in parts(page) if isinstance(part, Need) and part.kind == "with"]

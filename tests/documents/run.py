@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.documents.page import DATA, DOCS, ROOT, Block, Need, parts
-from tests.serving import Served, served
+from tests.documents.page import DOCS, Block, Need, parts
+from tests.documents.python_session import PythonSession
+from tests.support.paths import ROOT, SHARED
+from tests.support.server import Served, served
 
 ADDRESS = "http://127.0.0.1:8321"
 
@@ -53,21 +55,33 @@ def run(page: str, folder: Path) -> Iterator[Shown]:
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
     with ExitStack() as stack:
-        server: Served | None = None
-        printed: str | None = None
+        url, printed = ADDRESS, ""
+        python: PythonSession | None = None
+        ran = False
         for part in parts(page):
-            if isinstance(part, Need):
-                if part.kind == "server":
-                    assert server is None, "one server a page"
-                    ledger = folder / "tallystick.db"
-                    server = stack.enter_context(served(ledger, *part.words, logs=folder.parent))
-                else:
-                    _prepare(part, folder)
-            elif part.runs:
-                printed = _paste(part, folder, server.url if server else ADDRESS)
-            elif part.language == "text" and printed is not None:
+            if isinstance(part, Need) and part.kind == "server":
+                assert url == ADDRESS, "one server a page"
+                url = stack.enter_context(_server(folder, part.words)).url
+            elif isinstance(part, Need):
+                _prepare(part, folder)
+            elif part.language == "sh":
+                printed, ran = _paste(part.text.replace(ADDRESS, url), folder).replace(url, ADDRESS), True
+            elif part.language == "python":
+                python = python or stack.enter_context(PythonSession(folder, environment(TALLYSTICK_URL=url)))
+                printed, ran = python.run(part.text.replace(ADDRESS, url)).replace(url, ADDRESS), True
+            elif part.language == "text" and ran:
                 yield Shown(part, printed)
-                printed = None
+                ran = False
+
+
+def _server(folder: Path, options: tuple[str, ...]) -> AbstractContextManager[Served]:
+    return served(folder / "tallystick.db", *options, logs=folder.parent)
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment of a reader: our command on the path, and no setting of ours but these."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
+    return {**ours, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120", **variables}
 
 
 def _prepare(need: Need, folder: Path) -> None:
@@ -76,23 +90,16 @@ def _prepare(need: Need, folder: Path) -> None:
             for _ in run((DOCS / name).read_text(encoding="utf-8"), folder):
                 pass  # its own test compares
         case Need("with", (name,)):
-            (folder / Path(name).name).symlink_to(DATA / name)
+            (folder / Path(name).name).symlink_to(SHARED / name)
         case _:
             raise AssertionError(f"nothing is known of <!-- run: {need.kind} {' '.join(need.words)} -->")
 
 
-def _paste(block: Block, folder: Path, url: str) -> str:
-    """Paste a block where the server is at a URL; return what it prints on standard output."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
-    environment |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120"}
-    text = block.text.replace(ADDRESS, url)
-    if block.language == "python":
-        environment["TALLYSTICK_URL"] = url
-        command = [sys.executable, "-c", text]
-    else:
-        command = ["bash", "-euo", "pipefail", "-c", text]
+def _paste(text: str, folder: Path) -> str:
+    """Paste commands into a shell; return what they print on standard output."""
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, f"{text}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout.replace(url, ADDRESS)
+    return done.stdout

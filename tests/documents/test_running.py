@@ -61,6 +61,13 @@ def test_a_block_that_fails_says_what_it_said(tmp_path: Path) -> None:
         list(run("```sh\necho out; echo err >&2; exit 3\n```\n", tmp_path))
 
 
+def test_the_python_blocks_of_a_page_are_one_program(tmp_path: Path) -> None:
+    page = "```python\nheld = [1]\n```\n\n```sh\necho shell\n```\n\n```python\nprint(held)\n```\n\n```text\n[1]\n```\n"
+    assert [each.true for each in run(page, tmp_path)] == [True]
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        list(run("```python\n1 / 0\n```\n", tmp_path))
+
+
 def test_a_need_that_nobody_knows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="weather"):
         list(run("<!-- run: weather -->\n", tmp_path))
