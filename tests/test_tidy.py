@@ -1,6 +1,7 @@
 """What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -8,7 +9,7 @@ from pathlib import PurePath
 
 import pytest
 
-from tests import plain_english
+from tests.support import plain_english
 from tests.support.paths import ROOT
 
 SHIPPED = ("events", "ledger", "projections", "instruments", "api")
@@ -148,7 +149,7 @@ def documents() -> list[PurePath]:
 PLAIN = (
     "Write plain English: say who does what, verb first, with the field's usual word, and no metaphor. Reword, with "
     "the word after the arrow or one of the glossary (docs/reference/glossary.md). If the word is right here, add this "
-    "exception to its pattern in tests/plain_english.py."
+    "exception to its pattern in tests/support/plain_english.py."
 )
 
 
@@ -161,6 +162,18 @@ def complaint(path: PurePath, found: list[plain_english.Match]) -> str:
 def test_prose_is_plain(path: PurePath) -> None:
     found = plain_english.find(plain_english.of_markdown(text_of(path)))
     assert not found, complaint(path, found)
+
+
+HISTORIC = {PurePath("CHANGELOG.md"), *(path for path in documents() if path.parts[:2] == ("docs", "decisions"))}
+"""Documents about the past: a path in them need not exist any more."""
+
+_path = re.compile(rf"`((?:{'|'.join((*SHIPPED, *UNSHIPPED))})/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("path", sorted(set(documents()) - HISTORIC), ids=str)
+def test_paths_in_documents_exist(path: PurePath) -> None:
+    missing = [name for name in _path.findall(text_of(path)) if name != "docs/_build" and not (ROOT / name).exists()]
+    assert not missing, f"{path} names what does not exist: {', '.join(missing)}. Name where it is now."
 
 
 CHECKED_FOLDERS: tuple[str, ...] = ("examples",)
