@@ -13,7 +13,7 @@ from tests.instruments.evals.labels import (
     LABEL,
     LABELS,
     METADATA,
-    SHARED,
+    RCA,
     TRUTH,
     Json,
     lines,
@@ -21,7 +21,7 @@ from tests.instruments.evals.labels import (
 )
 from tests.support.server import serving
 
-real = pytest.mark.skipif(not SHARED.is_dir(), reason="the labelled cases are not beside this checkout")
+real = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
 
 
 def brought(ledger: Path, *arguments: str | Path) -> Json:

@@ -11,7 +11,7 @@ from tests.instruments.evals.labels import (
     CASES,
     ITBENCH,
     LABELS,
-    SHARED,
+    RCA,
     Json,
 )
 from tests.instruments.evals.replaying import (
@@ -21,7 +21,7 @@ from tests.instruments.evals.replaying import (
     second_path,
 )
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the labelled cases are not beside this checkout")
+pytestmark = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
 
 
 def labels() -> list[Json]:

@@ -11,10 +11,10 @@ import pytest
 from api.service.model_registry import registration
 from events import ModelIdentity
 from tests.api.cli.command import done, refused, tally
-from tests.support.run_reports import REAL, SHARED
+from tests.support.run_reports import REAL, RUNS
 from tests.support.server import serving
 
-real_runs = pytest.mark.skipif(not SHARED.is_dir(), reason="the real runs are not beside this checkout")
+real_runs = pytest.mark.skipif(not RUNS.is_dir(), reason="the real runs are not beside this checkout")
 
 
 def lines(*events: tuple[str, dict[str, Any]]) -> bytes:

@@ -15,7 +15,7 @@ from tests.instruments.evals.labels import (
     CASES,
     ITBENCH,
     LABELS,
-    SHARED,
+    RCA,
     Json,
     case,
 )
@@ -32,7 +32,7 @@ from tests.instruments.evals.replaying import (
     wrong_object,
 )
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the labelled cases are not beside this checkout")
+pytestmark = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
 
 ROOT_CAUSE, HYPOTHESES, NEXT_STEPS = 0.4 / 0.7, 0.2 / 0.7, 0.1 / 0.7
 """The weights of what is expected, made to sum to 1: no label has a fix."""
@@ -91,8 +91,8 @@ def test_an_empty_answer_is_worth_exactly_nothing(scenarios: dict[str, Scenario]
 @pytest.mark.parametrize(
     ("answer", "points"),
     [
-        (wrong_object(labels() if SHARED.is_dir() else ()), 100 * (HYPOTHESES + NEXT_STEPS)),
-        (wrong_cause(labels() if SHARED.is_dir() else ()), 40 * HYPOTHESES + 100 * NEXT_STEPS),
+        (wrong_object(labels() if RCA.is_dir() else ()), 100 * (HYPOTHESES + NEXT_STEPS)),
+        (wrong_cause(labels() if RCA.is_dir() else ()), 40 * HYPOTHESES + 100 * NEXT_STEPS),
         (denial, 100 * (HYPOTHESES + NEXT_STEPS)),
     ],
     ids=["another object", "another cause of the taxonomy", "a denial"],

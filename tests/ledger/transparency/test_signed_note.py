@@ -149,30 +149,30 @@ def test_as_many_signatures_as_witnesses_may_leave_are_read() -> None:
     assert len(note.signatures) == NOTE_SIGNATURES_MAX
 
 
-ROOT = b64encode(CHECKPOINT.root).decode()
+ROOT_TEXT = b64encode(CHECKPOINT.root).decode()
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        f"{NAME}\n3\n{ROOT}",
-        f"{NAME}\n3\n{ROOT}\nmore\n",
-        f"{NAME}\n3\n{ROOT}\n\n",
-        f"{NAME}\n03\n{ROOT}\n",
-        f"{NAME}\n-3\n{ROOT}\n",
-        f"{NAME}\n+3\n{ROOT}\n",
-        f"{NAME}\n3 \n{ROOT}\n",
-        f"{NAME}\n\uff13\n{ROOT}\n",
-        f"{NAME}\n\n{ROOT}\n",
-        f"{NAME}\n{2**63}\n{ROOT}\n",
-        f"{NAME}\n3\n{ROOT[:-1]}\n",
-        f"{NAME}\n3\n{ROOT} \n",
+        f"{NAME}\n3\n{ROOT_TEXT}",
+        f"{NAME}\n3\n{ROOT_TEXT}\nmore\n",
+        f"{NAME}\n3\n{ROOT_TEXT}\n\n",
+        f"{NAME}\n03\n{ROOT_TEXT}\n",
+        f"{NAME}\n-3\n{ROOT_TEXT}\n",
+        f"{NAME}\n+3\n{ROOT_TEXT}\n",
+        f"{NAME}\n3 \n{ROOT_TEXT}\n",
+        f"{NAME}\n\uff13\n{ROOT_TEXT}\n",
+        f"{NAME}\n\n{ROOT_TEXT}\n",
+        f"{NAME}\n{2**63}\n{ROOT_TEXT}\n",
+        f"{NAME}\n3\n{ROOT_TEXT[:-1]}\n",
+        f"{NAME}\n3\n{ROOT_TEXT} \n",
         f"{NAME}\n3\n{b64encode(bytes(31)).decode()}\n",
         f"{NAME}\n3\n{b64encode(bytes(33)).decode()}\n",
-        f"{NAME}\n3\n{ROOT[:-2]}J=\n",
-        f"\n3\n{ROOT}\n",
-        f"a b\n3\n{ROOT}\n",
-        f"{NAME}\u20283\u2028{ROOT}\n",
+        f"{NAME}\n3\n{ROOT_TEXT[:-2]}J=\n",
+        f"\n3\n{ROOT_TEXT}\n",
+        f"a b\n3\n{ROOT_TEXT}\n",
+        f"{NAME}\u20283\u2028{ROOT_TEXT}\n",
         "",
     ],
 )
