@@ -18,15 +18,6 @@ _places = {
 _source = re.compile(r"\s*Source: (.+?)\.?$", re.DOTALL)
 
 
-def overview() -> str:
-    """A table of the types: the name, the place in the stream, what it says."""
-    rows = (
-        [f"[{code(kind.name)}](#{_anchor(kind.name)})", _place(kind), prose(_about(kind.payload))]
-        for kind in VOCABULARY.kinds.values()
-    )
-    return table(["type", "place in its stream", "what it says"], rows)
-
-
 def reference() -> str:
     """Every type with its fields, and every part that fields are made of."""
     shapes = vocabulary_schema()["$defs"]
@@ -56,10 +47,6 @@ def _place(kind: Any) -> str:  # noqa: ANN401 - as `_type`
 
 def _about(kind: type) -> str:
     return inspect.getdoc(kind) or ""
-
-
-def _anchor(name: str) -> str:
-    return name.lower().replace(".", "")
 
 
 def _fields(kind: type, shape: Mapping[str, Any]) -> str:

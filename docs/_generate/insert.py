@@ -16,7 +16,6 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "routes": http.overview,
     "http": http.reference,
     "http shapes": http.shapes,
-    "event types": events.overview,
     "events": events.reference,
     "errors": tables.errors,
     "limits": tables.limits_table,
