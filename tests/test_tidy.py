@@ -12,7 +12,7 @@ import pytest
 from tests.support import plain_english
 from tests.support.paths import ROOT
 
-SHIPPED = ("events", "ledger", "projections", "instruments", "api")
+SHIPPED = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 UNSHIPPED = ("tests", "benchmarks", "examples", "docs")
 
 FUNCTION_LINES_MAX = 70
@@ -45,7 +45,8 @@ def module_of(path: PurePath) -> str:
 def entry_points() -> set[str]:
     """Modules that a command, `python -m`, pytest or Sphinx starts; an example is started by its path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    scripts = {target.partition(":")[0] for target in project["scripts"].values()}
+    named = (*project["scripts"].values(), *project["entry-points"]["pytest11"].values())
+    scripts = {target.partition(":")[0] for target in named}
     started = {
         module_of(path)
         for path in sources(*SHIPPED, *UNSHIPPED)
@@ -71,10 +72,7 @@ def imported_by(paths: list[PurePath]) -> set[str]:
     return {name for path in paths for name in imports_of(path) if name != module_of(path)}
 
 
-BESIDE = [PurePath("tallystick_pytest.py")]
-"""Shipped modules beside the packages: each is an entry point."""
-
-EVERY = BESIDE + sources(*SHIPPED, *UNSHIPPED)
+EVERY = sources(*SHIPPED, *UNSHIPPED)
 
 
 @pytest.mark.parametrize("path", EVERY, ids=str)
@@ -129,7 +127,7 @@ def test_modules_are_named_by_a_noun(path: PurePath) -> None:
 )
 def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...]) -> None:
     needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
-    dead = sorted(needed - imported_by(BESIDE + sources(*importers)))
+    dead = sorted(needed - imported_by(sources(*importers)))
     assert not dead, (
         f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
         "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
