@@ -38,11 +38,6 @@ def words(schema: Schema) -> str:
     return f"{kind}{_bounds(schema)}"
 
 
-def nullable(schema: Schema) -> bool:
-    """Return whether a schema admits null."""
-    return any(each.get("type") == "null" for each in schema.get("anyOf", ()))
-
-
 def default(schema: Schema) -> str:
     """Return a schema's default as text; empty without one."""
     value = schema.get("default")
