@@ -1,6 +1,7 @@
 """What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -8,10 +9,10 @@ from pathlib import PurePath
 
 import pytest
 
-from tests import plain_english
+from tests.support import plain_english
 from tests.support.paths import ROOT
 
-SHIPPED = ("events", "ledger", "projections", "instruments", "api")
+SHIPPED = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 UNSHIPPED = ("tests", "benchmarks", "examples", "docs")
 
 FUNCTION_LINES_MAX = 70
@@ -44,7 +45,8 @@ def module_of(path: PurePath) -> str:
 def entry_points() -> set[str]:
     """Modules that a command, `python -m`, pytest or Sphinx starts; an example is started by its path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    scripts = {target.partition(":")[0] for target in project["scripts"].values()}
+    named = (*project["scripts"].values(), *project["entry-points"]["pytest11"].values())
+    scripts = {target.partition(":")[0] for target in named}
     started = {
         module_of(path)
         for path in sources(*SHIPPED, *UNSHIPPED)
@@ -70,10 +72,7 @@ def imported_by(paths: list[PurePath]) -> set[str]:
     return {name for path in paths for name in imports_of(path) if name != module_of(path)}
 
 
-BESIDE = [PurePath("tallystick_pytest.py")]
-"""Shipped modules beside the packages: each is an entry point."""
-
-EVERY = BESIDE + sources(*SHIPPED, *UNSHIPPED)
+EVERY = sources(*SHIPPED, *UNSHIPPED)
 
 
 @pytest.mark.parametrize("path", EVERY, ids=str)
@@ -128,7 +127,7 @@ def test_modules_are_named_by_a_noun(path: PurePath) -> None:
 )
 def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...]) -> None:
     needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
-    dead = sorted(needed - imported_by(BESIDE + sources(*importers)))
+    dead = sorted(needed - imported_by(sources(*importers)))
     assert not dead, (
         f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
         "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
@@ -148,7 +147,7 @@ def documents() -> list[PurePath]:
 PLAIN = (
     "Write plain English: say who does what, verb first, with the field's usual word, and no metaphor. Reword, with "
     "the word after the arrow or one of the glossary (docs/reference/glossary.md). If the word is right here, add this "
-    "exception to its pattern in tests/plain_english.py."
+    "exception to its pattern in tests/support/plain_english.py."
 )
 
 
@@ -161,6 +160,18 @@ def complaint(path: PurePath, found: list[plain_english.Match]) -> str:
 def test_prose_is_plain(path: PurePath) -> None:
     found = plain_english.find(plain_english.of_markdown(text_of(path)))
     assert not found, complaint(path, found)
+
+
+HISTORIC = {PurePath("CHANGELOG.md"), *(path for path in documents() if path.parts[:2] == ("docs", "decisions"))}
+"""Documents about the past: a path in them need not exist any more."""
+
+_path = re.compile(rf"`((?:{'|'.join((*SHIPPED, *UNSHIPPED))})/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("path", sorted(set(documents()) - HISTORIC), ids=str)
+def test_paths_in_documents_exist(path: PurePath) -> None:
+    missing = [name for name in _path.findall(text_of(path)) if name != "docs/_build" and not (ROOT / name).exists()]
+    assert not missing, f"{path} names what does not exist: {', '.join(missing)}. Name where it is now."
 
 
 CHECKED_FOLDERS: tuple[str, ...] = ("examples",)

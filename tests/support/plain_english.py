@@ -78,6 +78,8 @@ RULES = (
         f"anyone who; {_SUBJECT}",
     ),
     _rule(r"\b(?:by|of|to|from|with|than|that) who \w+s\b", "the caller, the reader, someone who"),
+    _rule(r"\bsomebody\b", "someone, the caller, another process"),
+    _rule(r"(?<!who )\bwants\b", "asks for, needs, may"),
     _rule(r"\bof elsewhere\b", "of other sites"),
     _rule(r"\bof ours\b", "our"),
     _rule(r"\bheld to\b", "must match, is limited to"),
