@@ -26,7 +26,7 @@ _mark = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
 
 
 def inserted(text: str) -> str:
-    """A page with its generated parts. Errors: KeyError for a name that nothing generates."""
+    """Insert the generated parts into a page. Errors: KeyError for a name that nothing generates."""
     return _mark.sub(lambda mark: GENERATORS[mark[1]](), text)
 
 
