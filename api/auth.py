@@ -90,7 +90,7 @@ class Principal(msgspec.Struct, frozen=True):
         """The source an event gets. Errors: Forbidden, for another agent's without the import scope; InvalidQuery."""
         if source is None or source == self.source:
             return self.source
-        if not source.startswith("/agents/") or not valid_agent(source.removeprefix("/agents/")):
+        if not source.startswith("/agents/") or not is_valid_agent(source.removeprefix("/agents/")):
             raise InvalidQuery("source", f"{source!r} is not of the form /agents/NAME.", "Leave it out, or correct it.")
         if "import" not in self.scopes and "admin" not in self.scopes:
             raise Forbidden(
@@ -104,7 +104,7 @@ OWNER = Principal(ANONYMOUS, source_of(ANONYMOUS), frozenset(SCOPES))
 """Whoever asks where there are no tokens."""
 
 
-def valid_agent(name: str) -> bool:
+def is_valid_agent(name: str) -> bool:
     """Whether a name can be an agent's: 1..64 of letters, digits and `._:@/+-`, beginning with a letter or digit."""
     return _agent.fullmatch(name) is not None
 
@@ -212,7 +212,7 @@ class TokenStore:
 
         Errors: InvalidQuery.
         """
-        if not valid_agent(agent):
+        if not is_valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
         if unknown := [scope for scope in scopes if scope not in SCOPES]:
             raise InvalidQuery("scope", f"{unknown[0]!r} is not a scope.", f"Scopes: {', '.join(SCOPES)}.")

@@ -161,14 +161,14 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     request_id: str | None = None
 
 
-def answer_of(error: TallystickError) -> ErrorCodes:
+def error_codes(error: TallystickError) -> ErrorCodes:
     """The row of an error's class."""
     return TABLE[type(error)]
 
 
-def problem_of(error: TallystickError, request_id: str | None = None) -> Problem:
+def make_problem(error: TallystickError, request_id: str | None = None) -> Problem:
     """The problem document of an error."""
-    answer = answer_of(error)
+    answer = error_codes(error)
     return Problem(
         type=f"urn:tallystick:problem:{slug(type(error).__name__)}",
         title=answer.title,

@@ -18,7 +18,7 @@ _offset_lost = re.compile(r" (\d\d:\d\d)$")
 _Choice = TypeVar("_Choice", bound=str)
 
 
-def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def index_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The parameters of a query string by name. Errors: InvalidQuery, for one that is given twice: which counts?"""
     found: dict[str, str] = {}
     for name, text in pairs:
@@ -28,7 +28,7 @@ def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
-def several(name: str, text: str | None) -> tuple[str, ...]:
+def split_list(name: str, text: str | None) -> tuple[str, ...]:
     """Values separated by commas; none where there is no such parameter. Errors: InvalidQuery."""
     values = tuple(text.split(",")) if text is not None else ()
     if len(values) > ITEMS_MAX:
@@ -36,14 +36,14 @@ def several(name: str, text: str | None) -> tuple[str, ...]:
     return values
 
 
-def known(given: Collection[str], allowed: Collection[str]) -> None:
+def check_names(given: Collection[str], allowed: Collection[str]) -> None:
     """Errors: InvalidQuery, for a parameter that is not one: a typing error must not look like an empty answer."""
     for name in given:
         if name not in allowed:
             raise InvalidQuery(name, "is not a parameter here.", f"Parameters: {', '.join(sorted(allowed))}.")
 
 
-def integer(name: str, text: str | None, default: int, low: int, high: int = POSITION_MAX) -> int:
+def parse_integer(name: str, text: str | None, default: int, low: int, high: int = POSITION_MAX) -> int:
     """A whole number in a range. Errors: InvalidQuery."""
     if text is None:
         return default
@@ -52,7 +52,7 @@ def integer(name: str, text: str | None, default: int, low: int, high: int = POS
     return int(text)
 
 
-def chance(name: str, text: str | None) -> float | None:
+def parse_probability(name: str, text: str | None) -> float | None:
     """A number from 0 to 1. Errors: InvalidQuery."""
     if text is None:
         return None
@@ -61,7 +61,7 @@ def chance(name: str, text: str | None) -> float | None:
     return float(text)
 
 
-def choice(name: str, text: str | None, choices: Collection[_Choice], default: _Choice) -> _Choice:
+def parse_choice(name: str, text: str | None, choices: Collection[_Choice], default: _Choice) -> _Choice:
     """One of some words. Errors: InvalidQuery."""
     if text is None:
         return default
@@ -71,7 +71,7 @@ def choice(name: str, text: str | None, choices: Collection[_Choice], default: _
     raise InvalidQuery(name, f"{text!r} is not one of them.", f"Choose of: {', '.join(choices)}.")
 
 
-def instant(name: str, text: str, *, end: bool = False) -> datetime:
+def parse_instant(name: str, text: str, *, end: bool = False) -> datetime:
     """An RFC 3339 instant, or a date, which is its first moment or, as an end, its last. No offset means UTC.
 
     Errors: InvalidQuery.
@@ -87,11 +87,11 @@ def instant(name: str, text: str, *, end: bool = False) -> datetime:
         raise InvalidQuery(name, f"{text!r} is neither a date nor an RFC 3339 time.", advice) from None
 
 
-def time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
+def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
     """`since` and `until`, or `window`, which counts back from now and beats `since`. Errors: InvalidQuery."""
     since, until = parameters.get("since"), parameters.get("until")
-    begin = instant("since", since) if since is not None else None
-    end = instant("until", until, end=True) if until is not None else None
+    begin = parse_instant("since", since) if since is not None else None
+    end = parse_instant("until", until, end=True) if until is not None else None
     window = parameters.get("window")
     if window is not None:
         if window not in WINDOWS:

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 import msgspec
 
 from api.export.manifest import FORMATS, Filters, Format
-from api.parameters import choice, known
-from api.service.query_params import query_of
+from api.parameters import check_names, parse_choice
+from api.service.query_params import parse_event_query
 from events.envelope import agent_of, timestamp
 from ledger import LogReader, Query, moment_of
 from ledger.errors import InvalidQuery, NotFound
@@ -52,22 +52,22 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
             raise NotFound(f"{agent_of(source)} has recorded nothing here.", "The agent's name stands in its token.")
 
 
-def selection_of(parameters: Mapping[str, str]) -> ExportSelection:
+def parse_export_selection(parameters: Mapping[str, str]) -> ExportSelection:
     """What parameters ask for. Errors: InvalidQuery, naming the parameter."""
-    known(parameters.keys(), PARAMETERS)
+    check_names(parameters.keys(), PARAMETERS)
     chosen = {name: parameters[name] for name in ("since", "until", "type", "subject") if name in parameters}
     if "agent" in parameters:
         chosen["source"] = parameters["agent"]
-    query = query_of(chosen)
+    query = parse_event_query(chosen)
     if query.since_us is not None and query.until_us is not None and query.since_us > query.until_us:
         raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
-    format_ = choice("format", parameters.get("format"), FORMATS, "ndjson")
-    gzipped = choice("gzip", parameters.get("gzip"), FLAGS, "false") == "true"
+    format_ = parse_choice("format", parameters.get("format"), FORMATS, "ndjson")
+    gzipped = parse_choice("gzip", parameters.get("gzip"), FLAGS, "false") == "true"
     if format_ == "parquet":
         if gzipped:
             raise InvalidQuery("gzip", "a Parquet file is compressed by itself.", "Leave gzip out.")
         if find_spec("pyarrow") is None:
             advice = "Install it where the export is made: pip install 'tallystick[parquet]'."
             raise InvalidQuery("format", "parquet needs pyarrow, which is not installed.", advice)
-    evidence = choice("evidence", parameters.get("evidence"), FLAGS, "false") == "true"
+    evidence = parse_choice("evidence", parameters.get("evidence"), FLAGS, "false") == "true"
     return ExportSelection(query=query, format=format_, gzipped=gzipped, evidence=evidence)

@@ -19,7 +19,7 @@ from api.http.metrics import Metrics
 from api.http.middleware import TelemetryMiddleware
 from api.http.openapi import document
 from api.http.origin_guard import OriginGuard
-from api.http.problems import refusal
+from api.http.problems import problem_answer
 from api.http.routes import (
     calibration,
     checkpoints,
@@ -154,14 +154,14 @@ async def _fold(service: LedgerService) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TallystickError)
-    return refusal(request.scope, error)
+    return problem_answer(request.scope, error)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         return _wrong_method(request)
-    return refusal(request.scope, NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json."))
+    return problem_answer(request.scope, NoRoute(f"There is nothing at {request.url.path}.", "See /openapi.json."))
 
 
 def _wrong_method(request: Request) -> Response:
@@ -169,6 +169,6 @@ def _wrong_method(request: Request) -> Response:
     shared = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
     allowed = ", ".join(sorted({method for route in shared for method in route.methods}))
     detail = f"{request.method} is not a method of {request.url.path}."
-    response = refusal(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
+    response = problem_answer(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
     response.headers["allow"] = allowed
     return response

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.errors import InternalFault
 from api.http.logging import _LEVEL, log
 from api.http.metrics import Metrics
-from api.http.problems import refusal
+from api.http.problems import problem_answer
 
 NO_STORE = (b"cache-control", b"no-store")
 """What a GET answers is of who asked, and of now; a route that knows better says so."""
@@ -71,7 +71,7 @@ class TelemetryMiddleware:
             if status:
                 raise
             fault = InternalFault("Something went wrong on our side.", "Report the request id; the log says more.")
-            await refusal(scope, fault)(scope, receive, send_named)
+            await problem_answer(scope, fault)(scope, receive, send_named)
         finally:
             self._record(scope, status, time.perf_counter() - began)
 

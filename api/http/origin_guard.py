@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.auth import AccessRefused, TokenStore
 from api.errors import CrossSite, ForeignHost
-from api.http.problems import refusal
+from api.http.problems import problem_answer
 
 HEADERS = (
     b"x-content-type-options: nosniff\r\n"
@@ -43,7 +43,7 @@ class OriginGuard:
             try:
                 _check(scope["method"], scope["named_headers"])
             except AccessRefused as error:
-                await refusal(scope, error)(scope, receive, send)
+                await problem_answer(scope, error)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

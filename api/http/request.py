@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope
 from api.auth import Principal
 from api.errors import BodyTooLarge, UnsupportedMedia
 from api.http.media import JSON
-from api.parameters import known, single
+from api.parameters import check_names, index_pairs
 from api.service.ledger import LedgerService
 from api.text import to_json
 from events.decode_errors import UNDECODABLE, refuse
@@ -22,8 +22,8 @@ def asked(request: Request, allowed: Collection[str]) -> tuple[LedgerService, Ma
     """The house, for who may read, and the parameters. Errors: AccessRefused, InvalidQuery."""
     ledger: LedgerService = request.app.state.ledger
     ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
+    parameters = index_pairs(request.query_params.multi_items())
+    check_names(parameters.keys(), allowed)
     return ledger, parameters
 
 
@@ -111,8 +111,8 @@ def _reading(request: Request) -> tuple[LedgerService, Principal]:
 
 
 def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
+    parameters = index_pairs(request.query_params.multi_items())
+    check_names(parameters.keys(), allowed)
     return parameters
 
 

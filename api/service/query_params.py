@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from api.importers.runs import RunQuery
-from api.parameters import chance, choice, instant, integer, known, several, time_range
+from api.parameters import (
+    check_names,
+    parse_choice,
+    parse_instant,
+    parse_integer,
+    parse_probability,
+    parse_time_range,
+    split_list,
+)
 from api.service.calibration import DETAILS, CalibrationQuery
 from api.service.decisions import DecisionQuery
 from api.service.evaluation.queries import EvaluationQuery
@@ -21,16 +29,16 @@ from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
 from projections.evaluation.scoreboard import VERSIONS, ScoreboardQuery
 
-PARAMETERS = ("after", "before", "limit", "order", "type", "subject", "source", "since", "until")
+EVENT_PARAMETERS = ("after", "before", "limit", "order", "type", "subject", "source", "since", "until")
 
 
-def query_of(parameters: Mapping[str, str]) -> Query:
+def parse_event_query(parameters: Mapping[str, str]) -> Query:
     """The query that parameters ask for. `type` and `subject` may name several, separated by commas.
 
     Errors: InvalidQuery, naming the parameter.
     """
-    known(parameters.keys(), PARAMETERS)
-    types = several("type", parameters.get("type"))
+    check_names(parameters.keys(), EVENT_PARAMETERS)
+    types = split_list("type", parameters.get("type"))
     for name in types:
         if name not in VOCABULARY.kinds:
             raise InvalidQuery("type", f"{name!r} is not in the vocabulary.", f"Types: {', '.join(VOCABULARY.types)}.")
@@ -39,19 +47,19 @@ def query_of(parameters: Mapping[str, str]) -> Query:
     if source is not None and not source.startswith("/"):
         source = f"/agents/{source}"
     return Query(
-        after=integer("after", parameters.get("after"), 0, 0),
-        before=integer("before", parameters["before"], 0, 1) if "before" in parameters else None,
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        order=choice("order", parameters.get("order"), ("asc", "desc"), "asc"),
+        after=parse_integer("after", parameters.get("after"), 0, 0),
+        before=parse_integer("before", parameters["before"], 0, 1) if "before" in parameters else None,
+        limit=parse_integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
+        order=parse_choice("order", parameters.get("order"), ("asc", "desc"), "asc"),
         types=types,
-        subjects=several("subject", parameters.get("subject")),
+        subjects=split_list("subject", parameters.get("subject")),
         source=source,
-        since_us=microseconds(instant("since", since)) if since is not None else None,
-        until_us=microseconds(instant("until", until, end=True)) if until is not None else None,
+        since_us=microseconds(parse_instant("since", since)) if since is not None else None,
+        until_us=microseconds(parse_instant("until", until, end=True)) if until is not None else None,
     )
 
 
-def forwards(query: Query) -> None:
+def check_followable(query: Query) -> None:
     """Errors: InvalidQuery, for a query that cannot be followed."""
     if query.order != "asc" or query.before is not None:
         raise InvalidQuery("order", "a feed runs forwards, without an end.", "Leave out order and before.")
@@ -83,70 +91,71 @@ SORTS = ("created_at", "confidence", "category", "stakes", "status")
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 
 
-def plan(parameters: Mapping[str, str], agent: str) -> PlannedDecision:
+def parse_planned_decision(parameters: Mapping[str, str], agent: str) -> PlannedDecision:
     """The decision planned that parameters describe; of an agent where they name none. Errors: InvalidQuery."""
     _check_stakes(parameters.get("stakes"))
     return PlannedDecision(
         agent=parameters.get("agent", agent),
         category=parameters.get("category"),
         stakes=parameters.get("stakes"),
-        confidence=chance("confidence", parameters.get("confidence")),
+        confidence=parse_probability("confidence", parameters.get("confidence")),
     )
 
 
-def question(parameters: Mapping[str, str], now: datetime) -> CalibrationQuery:
+def parse_calibration_query(parameters: Mapping[str, str], now: datetime) -> CalibrationQuery:
     """The question of calibration that parameters ask. Errors: InvalidQuery."""
     group_by = parameters.get("group_by")
     if group_by == "confidenceBucket":
         group_by = "confidence_bucket"
-    chosen: GroupBy = choice("group_by", group_by, GROUPINGS, "confidence_bucket")
+    chosen: GroupBy = parse_choice("group_by", group_by, GROUPINGS, "confidence_bucket")
     about = {name: parameters.get(name) for name in ABOUT}
     _check_stakes(about["stakes"])
     return CalibrationQuery(
-        filter=CalibrationFilter(**about, range=time_range(parameters, now)),
+        filter=CalibrationFilter(**about, range=parse_time_range(parameters, now)),
         group_by=chosen,
-        min_decisions=integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
-        detail=choice("detail", parameters.get("detail"), DETAILS, "figures"),
+        min_decisions=parse_integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
+        detail=parse_choice("detail", parameters.get("detail"), DETAILS, "figures"),
         include=tuple(
-            choice("include", one, INCLUSIONS, "trend") for one in several("include", parameters.get("include"))
+            parse_choice("include", one, INCLUSIONS, "trend")
+            for one in split_list("include", parameters.get("include"))
         ),
-        trend_days=integer("trend_days", parameters.get("trend_days"), TREND_DAYS, 1, TREND_DAYS_MAX),
+        trend_days=parse_integer("trend_days", parameters.get("trend_days"), TREND_DAYS, 1, TREND_DAYS_MAX),
     )
 
 
-def decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuery:
+def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuery:
     """The list of decisions that parameters ask for. Errors: InvalidQuery."""
     about = {name: parameters.get(name) for name in ABOUT}
     _check_stakes(about["stakes"])
-    status = choice("status", parameters.get("status"), ("pending", "reviewed", ""), "")
-    outcome = choice("outcome", parameters.get("outcome"), (*OUTCOMES, ""), "")
+    status = parse_choice("status", parameters.get("status"), ("pending", "reviewed", ""), "")
+    outcome = parse_choice("outcome", parameters.get("outcome"), (*OUTCOMES, ""), "")
     return DecisionQuery(
         selection=DecisionSelection(
             **about,  # type: ignore[arg-type]
             status=status or None,  # type: ignore[arg-type]
             outcome=outcome or None,
-            tags=several("tag", parameters.get("tag")),
-            range=time_range(parameters, now),
+            tags=split_list("tag", parameters.get("tag")),
+            range=parse_time_range(parameters, now),
         ),
-        sort=choice("sort", parameters.get("sort"), SORTS, "created_at"),  # type: ignore[arg-type]
-        descending=choice("order", parameters.get("order"), ("asc", "desc"), "desc") == "desc",
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        offset=integer("offset", parameters.get("offset"), 0, 0),
+        sort=parse_choice("sort", parameters.get("sort"), SORTS, "created_at"),  # type: ignore[arg-type]
+        descending=parse_choice("order", parameters.get("order"), ("asc", "desc"), "desc") == "desc",
+        limit=parse_integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
+        offset=parse_integer("offset", parameters.get("offset"), 0, 0),
         search=parameters.get("search"),
     )
 
 
-def run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
+def parse_run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
     """The list of runs that parameters ask for. Errors: InvalidQuery."""
     return RunQuery(
         selection=RunSelection(
             agent=parameters.get("agent"),
             router=parameters.get("router"),
             probe=parameters.get("probe"),
-            range=time_range(parameters, now),
+            range=parse_time_range(parameters, now),
         ),
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        offset=integer("offset", parameters.get("offset"), 0, 0),
+        limit=parse_integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
+        offset=parse_integer("offset", parameters.get("offset"), 0, 0),
     )
 
 
@@ -164,21 +173,21 @@ VERSIONS_MAX = 1_000
 EVALUATIONS_PARAMETERS = ("suite", "agent", "since", "until", "window", "limit", "offset", "as_of")
 
 
-def board_wanted(parameters: Mapping[str, str]) -> ScoreboardQuery:
+def parse_scoreboard_query(parameters: Mapping[str, str]) -> ScoreboardQuery:
     """The board that parameters ask for. Errors: InvalidQuery."""
     return ScoreboardQuery(
         suite=parameters.get("suite"),
         agent=parameters.get("agent"),
-        versions=integer("versions", parameters.get("versions"), VERSIONS, 1, VERSIONS_MAX),
+        versions=parse_integer("versions", parameters.get("versions"), VERSIONS, 1, VERSIONS_MAX),
     )
 
 
-def evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:
+def parse_evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:
     """The list of evaluations that parameters ask for. Errors: InvalidQuery."""
     return EvaluationQuery(
         selection=EvaluationSelection(
-            suite=parameters.get("suite"), agent=parameters.get("agent"), range=time_range(parameters, now)
+            suite=parameters.get("suite"), agent=parameters.get("agent"), range=parse_time_range(parameters, now)
         ),
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        offset=integer("offset", parameters.get("offset"), 0, 0),
+        limit=parse_integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
+        offset=parse_integer("offset", parameters.get("offset"), 0, 0),
     )

@@ -68,7 +68,7 @@ def test_operation_ids_are_unique() -> None:
 @pytest.mark.parametrize(
     ("path", "parameters"),
     [
-        ("/events", query_params.PARAMETERS),
+        ("/events", query_params.EVENT_PARAMETERS),
         ("/calibration", query_params.CALIBRATION_PARAMETERS),
         ("/decisions", query_params.DECISIONS_PARAMETERS),
         ("/decisions/{decision_id}", ("as_of",)),

@@ -8,7 +8,12 @@ from typing import NamedTuple
 import pytest
 
 from api.auth import OWNER
-from api.export import Manifest, opened, place, selection_of
+from api.export import (
+    Manifest,
+    opened,
+    parse_export_selection,
+    place,
+)
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from benchmarks import ledgers
@@ -90,7 +95,7 @@ async def exported(ledger: Path, output: Path, parameters: Mapping[str, str]) ->
     """Export a ledger that nobody writes."""
     service = await LedgerService.open(ledger, writable=False, views=False)
     try:
-        async with opened(service, selection_of(parameters)) as export:
+        async with opened(service, parse_export_selection(parameters)) as export:
             return await place(export, output, lambda done, total: None)
     finally:
         await service.close()

@@ -8,7 +8,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from msgspec import structs
 
-from api.export import opened, place, selection_of
+from api.export import opened, parse_export_selection, place
 from api.export.manifest import MANIFEST, FileSum, Manifest, decode, encode
 from api.service.ledger import LedgerService
 from ledger import Checkpoint, Signer
@@ -26,7 +26,7 @@ def export_all(ledger: Path, wanted: Mapping[Path, Mapping[str, str]]) -> None:
         service = await LedgerService.open(ledger, writable=True)
         try:
             for output, parameters in wanted.items():
-                async with opened(service, selection_of(parameters)) as export:
+                async with opened(service, parse_export_selection(parameters)) as export:
                     await place(export, output, lambda done, total: None)
         finally:
             await service.close()

@@ -39,7 +39,7 @@ from api.http.routes.evidence import BYTES, LIST_PARAMETERS
 from api.http.routes.models import INVENTORY_PARAMETERS, PROBES_PARAMETERS
 from api.http.routes.runs import RUN_INCLUSIONS
 from api.service.query_params import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, DECISIONS_PARAMETERS, RUNS_PARAMETERS
-from api.service.query_params import PARAMETERS as EVENTS_PARAMETERS
+from api.service.query_params import EVENT_PARAMETERS as EVENTS_PARAMETERS
 from events.limits import ITEMS_MAX
 from projections.registry import PROJECTIONS
 

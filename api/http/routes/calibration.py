@@ -5,7 +5,12 @@ from starlette.responses import Response
 
 from api.http.request import _given, _json, _reader, _reading
 from api.service.calibration import advise, compute_calibration
-from api.service.query_params import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, plan, question
+from api.service.query_params import (
+    ADVICE_PARAMETERS,
+    CALIBRATION_PARAMETERS,
+    parse_calibration_query,
+    parse_planned_decision,
+)
 
 
 async def get_calibration(request: Request) -> Response:
@@ -14,7 +19,7 @@ async def get_calibration(request: Request) -> Response:
     parameters = _given(request, CALIBRATION_PARAMETERS)
     as_of = await ledger.resolve(parameters.get("as_of"))
     now = ledger.clock()
-    return _json(await compute_calibration(ledger, question(parameters, now), as_of))
+    return _json(await compute_calibration(ledger, parse_calibration_query(parameters, now), as_of))
 
 
 async def get_advice(request: Request) -> Response:
@@ -22,4 +27,4 @@ async def get_advice(request: Request) -> Response:
     ledger, caller = _reading(request)
     parameters = _given(request, ADVICE_PARAMETERS)
     as_of = await ledger.resolve(parameters.get("as_of"))
-    return _json(await advise(ledger, plan(parameters, caller.agent), as_of))
+    return _json(await advise(ledger, parse_planned_decision(parameters, caller.agent), as_of))

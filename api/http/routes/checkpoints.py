@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.parameters import integer, known
+from api.parameters import check_names, parse_integer
 from api.service.ledger import LedgerService
 from ledger import SignedCheckpoint
 
@@ -27,7 +27,7 @@ async def get_witnessed(request: Request) -> Response:
 async def get_receipt(request: Request) -> Response:
     """That the event at a position is in the log: a file that stands alone."""
     ledger = _asked(request)
-    position = integer("position", request.path_params["position"], 0, 1)
+    position = parse_integer("position", request.path_params["position"], 0, 1)
     return Response((await ledger.proving.receipt(position)).encode(), headers={"content-type": NOTE})
 
 
@@ -35,7 +35,7 @@ def _asked(request: Request) -> LedgerService:
     """The house, for who may read it. Errors: AccessRefused, InvalidQuery."""
     ledger: LedgerService = request.app.state.ledger
     ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    known(request.query_params.keys(), ())
+    check_names(request.query_params.keys(), ())
     return ledger
 
 

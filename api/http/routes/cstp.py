@@ -8,7 +8,7 @@ from starlette.responses import Response
 from api.auth import AccessRefused, Principal, Unauthenticated
 from api.cstp.jsonrpc import Id, RpcError, call_of, error_reply, id_of, parse, result_reply
 from api.cstp.methods import METHODS, perform
-from api.errors import answer_of, slug
+from api.errors import error_codes, slug
 from api.http.request import read_body
 from api.service.ledger import LedgerService
 from api.text import to_json
@@ -26,7 +26,7 @@ async def post_cstp(request: Request) -> Response:
     except AccessRefused as error:
         request.scope["refusal"] = slug(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
-        return Response(to_json({"detail": error.detail}), answer_of(error).status, headers, media_type=JSON)
+        return Response(to_json({"detail": error.detail}), error_codes(error).status, headers, media_type=JSON)
     return Response(reply, media_type=JSON)
 
 

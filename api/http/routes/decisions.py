@@ -5,14 +5,14 @@ from starlette.responses import Response
 
 from api.http.request import _given, _json, _reader
 from api.service.decisions import find_decision, select_decisions
-from api.service.query_params import DECISIONS_PARAMETERS, decision_query
+from api.service.query_params import DECISIONS_PARAMETERS, parse_decision_query
 
 
 async def get_decisions(request: Request) -> Response:
     """Decisions as they stand, the newest first."""
     ledger = _reader(request)
     parameters = _given(request, DECISIONS_PARAMETERS)
-    query = decision_query(parameters, ledger.clock())
+    query = parse_decision_query(parameters, ledger.clock())
     return _json(await select_decisions(ledger, query, await ledger.resolve(parameters.get("as_of"))))
 
 

@@ -9,7 +9,12 @@ from starlette.responses import Response
 from api.auth import Scope
 from api.http.request import JsonBody
 from api.importers.runs import show_run
-from api.parameters import instant, integer, known, single
+from api.parameters import (
+    check_names,
+    index_pairs,
+    parse_instant,
+    parse_integer,
+)
 from api.service.discovery import runs
 from api.service.discovery.messages import RunConfig, SignalDraft
 from api.service.ledger import LedgerService
@@ -89,14 +94,14 @@ async def post_signal(request: Request) -> Response:
 async def get_signals(request: Request) -> Response:
     """The signals of a run, from a position or a time on."""
     store = _book(request, "read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), SIGNALS_PARAMETERS)
+    parameters = index_pairs(request.query_params.multi_items())
+    check_names(parameters.keys(), SIGNALS_PARAMETERS)
     since, run_id = parameters.get("since", "0"), request.path_params["run"]
     if since.isascii() and since.isdigit():
-        after = integer("since", since, 0, 0)
+        after = parse_integer("since", since, 0, 0)
         await store.ledger.read(Query(after=after, limit=1))
         return _json(await runs.signals(store, run_id, after))
-    return _json(await runs.signals(store, run_id, since=timestamp(instant("since", since))))
+    return _json(await runs.signals(store, run_id, since=timestamp(parse_instant("since", since))))
 
 
 async def post_finish(request: Request) -> Response:
@@ -142,7 +147,7 @@ def _book(request: Request, *scopes: Scope) -> LocalStore:
 
 def _plain(request: Request) -> None:
     """Errors: InvalidQuery, for parameters where there are none."""
-    known(request.query_params.keys(), ())
+    check_names(request.query_params.keys(), ())
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -4,9 +4,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.request import answer, asked
-from api.parameters import choice, several
+from api.parameters import parse_choice, split_list
 from api.service.evaluation import queries
-from api.service.query_params import EVALUATIONS_PARAMETERS, SCOREBOARD_PARAMETERS, board_wanted, evaluation_query
+from api.service.query_params import (
+    EVALUATIONS_PARAMETERS,
+    SCOREBOARD_PARAMETERS,
+    parse_evaluation_query,
+    parse_scoreboard_query,
+)
 from ledger.errors import InvalidQuery
 
 EVALUATION_PARAMETERS = ("include", "as_of")
@@ -18,14 +23,16 @@ async def get_scoreboard(request: Request) -> Response:
     """What each version of each agent is worth, by suite."""
     ledger, parameters = asked(request, SCOREBOARD_PARAMETERS)
     return answer(
-        await queries.scoreboard(ledger, board_wanted(parameters), await ledger.resolve(parameters.get("as_of")))
+        await queries.scoreboard(
+            ledger, parse_scoreboard_query(parameters), await ledger.resolve(parameters.get("as_of"))
+        )
     )
 
 
 async def get_evaluations(request: Request) -> Response:
     """Evaluations in short, the one that began last first."""
     ledger, parameters = asked(request, EVALUATIONS_PARAMETERS)
-    query = evaluation_query(parameters, ledger.clock())
+    query = parse_evaluation_query(parameters, ledger.clock())
     return answer(await queries.list_evaluations(ledger, query, await ledger.resolve(parameters.get("as_of"))))
 
 
@@ -33,8 +40,8 @@ async def get_evaluation(request: Request) -> Response:
     """One evaluation whole, with the answers where asked for."""
     ledger, parameters = asked(request, EVALUATION_PARAMETERS)
     included = [
-        choice("include", one, EVALUATION_INCLUSIONS, "analyses")
-        for one in several("include", parameters.get("include"))
+        parse_choice("include", one, EVALUATION_INCLUSIONS, "analyses")
+        for one in split_list("include", parameters.get("include"))
     ]
     as_of = await ledger.resolve(parameters.get("as_of"))
     run_id = request.path_params["run"]

@@ -13,9 +13,14 @@ from starlette.types import Receive, Scope, Send
 from api.errors import UnsupportedMedia
 from api.http.media import JSON, LINES, MEDIA
 from api.http.request import Headers, _receive, headers_of
-from api.parameters import POSITION_MAX, integer, known, single
+from api.parameters import (
+    POSITION_MAX,
+    check_names,
+    index_pairs,
+    parse_integer,
+)
 from api.service.ledger import LedgerService, page_json
-from api.service.query_params import forwards, query_of
+from api.service.query_params import check_followable, parse_event_query
 from api.service.store import append_result
 from events.decode_errors import UNDECODABLE
 from events.envelope import Draft
@@ -126,7 +131,7 @@ async def get_events(request: Request) -> Response:
     """A page of events as JSON, all of them as NDJSON, or a feed, as the Accept header asks."""
     ledger: LedgerService = request.app.state.ledger
     ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    query = query_of(single(request.query_params.multi_items()))
+    query = parse_event_query(index_pairs(request.query_params.multi_items()))
     accept = request.headers.get("accept", "")
     if FEED in accept:
         return await _feed(request, ledger, query)
@@ -142,8 +147,8 @@ async def get_event(request: Request) -> Response:
     """The event at a position, byte for byte as it is stored."""
     ledger: LedgerService = request.app.state.ledger
     ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    known(request.query_params.keys(), ())
-    position = integer("position", request.path_params["position"], 0, 1)
+    check_names(request.query_params.keys(), ())
+    position = parse_integer("position", request.path_params["position"], 0, 1)
     return Response(await ledger.event(position), media_type="application/cloudevents+json")
 
 
@@ -151,10 +156,10 @@ async def get_stream(request: Request) -> Response:
     """A page of the events of one stream."""
     ledger: LedgerService = request.app.state.ledger
     ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), ("after", "limit"))
-    after = integer("after", parameters.get("after"), 0, 0)
-    limit = integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
+    parameters = index_pairs(request.query_params.multi_items())
+    check_names(parameters.keys(), ("after", "limit"))
+    after = parse_integer("after", parameters.get("after"), 0, 0)
+    limit = parse_integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
     page = await ledger.stream(request.path_params["subject"], after, limit)
     return Response(page_json(page, (await ledger.reader.head()).position), media_type="application/json")
 
@@ -172,10 +177,10 @@ async def _lines(pages: AsyncIterator[Page], query: Query, request: Request) -> 
 
 
 async def _feed(request: Request, ledger: LedgerService, query: Query) -> Response:
-    forwards(query)
+    check_followable(query)
     last = request.headers.get("last-event-id")
     if last:
-        query = msgspec.structs.replace(query, after=integer("Last-Event-ID", last, 0, 0, POSITION_MAX))
+        query = msgspec.structs.replace(query, after=parse_integer("Last-Event-ID", last, 0, 0, POSITION_MAX))
     await ledger.read(Query(after=query.after, limit=1))
     pages = ledger.follow(msgspec.structs.replace(query, limit=PAGE_EVENTS_DEFAULT))
     stopping: asyncio.Event = request.app.state.stopping

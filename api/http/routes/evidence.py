@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from api.auth import Principal
 from api.http.request import read_body
-from api.parameters import integer, known, single
+from api.parameters import check_names, index_pairs, parse_integer
 from api.service.evidence import Blob, digest_of
 from api.service.ledger import LedgerService
 from api.text import to_json
@@ -59,8 +59,8 @@ async def list_evidence(request: Request) -> Response:
     ledger, caller = _asked(request)
     caller.require("read")
     parameters = _given(request, LIST_PARAMETERS)
-    limit = integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
-    offset = integer("offset", parameters.get("offset"), 0, 0)
+    limit = parse_integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
+    offset = parse_integer("offset", parameters.get("offset"), 0, 0)
     as_of = await ledger.resolve(parameters.get("as_of"))
     page = await ledger.evidence.catalogue(caller, offset, limit, as_of)
     return Response(to_json(page), media_type="application/json")
@@ -81,8 +81,8 @@ def _asked(request: Request) -> tuple[LedgerService, Principal]:
 
 
 def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
+    parameters = index_pairs(request.query_params.multi_items())
+    check_names(parameters.keys(), allowed)
     return parameters
 
 

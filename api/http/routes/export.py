@@ -6,8 +6,13 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from api.export import ExportSelection, ZipTarget, opened, selection_of
-from api.parameters import single
+from api.export import (
+    ExportSelection,
+    ZipTarget,
+    opened,
+    parse_export_selection,
+)
+from api.parameters import index_pairs
 from api.service.ledger import LedgerService
 
 ZIP = "application/zip"
@@ -19,7 +24,7 @@ async def get_export(request: Request) -> Response:
     """Everything, or what the parameters choose, with its proofs."""
     ledger: LedgerService = request.app.state.ledger
     ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    selection = selection_of(single(request.query_params.multi_items()))
+    selection = parse_export_selection(index_pairs(request.query_params.multi_items()))
     pieces = _pieces(ledger, selection)
     first = await anext(pieces)
     return StreamingResponse(_from(first, pieces), headers=HEADERS, media_type=ZIP)

@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 from api.http.request import _given, _json, _reader
 from api.importers.runs import list_runs, show_run
-from api.parameters import choice, several
-from api.service.query_params import RUNS_PARAMETERS, run_query
+from api.parameters import parse_choice, split_list
+from api.service.query_params import RUNS_PARAMETERS, parse_run_query
 
 RUN_PARAMETERS = ("include", "as_of")
 
@@ -18,7 +18,7 @@ async def get_runs(request: Request) -> Response:
     """Runs in short, the one that began last first."""
     ledger = _reader(request)
     parameters = _given(request, RUNS_PARAMETERS)
-    query = run_query(parameters, ledger.clock())
+    query = parse_run_query(parameters, ledger.clock())
     return _json(await list_runs(ledger, query, await ledger.resolve(parameters.get("as_of"))))
 
 
@@ -27,7 +27,8 @@ async def get_run(request: Request) -> Response:
     ledger = _reader(request)
     parameters = _given(request, RUN_PARAMETERS)
     included = [
-        choice("include", one, RUN_INCLUSIONS, "attempts") for one in several("include", parameters.get("include"))
+        parse_choice("include", one, RUN_INCLUSIONS, "attempts")
+        for one in split_list("include", parameters.get("include"))
     ]
     as_of = await ledger.resolve(parameters.get("as_of"))
     shown = await show_run(ledger, request.path_params["run_id"], as_of, attempts="attempts" in included)

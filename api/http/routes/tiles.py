@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.request import answer, asked
-from api.parameters import integer
+from api.parameters import parse_integer
 from api.service import proofs
 from ledger.errors import InvalidQuery
 from ledger.transparency.tiles import TileAddress
@@ -53,16 +53,16 @@ async def get_entries(request: Request) -> Response:
 async def get_inclusion(request: Request) -> Response:
     """The proof that an event is in the tree of a size."""
     ledger, parameters = asked(request, INCLUSION_PARAMETERS)
-    position = integer("position", _needed("position", parameters), 0, 1)
-    size = integer("size", parameters["size"], 0, 1) if "size" in parameters else None
+    position = parse_integer("position", _needed("position", parameters), 0, 1)
+    size = parse_integer("size", parameters["size"], 0, 1) if "size" in parameters else None
     return answer(await proofs.inclusion(ledger, position, size))
 
 
 async def get_consistency(request: Request) -> Response:
     """The proof that a tree begins with an older one."""
     ledger, parameters = asked(request, CONSISTENCY_PARAMETERS)
-    older = integer("from", _needed("from", parameters), 0, 0)
-    newer = integer("to", parameters["to"], 0, 0) if "to" in parameters else None
+    older = parse_integer("from", _needed("from", parameters), 0, 0)
+    newer = parse_integer("to", parameters["to"], 0, 0) if "to" in parameters else None
     return answer(await proofs.consistency(ledger, older, newer))
 
 
