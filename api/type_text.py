@@ -1,10 +1,10 @@
-"""Types as msgspec describes them: bare of annotations, and in words that tell a caller what one admits."""
+"""Descriptions of types, for the messages of validation errors."""
 
 from msgspec import inspect
 
 
 def strip_annotations(info: inspect.Type) -> inspect.Type:
-    """A type without its annotations and without `or None`."""
+    """Return a type without its annotations and without `or None`."""
     while True:
         if isinstance(info, inspect.Metadata):
             info = info.type
@@ -15,7 +15,7 @@ def strip_annotations(info: inspect.Type) -> inspect.Type:
 
 
 def describe_type(info: inspect.Type) -> str:
-    """What a type admits, in words that follow "must be"."""
+    """Describe the values of a type, in words that follow "must be"."""
     match strip_annotations(info):
         case inspect.LiteralType(values):
             return f"one of {{{', '.join(map(str, values))}}}"

@@ -1,4 +1,4 @@
-"""Problem documents: the HTTP answers to errors."""
+"""Answer errors over HTTP with problem documents."""
 
 import msgspec
 from starlette.responses import Response
@@ -11,7 +11,7 @@ from ledger.errors import LedgerBusy
 
 
 def problem_response(error: TallystickError, request_id: str | None = None) -> Response:
-    """The HTTP answer to an error."""
+    """Return the answer to an error."""
     problem = make_problem(error, request_id)
     headers: dict[str, str] = {}
     if isinstance(error, LedgerBusy | RateLimited):
@@ -25,6 +25,6 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
 
 
 def problem_answer(scope: Scope, error: TallystickError) -> Response:
-    """The HTTP answer to an error, which is noted for the log and the figures."""
+    """Return the answer to an error, and note the error in the scope for the log and the metrics."""
     scope["refusal"] = slug(type(error).__name__)
     return problem_response(error, scope["request_id"].decode())

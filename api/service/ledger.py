@@ -120,7 +120,7 @@ class LedgerService:
             if type(draft.data) in EVIDENCE:
                 self.evidence.check(draft, index)
             try:
-                draft.source = caller.speaks_as(draft.source)
+                draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:
                 raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
         if self.log is None:

@@ -42,7 +42,7 @@ def serve(
     from api.rate_limit import Rate
 
     ledger = ledger_of(context)
-    level = parse_choice("log-level", log_level.lower(), LEVELS, "info")
+    level = parse_choice("log-level", log_level.lower(), LEVELS)
     tls = _tls_of(tls_cert, tls_key)
     listening = server.bind(host, port, ledger)
 
