@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.export import opened, parse_export_selection, place
+from api.export import opened, place, selection_of
 from api.service.ledger import LedgerService
 from benchmarks import ledgers
 from benchmarks.measure import Measure, paired
@@ -31,7 +31,7 @@ async def _export(path: Path, output: Path) -> float:
     ledger = await LedgerService.open(path, writable=True, views=False)
     try:
         await ledger.proving.checkpoint((await ledger.reader.head()).position)
-        async with opened(ledger, parse_export_selection({})) as export:
+        async with opened(ledger, selection_of({})) as export:
             began = time.perf_counter()
             await place(export, output, lambda done, total: None)
             return time.perf_counter() - began

@@ -19,7 +19,7 @@ other, with sizes and checksums behind each, so that it is streamed.
 from api.export.export import Export, opened
 from api.export.manifest import Manifest
 from api.export.output_path import place
-from api.export.selection import ExportSelection, parse_export_selection
+from api.export.selection import ExportSelection, selection_of
 from api.export.targets import ZipTarget
 
-__all__ = ["Export", "ExportSelection", "Manifest", "ZipTarget", "opened", "parse_export_selection", "place"]
+__all__ = ["Export", "ExportSelection", "Manifest", "ZipTarget", "opened", "place", "selection_of"]

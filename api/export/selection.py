@@ -54,7 +54,7 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
             raise NotFound(f"{agent_of(source)} has recorded nothing here.", "The agent's name stands in its token.")
 
 
-def parse_export_selection(parameters: Mapping[str, str]) -> ExportSelection:
+def selection_of(parameters: Mapping[str, str]) -> ExportSelection:
     """Return what to export and how, from parameters by name. Errors: InvalidQuery."""
     chosen = {name: parameters[name] for name in ("since", "until", "type", "subject") if name in parameters}
     if AGENT.name in parameters:

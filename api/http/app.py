@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match
 
 from api.errors import NoRoute, WrongMethod
 from api.http.metrics import Metrics
@@ -26,7 +26,7 @@ from events.errors import TallystickError
 log = structlog.get_logger()
 
 
-def routes() -> list[Route]:
+def routes() -> Sequence[BaseRoute]:
     """Return the route of every operation."""
     return [operation.route() for operation in OPERATIONS]
 

@@ -53,8 +53,8 @@ class Link(NamedTuple):
 class Operation:
     """A method of a path. As a decorator it takes the handler of authenticated calls.
 
-    `scopes` are those that the token must have; the methods of CSTP have scopes of their own. A `public` operation needs no token. `errors` are its error statuses
-    besides those that every operation with a token, or with a body, has.
+    `scopes` are those that the token must have; the methods of CSTP have scopes of their own. A `public` operation
+    needs no token. `errors` are its error statuses besides those of every operation with a token, or with a body.
     """
 
     method: Method

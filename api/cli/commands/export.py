@@ -40,7 +40,7 @@ def export(
 
     from api.cli.output import print_json, progress
     from api.client.download import fetch
-    from api.export import parse_export_selection
+    from api.export import selection_of
     from api.export.output_path import check_place
 
     parameters = given(
@@ -52,7 +52,7 @@ def export(
         with progress("receiving", "bytes") as report:
             manifest = asyncio.run(fetch(url, token, parameters, output, report))
     else:
-        manifest = asyncio.run(_export(context, parse_export_selection(parameters), output))
+        manifest = asyncio.run(_export(context, selection_of(parameters), output))
     if as_json:
         print_json(manifest)
     else:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from starlette.responses import Response, StreamingResponse
 
-from api.export import ExportSelection, ZipTarget, opened, parse_export_selection
+from api.export import ExportSelection, ZipTarget, opened, selection_of
 from api.export.selection import EXPORT_PARAMETERS
 from api.http.media import ZIP
 from api.http.operation import BYTES, Answer, Operation
@@ -31,7 +31,7 @@ async def get_export(call: Call) -> Response:
 
     The ZIP explains in its README.md how to verify it.
     """
-    pieces = _zip_pieces(call.ledger, parse_export_selection(call.parameters))
+    pieces = _zip_pieces(call.ledger, selection_of(call.parameters))
     first = await anext(pieces)
     headers = {
         "content-disposition": 'attachment; filename="tallystick-export.zip"',
