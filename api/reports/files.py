@@ -11,7 +11,7 @@ from api.reports.html.report_page import page
 from api.reports.junit import junit
 from api.reports.markdown import markdown
 from api.reports.report import EvaluationReport
-from api.whole_tmp import write_whole
+from ledger.atomic_file import write_text
 from ledger.errors import InvalidQuery
 
 WRITERS = {"junit": junit, "html": page, "markdown": markdown}
@@ -51,7 +51,7 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
         """Write what was asked for. Errors: InvalidQuery, naming the option; what was there before stays then."""
         for option, path in self:
             try:
-                write_whole(path.resolve(), WRITERS[option](report), replace=True)
+                write_text(path.resolve(), WRITERS[option](report))
             except OSError as error:
                 raise _unwritable(option, path, error) from None
 
