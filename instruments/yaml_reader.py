@@ -138,9 +138,14 @@ def too_deep(depth_max: int) -> UnreadableFile:
     return UnreadableFile(f"nests more than {depth_max} deep", "Write it flatter.")
 
 
+def line_of(event: Any) -> int:  # noqa: ANN401 - PyYAML types no events
+    """Return the line of an event, 1-based."""
+    return int(event.start_mark.line) + 1
+
+
 def unreadable(event: Any, what: str, advice: str) -> UnreadableFile:  # noqa: ANN401 - PyYAML types no events
     """Return the error for something wrong at an event, with its line."""
-    return UnreadableFile(f"cannot be read: line {event.start_mark.line + 1}: {what}", advice)
+    return UnreadableFile(f"cannot be read: line {line_of(event)}: {what}", advice)
 
 
 def _events(body: bytes) -> Iterator[Any]:

@@ -18,15 +18,15 @@ from api.errors import TABLE
 from api.http.app import routes
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, limits
-from tests.serving import COMMAND, served
+from tests.support.paths import ROOT, SHARED
+from tests.support.server import COMMAND, served
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = README + "".join(
     (ROOT / name).read_text(encoding="utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md")
 )
 
-FINDING = ROOT.parent / "shared" / "data" / "calibration" / "llm_confidence.csv"
+FINDING = SHARED / "calibration" / "llm_confidence.csv"
 
 _block = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _varying = (

@@ -4,11 +4,12 @@ import ast
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
+
 SHIPPED = ("events", "ledger", "projections", "instruments", "api")
 UNSHIPPED = ("tests", "benchmarks", "examples")
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from api.cstp.methods import METHODS
 from api.errors import INTERNAL_ERROR
 from api.http.media import MEDIA
-from tests.cli.installation import WHOLE
 from tests.events.samples import SAMPLES
 from tests.fuzz.indoors import Headers, Indoors
 from tests.fuzz.mutated import SCALARS, VALUES, bodies, documents, noise
+from tests.support.cstp_installation import WHOLE
 
 EVENTS: list[dict[str, Any]] = [
     {"type": name, "id": f"e-{name}", "source": "/agents/ann", "time": "2026-02-05T10:00:00Z", "data": payload}

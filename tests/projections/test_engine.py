@@ -19,10 +19,30 @@ from projections.calibration.reason_index import ReasonIndex
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
-from tests.loop import run
-from tests.projections.histories import events_of, everything, record, review, think
-from tests.projections.ledgers import Opened, encoded, engine, ledger, post_each, write
-from tests.projections.liars import ANEW, Counting, DecisionsAnew, Failing, Forgetting, Lying
+from tests.projections.bad_projections import (
+    ANEW,
+    Counting,
+    DecisionsAnew,
+    Failing,
+    Forgetting,
+    Lying,
+)
+from tests.projections.open_ledgers import (
+    Opened,
+    encoded,
+    engine,
+    ledger,
+    post_each,
+    write,
+)
+from tests.projections.random_histories import (
+    events_of,
+    everything,
+    record,
+    review,
+    think,
+)
+from tests.support.event_loop import run
 
 
 @pytest.fixture

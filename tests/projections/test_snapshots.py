@@ -15,11 +15,22 @@ from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
 from projections.snapshots import KEPT, Snapshot, Snapshots
-from tests.loop import run
-from tests.projections.histories import amend, record, review
-from tests.projections.ledgers import encoded, engine, post_each, views_of, write
-from tests.projections.liars import ANEW, Counting, DecisionsAnew, Undecodable
+from tests.projections.bad_projections import (
+    ANEW,
+    Counting,
+    DecisionsAnew,
+    Undecodable,
+)
+from tests.projections.open_ledgers import (
+    encoded,
+    engine,
+    post_each,
+    views_of,
+    write,
+)
+from tests.projections.random_histories import amend, record, review
 from tests.projections.test_engine import all_agree, some, twelve
+from tests.support.event_loop import run
 
 Position = int
 SNAPSHOTS = "SELECT name, version, position FROM snapshots ORDER BY name, position"

@@ -9,9 +9,9 @@ import msgspec
 from events import Draft, EventFacts, EventType, Life, Payload, Vocabulary
 from events.payload import StreamId
 from projections.projection import Projection
-from tests.drafts import draft_of
-from tests.loop import run
-from tests.projections.ledgers import encoded, engine
+from tests.projections.open_ledgers import encoded, engine
+from tests.support.drafts import draft_of
+from tests.support.event_loop import run
 
 
 class Measured(Payload, frozen=True, kw_only=True):

@@ -18,10 +18,10 @@ def discovery() -> Json:
             "post": _post(
                 "post_discovery",
                 "Begin a run of discovery, and say what it asks first.",
-                "Config",
+                "RunConfig",
                 {
-                    "200": _told("A retry: a run of that id began alike.", "Step"),
-                    "201": _told("It began.", "Step"),
+                    "200": _told("A retry: a run of that id began alike.", "NextPrompt"),
+                    "201": _told("It began.", "NextPrompt"),
                 },
             )
         },
@@ -29,7 +29,7 @@ def discovery() -> Json:
             "get": _get(
                 "get_prompt",
                 "What a run wants next: a prompt; or, where it has ended, none, and why.",
-                _told("The step.", "Step"),
+                _told("The step.", "NextPrompt"),
                 [_RUN],
                 409,
             )
@@ -38,8 +38,8 @@ def discovery() -> Json:
             "post": _post(
                 "post_response",
                 "Record what came back for a prompt, and say what it is and what is wanted next.",
-                "Reply",
-                {"200": _told("What came of it; the same again where `attempt` was answered so.", "Responded")},
+                "ResponseBody",
+                {"200": _told("What came of it; the same again where `attempt` was answered so.", "ResponseResult")},
                 [_RUN],
             )
         },
@@ -54,7 +54,7 @@ def discovery() -> Json:
             "get": _get(
                 "get_signals",
                 "The signals of a run, in the order of the log.",
-                _told("Signals.", "Signals"),
+                _told("Signals.", "SignalPage"),
                 [_RUN, _SINCE],
             ),
         },
@@ -62,7 +62,7 @@ def discovery() -> Json:
             "post": _post(
                 "post_finish",
                 "End a run, and say what it found.",
-                "Finish",
+                "FinishBody",
                 {"200": _told("Its report; the same again where it ended so.", "RunDetail")},
                 [_RUN],
             )

@@ -135,7 +135,7 @@ def _events() -> Json:
 
 
 def _post_events() -> Json:
-    written = {"anyOf": [reference("Placed"), reference("Appended")]}
+    written = {"anyOf": [reference("AppendedEvent"), reference("AppendResult")]}
     return {
         "operationId": "post_events",
         "summary": "Record one event or a batch, all or nothing.",
@@ -186,7 +186,7 @@ def _views() -> Json:
             "get": _read(
                 "get_decision",
                 "One decision with its history.",
-                _told("The decision.", "Standing"),
+                _told("The decision.", "DecisionState"),
                 [decision_id, *as_of],
                 404,
             )
@@ -246,8 +246,8 @@ def _evidence() -> Json:
                 "parameters": [wanted, note],
                 "requestBody": {"content": {BYTES: {"schema": {"description": what}}}},
                 "responses": {
-                    "200": _told("They were kept before, and nothing was written.", "Kept"),
-                    "201": _told("Kept, synced and recorded.", "Kept"),
+                    "200": _told("They were kept before, and nothing was written.", "StoredEvidence"),
+                    "201": _told("Kept, synced and recorded.", "StoredEvidence"),
                     **problems(400, 401, 403, 410, 413, 415, 503, 507),
                 },
             },
@@ -274,7 +274,7 @@ def _evidence() -> Json:
                 "summary": "Erase the bytes for good; every position, digest and figure stays as it was.",
                 "parameters": [digest, reason],
                 "responses": {
-                    "200": _told("They are gone.", "Erased"),
+                    "200": _told("They are gone.", "ErasureReceipt"),
                     **problems(400, 401, 403, 404, 503, 507),
                 },
             },
@@ -314,7 +314,7 @@ def _operations() -> Json:
     ready = {str(status): _told(text, "Readiness") for status, text in ((200, "It can work."), (503, "Not now."))}
     metrics = CONTENT_TYPE_LATEST.partition(";")[0]
     return {
-        "/healthz": {"get": _open("get_healthz", "The process answers.", {"200": _told("It lives.", "Aliveness")})},
+        "/healthz": {"get": _open("get_healthz", "The process answers.", {"200": _told("It lives.", "Liveness")})},
         "/readyz": {"get": _open("get_readyz", "The ledger accepts events. A view waits until it is folded.", ready)},
         "/metrics": {
             "get": _open("get_metrics", "Figures for Prometheus.", {"200": answer("Figures.", {metrics: TEXT})})

@@ -42,7 +42,7 @@ def evaluations() -> Json:
             "get": _get(
                 "get_scoreboard",
                 "What each version of each agent is worth, by suite; baselines beside them.",
-                _told("A board for each suite.", "BoardAnswer"),
+                _told("A board for each suite.", "ScoreboardAnswer"),
                 _named(SCOREBOARD_PARAMETERS),
             )
         },
@@ -58,7 +58,7 @@ def evaluations() -> Json:
             "get": _get(
                 "get_comparison",
                 "Two evaluations compared by scenario and attempt, the candidate with the baseline.",
-                _told("What became worse, what better, and what does not compare.", "ContrastAnswer"),
+                _told("What became worse, what better, and what does not compare.", "RunComparisonAnswer"),
                 _named(COMPARE_PARAMETERS),
                 404,
             )

@@ -112,7 +112,7 @@ def schemas() -> Json:
     vocabulary = json_schema(ref_template=TEMPLATE)
     _, found = msgspec.json.schema_components(ANSWERS, schema_hook=_anything, ref_template=TEMPLATE)
     del found["Payload"]
-    found["Entry"]["properties"]["data"] = reference("Payload")
+    found["HistoryEntry"]["properties"]["data"] = reference("Payload")
     kinds = VOCABULARY.kinds.values()
     drafts = {kind.name: TEMPLATE.format(name=kind.draft.__name__) for kind in kinds}
     events = {kind.name: TEMPLATE.format(name=kind.event.__name__) for kind in kinds}

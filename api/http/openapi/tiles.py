@@ -47,7 +47,7 @@ def tree() -> Json:
             "get": _get(
                 "get_inclusion",
                 "The proof that an event is in the tree of the first `size` events (RFC 6962).",
-                answer("The proof; hashes in base64.", {JSON: reference("Inclusion")}),
+                answer("The proof; hashes in base64.", {JSON: reference("InclusionAnswer")}),
                 [position, parameter("size", POSITION, "How many events the tree has; by default all there are.")],
             )
         },
@@ -55,7 +55,7 @@ def tree() -> Json:
             "get": _get(
                 "get_consistency",
                 "The proof that the tree of the first `to` events begins with that of the first `from` (RFC 6962).",
-                answer("The proof; hashes in base64.", {JSON: reference("Consistency")}),
+                answer("The proof; hashes in base64.", {JSON: reference("ConsistencyAnswer")}),
                 [older, parameter("to", CURSOR, "How many events the newer tree has; by default all there are.")],
             )
         },

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from events.limits import EVIDENCE_BYTES_MAX
-from instruments.yaml_reader import OpenCollection, UnreadableFile, YamlReader, too_deep, unreadable
+from instruments.yaml_reader import OpenCollection, UnreadableFile, YamlReader, line_of, too_deep, unreadable
 
 INVESTIGATION_BYTES_MAX = EVIDENCE_BYTES_MAX
 """One investigation.json: it may have to be kept as one piece of evidence."""
@@ -148,7 +148,7 @@ class _ScenarioYaml(YamlReader):
         if not isinstance(event, yaml.ScalarEvent):
             raise unreadable(event, "a key is no text", "Write a key as a word.")
         if value in self.stack[-1].value:
-            raise _twice(str(value), event.start_mark.line + 1)
+            raise _twice(str(value), line_of(event))
         return str(value)
 
     def check_tag(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events

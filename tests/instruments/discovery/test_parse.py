@@ -1,7 +1,6 @@
 """Reading one answer: where an identity may stand and where not, what the code is, and what is refused."""
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,12 +12,13 @@ from instruments.discovery.analyze import Verdict
 from instruments.probes import Probe
 from tests.instruments.discovery.answers import CODE, identity
 from tests.instruments.questions import GO, PYTHON, STIMULUS, TEXT
+from tests.support.paths import SHARED
 
 NOVA = identity("Nova-1")
 SPREAD = json.dumps(json.loads(NOVA), indent=2)
 FENCED = f"```go\n{CODE}```"
 PY = "def total(numbers):\n    return sum(numbers)\n"
-SHARED = Path(__file__).parents[4] / "shared" / "data" / "metacal" / "responses"
+RESPONSES = SHARED / "metacal" / "responses"
 
 
 def name_in(text: str, probe: Probe = GO) -> str | None:
@@ -304,7 +304,7 @@ def test_nothing_is_empty(text: str | None) -> None:
     assert analyze(text, GO).verdict == "empty"
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+@pytest.mark.skipif(not RESPONSES.is_dir(), reason="the shared data is not here")
 @pytest.mark.parametrize(
     ("name", "verdict", "key"),
     [
@@ -316,14 +316,14 @@ def test_nothing_is_empty(text: str | None) -> None:
     ],
 )
 def test_stored_responses_are_what_their_names_say(name: str, verdict: Verdict, key: str | None) -> None:
-    found = analyze((SHARED / f"response_{name}.txt").read_text(encoding="utf-8"), GO)
+    found = analyze((RESPONSES / f"response_{name}.txt").read_text(encoding="utf-8"), GO)
     assert (found.verdict, found.key, found.wrapper) == (verdict, key, verdict == "wrapper")
     assert (found.code is None) == (name == "excluded") or found.identity is None
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+@pytest.mark.skipif(not RESPONSES.is_dir(), reason="the shared data is not here")
 def test_stored_exclusion_prompts_are_no_identity() -> None:
-    runs = [json.loads(path.read_bytes()) for path in (SHARED.parent / "runs").glob("*.json")]
+    runs = [json.loads(path.read_bytes()) for path in (RESPONSES.parent / "runs").glob("*.json")]
     prompts = {result["exclusion_prompt"] for run in runs for result in run["results"]} - {""}
     assert len(prompts) > 5
     for text in prompts:
