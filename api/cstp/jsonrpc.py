@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from api.errors import INTERNAL_ERROR, INVALID_PARAMS, answer_of
+from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import InvalidQuery, LedgerBusy
 
@@ -124,7 +124,7 @@ def rpc_error_of(error: TallystickError) -> RpcError:
         data["field"] = error.field
     if isinstance(error, LedgerBusy):
         data["retry_after_s"] = error.retry_after_s
-    return RpcError(answer_of(error).rpc, error.detail, data)
+    return RpcError(error_codes(error).rpc, error.detail, data)
 
 
 def fault(error: Exception) -> RpcError:

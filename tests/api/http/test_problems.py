@@ -27,7 +27,7 @@ TITLES = {
     400: {"Malformed input", "Invalid parameter"},
     404: {"Not found", "No such path"},
     405: {"Method not allowed"},
-    409: {"Id taken", "Not at this place of the stream"},
+    409: {"Id in use", "Not allowed at this point of the stream"},
     413: {"Event too long", "Body too large"},
     415: {"Unsupported media type"},
     422: {"Invalid event"},
