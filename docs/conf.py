@@ -23,3 +23,4 @@ html_title = f"Tallystick {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_show_sphinx = False
+html_show_copyright = False

@@ -112,7 +112,7 @@ def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -
 
 
 def _subject(parameters: dict[str, str]) -> str:
-    """What the curve is of: the agent, and the filters beside it."""
+    """Return the title of the drawing: the agent and the filters."""
     filters = [parameters[name] for name in ("category", "stakes", "project", "feature") if name in parameters]
     return ", ".join([parameters.get("agent", "All agents"), *filters])
 

@@ -25,7 +25,8 @@ from instruments.evals.benchmarks.term_patterns import PATTERN_CHARS_MAX, denial
 from instruments.evals.errors import FixtureFault
 from instruments.evals.regex_patterns import BadPattern, discerning
 from instruments.evals.scenario import PATTERNS_MAX
-from instruments.evals.suite.json_yaml import UnreadableFile, yaml_value
+from instruments.evals.suite.json_yaml import yaml_value
+from instruments.yaml_reader import UnreadableFile
 
 FORMAT = "itbench"
 FILES = ("groundtruth_v1.yaml", "groundtruth.yaml")

@@ -21,12 +21,12 @@ from instruments.evals.scenario import Description, Scenario, Scoring
 from instruments.evals.suite.json_yaml import (
     DESCRIPTION_BYTES_MAX,
     INVESTIGATION_BYTES_MAX,
-    UnreadableFile,
     json_value,
     read,
     yaml_value,
 )
 from instruments.evals.suite.validate_scenario import check_analysis, describe
+from instruments.yaml_reader import UnreadableFile
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
