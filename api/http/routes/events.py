@@ -112,9 +112,6 @@ HEARTBEAT_S = 15.0
 """How often an idle feed says that it is alive."""
 
 
-_quote = msgspec.json.Encoder().encode
-
-
 class _Typed(msgspec.Struct):
     type: str
 
