@@ -151,10 +151,8 @@ def _fill_signature(function: Declaration, types: set[str], language: Language) 
     results = node.child_by_field_name(language.results)
     if results is not None:
         several = results.type == language.several
-        function.results =
-        (
-            tuple(_listed(results, language)) if several else (ParameterDeclaration(None, _tokens(results)),)
-        )
+        one = ParameterDeclaration(None, _tokens(results))
+        function.results = tuple(_listed(results, language)) if several else (one,)
     function.variables.update(found.name for found in (*parameters, *function.results) if found.name)
 
 
