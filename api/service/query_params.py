@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from api.importers.runs import RunQuery
 from api.parameters import chance, choice, instant, integer, known, several, time_range
 from api.service.calibration import DETAILS, CalibrationQuery
 from api.service.decisions import DecisionQuery
+from api.service.discovery.queries import RunQuery
 from api.service.evaluation.queries import EvaluationQuery
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY

@@ -11,12 +11,12 @@ from api.importers.cstp.merge import join
 from api.importers.cstp.report import HALF, ZERO, CstpImportResult, ReportBuilder
 from api.importers.cstp.source_files import accounts_of, look
 from api.importers.cstp.to_events import DecisionEvents, LedgerState, tell
-from api.importers.ndjson import BATCH_BYTES_MAX
 from api.importers.pipeline import AppendTotals, Batch, counting, pump
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
 from events.decision import DecisionAmended, DecisionRecorded
 from events.envelope import Draft, Event
+from events.limits import BATCH_BYTES_MAX
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import stand
 

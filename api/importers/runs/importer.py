@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.auth import valid_agent
-from api.importers.ndjson import BATCH_BYTES_MAX
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unborne
 from api.importers.runs.to_events import RunEvents, StatedValue, tell
@@ -21,7 +20,7 @@ from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted
 from events.envelope import EventFacts
 from events.errors import InvalidEvent, TallystickError
-from events.limits import BATCH_EVENTS_MAX
+from events.limits import BATCH_BYTES_MAX, BATCH_EVENTS_MAX
 from events.probe import score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import SCORERS

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from api.errors import BodyTooLarge
-from api.importers.ndjson import BATCH_BYTES_MAX
 from api.service.evidence import Blob, digest_of
 from api.service.store import EventStore
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
 from events.evidence import EvidenceErased, EvidenceStored
-from events.limits import EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
+from events.limits import BATCH_BYTES_MAX, EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
 from events.registry import VOCABULARY
 from instruments.evals import Scenario
 from instruments.evals.suite.loader import INVESTIGATION_FILE
