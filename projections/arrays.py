@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 
-def grouped(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
+def group_places(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
     """The places of each number below `size`, in their order."""
     order = np.argsort(numbers, kind="stable")
     edges = np.searchsorted(numbers[order], np.arange(size + 1))
@@ -24,7 +24,7 @@ def grouped(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
         yield order[start:end]
 
 
-def tally(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
     """Sums by name, those without one left out, the largest first."""
     sums: Counter[str] = Counter()
     for name, n in pairs:

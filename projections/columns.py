@@ -8,14 +8,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Shared = tuple[str, str | None, str | None, str | None, str | None]
+GroupKey = tuple[str, str | None, str | None, str | None, str | None]
 """What many decisions share: source, category, stakes, project, feature."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def view(column: "array[Any] | bytearray", dtype: type[_Scalar]) -> npt.NDArray[_Scalar]:
+def as_array(column: "array[Any] | bytearray", dtype: type[_Scalar]) -> npt.NDArray[_Scalar]:
     """A column as a numpy array without a copy. Let go of it before the column grows again."""
     return np.frombuffer(column, dtype=dtype)
 

@@ -6,7 +6,7 @@ OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
 """Columns of the counts."""
 
 
-WORTH = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
+OUTCOME_VALUES = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
 """What each of them is worth."""
 
 

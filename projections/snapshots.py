@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ledger.sqlite.connection import SqliteConnection, connect
 
-KEPT = 6
+SNAPSHOTS_MAX = 6
 """Snapshots kept for each projection: a recent one to start from, older ones for `as_of`."""
 
 _CREATE = """
@@ -113,7 +113,7 @@ def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None
                 "DELETE FROM snapshots WHERE name = ?1 AND (version <> ?2 OR position > ?3 OR position NOT IN"
                 " (SELECT position FROM snapshots WHERE name = ?1 AND version = ?2 AND position <= ?3"
                 " ORDER BY position DESC LIMIT ?4))",
-                (snapshot.name, snapshot.version, snapshot.position, KEPT),
+                (snapshot.name, snapshot.version, snapshot.position, SNAPSHOTS_MAX),
             )
             del snapshot, row  # before the next is made
 

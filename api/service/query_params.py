@@ -14,12 +14,12 @@ from ledger import Query, microseconds
 from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, CalibrationFilter, GroupBy
-from projections.calibration.history import INCLUSIONS
+from projections.calibration.history import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES, DecisionSelection
 from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
-from projections.evaluation.scoreboard import VERSIONS, ScoreboardQuery
+from projections.evaluation.scoreboard import VERSIONS_SHOWN, ScoreboardQuery
 
 PARAMETERS = ("after", "before", "limit", "order", "type", "subject", "source", "since", "until")
 
@@ -108,7 +108,7 @@ def question(parameters: Mapping[str, str], now: datetime) -> CalibrationQuery:
         min_decisions=integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
         detail=choice("detail", parameters.get("detail"), DETAILS, "figures"),
         include=tuple(
-            choice("include", one, INCLUSIONS, "trend") for one in several("include", parameters.get("include"))
+            choice("include", one, HISTORY_PARTS, "trend") for one in several("include", parameters.get("include"))
         ),
         trend_days=integer("trend_days", parameters.get("trend_days"), TREND_DAYS, 1, TREND_DAYS_MAX),
     )
@@ -169,7 +169,7 @@ def board_wanted(parameters: Mapping[str, str]) -> ScoreboardQuery:
     return ScoreboardQuery(
         suite=parameters.get("suite"),
         agent=parameters.get("agent"),
-        versions=integer("versions", parameters.get("versions"), VERSIONS, 1, VERSIONS_MAX),
+        versions=integer("versions", parameters.get("versions"), VERSIONS_SHOWN, 1, VERSIONS_MAX),
     )
 
 

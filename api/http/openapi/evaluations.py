@@ -6,7 +6,7 @@ from api.http.routes.evaluations import COMPARE_PARAMETERS, EVALUATION_INCLUSION
 from api.service.evaluation.queries import LATEST
 from api.service.query_params import EVALUATIONS_PARAMETERS, SCOREBOARD_PARAMETERS, VERSIONS_MAX
 from events.limits import ITEMS_MAX
-from projections.evaluation.scoreboard import VERSIONS
+from projections.evaluation.scoreboard import VERSIONS_SHOWN
 
 _OWN: dict[str, Json] = {
     made["name"]: made
@@ -15,7 +15,7 @@ _OWN: dict[str, Json] = {
         parameter("agent", TEXT, "One agent, by the name under which it is evaluated."),
         parameter(
             "versions",
-            {"type": "integer", "minimum": 1, "maximum": VERSIONS_MAX, "default": VERSIONS},
+            {"type": "integer", "minimum": 1, "maximum": VERSIONS_MAX, "default": VERSIONS_SHOWN},
             "How many versions of each agent have a row: those that ran first the latest. The trend has all.",
         ),
         parameter(

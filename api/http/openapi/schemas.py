@@ -37,7 +37,7 @@ from events.registry import VOCABULARY
 from events.schema import json_schema
 from ledger import AppendedEvent
 from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS
-from projections.calibration.history import INCLUSIONS
+from projections.calibration.history import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES
 from projections.decisions.decision_state import DecisionState
@@ -199,7 +199,7 @@ PARAMETERS: dict[str, Json] = {
         ),
         parameter(
             "include",
-            _several({"enum": list(INCLUSIONS)}),
+            _several({"enum": list(HISTORY_PARTS)}),
             "What to add, separated by commas: the trend, a look for drift, the comparison of agents.",
         ),
         parameter(

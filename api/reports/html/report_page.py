@@ -16,7 +16,7 @@ from api.reports.html.style import STYLE
 from api.reports.html.svg import course as drawn
 from api.reports.html.svg import interval, stacked
 from api.reports.report import EvaluationReport, changes, costs, course, ordered, scorer, who
-from projections.evaluation.view_types import EvaluationHead, RunComparison, ScenarioChange, TrendPoint
+from projections.evaluation.view_types import EvaluationSummary, RunComparison, ScenarioChange, TrendPoint
 
 OPENED_MAX = 5
 """Scenarios that did not pass and are open from the start."""
@@ -63,12 +63,12 @@ def _header(report: EvaluationReport) -> Iterator[str]:
     yield f'<div class="cards">{"".join(_cards(run, contrast))}</div><dl>{"".join(_facts(run))}</dl></header>'
 
 
-def _named(head: EvaluationHead) -> str:
+def _named(head: EvaluationSummary) -> str:
     version = f" <strong>{text(head.agent_version)}</strong>" if head.agent_version is not None else ""
     return f"{text(who(head))}{version}"
 
 
-def _cards(run: EvaluationHead, contrast: RunComparison | None) -> Iterator[str]:
+def _cards(run: EvaluationSummary, contrast: RunComparison | None) -> Iterator[str]:
     yield _card("Mean points", points(run.mean), between(run.mean_interval), interval(run.mean, run.mean_interval, 100))
     drawing = interval(run.pass_rate, run.pass_interval, 1)
     yield _card("Pass rate", rate(run.pass_rate), rates(run.pass_interval), drawing)
@@ -85,7 +85,7 @@ def _card(title: str, figure: str, below: str, drawing: str) -> str:
     return f'<div class="card">{told}{drawing}</div>'
 
 
-def _facts(run: EvaluationHead) -> Iterator[str]:
+def _facts(run: EvaluationSummary) -> Iterator[str]:
     told = {
         "run": coded(run.run_id),
         "begun": moment(run.started_at),
