@@ -129,8 +129,8 @@ class Calibration(Projection):
     def fold(self, events: Sequence[EventFacts]) -> None:
         self._cells.fold(events)
 
-    def join(self, family: Sequence[Projection]) -> None:
-        for other in family:
+    def share_with(self, others: Sequence[Projection]) -> None:
+        for other in others:
             if isinstance(other, DecisionIndex) and other.index == self._cells.index:
                 self._cells.index = other.index
 

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts
+from ledger import microseconds
 from projections.calibration.count_spans import CountColumns, CountSpans
-from projections.columns import GroupKey, as_array, microseconds, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcomes import OUTCOME_VALUES, OUTCOMES, UNREVIEWED
 from projections.time_range import TimeRange
 

@@ -98,8 +98,8 @@ class ReasonIndex(Projection):
             self._mask.append(mask)
         return number
 
-    def join(self, family: Sequence[Projection]) -> None:
-        for other in family:
+    def share_with(self, others: Sequence[Projection]) -> None:
+        for other in others:
             if isinstance(other, Calibration) and other.cells.index == self._cells.index:
                 self._cells = other.cells
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
-from projections.columns import GroupKey, as_array, microseconds, microseconds_column, pack, pack_names, unpack_names
+from ledger import microseconds
+from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcomes import OUTCOMES, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange

@@ -168,11 +168,11 @@ class FullTextSearch:
                     await connection.execute(statement)
             begin = min(position, upto)
             end = min(upto, begin + _COMMIT_EVENTS)
-            async with aclosing(self._engine.facts(begin, end)) as slices:
+            async with aclosing(self._engine.read_slices(begin, end)) as slices:
                 async for events in slices:
                     await self._index(connection, events, places)
             if begin < end:
-                anchor = await self._engine.anchor(end)
+                anchor = await self._engine.line_digest(end)
                 await connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?)", (VERSION, end, anchor))
             await connection.commit()
         except BaseException:
@@ -184,7 +184,7 @@ class FullTextSearch:
         """How far the file is to be believed: position 0 where it was made by other code, or from other lines."""
         rows = await _rows(connection, "SELECT position, anchor FROM state WHERE version = ?", (VERSION,))
         position, anchor = rows[0] if rows else (0, b"")
-        return position if position and await self._engine.anchor(position) == anchor else 0
+        return position if position and await self._engine.line_digest(position) == anchor else 0
 
     async def _index(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
@@ -198,7 +198,7 @@ class FullTextSearch:
         ]
         first, last = events[0].position, events[-1].position
         ended: list[tuple[int, int]] = []
-        for subject, stream in (await self._engine.streams(sorted(anew), last)).items():
+        for subject, stream in (await self._engine.read_streams(sorted(anew), last)).items():
             for piece in pieces_from_stream(stream):
                 if piece.position >= first:
                     pieces.append((places[subject], piece))

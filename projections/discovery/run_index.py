@@ -25,7 +25,8 @@ from events.envelope import EventFacts, agent_of
 from events.limits import LABEL_CHARS_MAX
 from events.payload import Payload
 from events.probe import ProbeScored
-from projections.columns import as_array, microseconds, microseconds_column, pack, pack_names, unpack_names
+from ledger import microseconds
+from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.projection import Projection
 from projections.time_range import TimeRange
 

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from events.envelope import EventFacts
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.payload import Payload
-from projections.columns import as_array, microseconds, microseconds_column, pack, pack_names, unpack_names
+from ledger import microseconds
+from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.score_context import (
     RunEnd,

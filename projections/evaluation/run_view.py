@@ -9,7 +9,7 @@ from msgspec import structs
 from events.decode_errors import UNDECODABLE
 from events.envelope import EventFacts
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
-from projections.columns import microseconds
+from ledger import microseconds
 from projections.evaluation.aggregation import (
     ScenarioLabels,
     pool_scores,

@@ -69,7 +69,7 @@ async def show_run(
         several = f"{run_id} begins more than one id." if found else "Check the id, or list the runs to find it."
         raise NotFound(f"Run not found: {run_id}", several)
     entry, scores = projection.entry(found[0]), projection.scores(found[0])
-    streams = await ledger.engine.streams([f"discovery/{found[0]}"], position)
+    streams = await ledger.engine.read_streams([f"discovery/{found[0]}"], position)
     run = DiscoveryRun.of(streams[f"discovery/{found[0]}"], await _scores(ledger, scores))
     texts = await _texts(ledger, run)
     detail = RunDetail(**structs.asdict(build_report(run, texts)))

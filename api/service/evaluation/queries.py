@@ -130,7 +130,7 @@ async def _whole(
     ledger: LedgerService, run_id: str, known: Mapping[str, ScenarioLabels], position: int, *, analyses: bool = False
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
-    events = (await ledger.engine.streams([subject], position))[subject]
+    events = (await ledger.engine.read_streams([subject], position))[subject]
     texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
     return await to_thread(partial(build_evaluation, events, known, texts, analyses=analyses))
 
