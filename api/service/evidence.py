@@ -23,7 +23,7 @@ from api.service.as_of import as_of as date_position
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
-from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_WORDS_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
+from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
 from events.payload import DIGEST_PATTERN
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, EvidenceStore, LogReader, Query
@@ -327,8 +327,8 @@ def _checked(blob: Blob) -> Blob:
 def _worded(name: str, text: str | None) -> str | None:
     if text == "":
         raise InvalidQuery(name, "is empty.", "Say it in words, or leave it out.")
-    if text is not None and len(text) > EVIDENCE_WORDS_CHARS_MAX:
-        raise InvalidQuery(name, f"is over {EVIDENCE_WORDS_CHARS_MAX:,} characters long.", "Shorten it.")
+    if text is not None and len(text) > EVIDENCE_NOTE_CHARS_MAX:
+        raise InvalidQuery(name, f"is over {EVIDENCE_NOTE_CHARS_MAX:,} characters long.", "Shorten it.")
     return text
 
 
