@@ -9,7 +9,7 @@ import msgspec
 from api.export.manifest import LEAVES, PROOFS, Filters, Manifest
 from api.verify.event_files import EventFile, lines_of
 from events.envelope import source_of
-from ledger.transparency.merkle import HASH_BYTES, includes, leaf_hashes
+from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_inclusion
 from ledger.transparency.signed_note import Checkpoint
 from ledger.verify import Check, Findings, LineHeader, LineHeaders, NoteCheck, TreeRebuild
 from ledger.verify import OrderCheck as Run
@@ -150,10 +150,10 @@ class SelectionCheck:
         if proof.position != position:
             told = f"the proof of position {proof.position:,} stands where that of {position:,} must."
             self._proofs.fault(told, position)
-        elif includes(leaf, position - 1, size, proof.hashes, root):
+        elif verify_inclusion(leaf, position - 1, size, proof.hashes, root):
             if claimed and claimed != leaf:
                 self._leaves.fault(f"{LEAVES} has another hash than the line at position {position:,}.", position)
-        elif includes(claimed, position - 1, size, proof.hashes, root):
+        elif verify_inclusion(claimed, position - 1, size, proof.hashes, root):
             self._proofs.fault(f"the line at position {position:,} is not the one that is in the log.", position)
         else:
             self._proofs.fault(f"the line at position {position:,} is not in the log, or its proof is wrong.", position)

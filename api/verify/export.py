@@ -30,7 +30,7 @@ from api.verify.event_files import pages_of
 from api.verify.package import UNREADABLE, HashedReader, Package, package_of, summed
 from events.decode_errors import UNDECODABLE
 from ledger.errors import UnusableExport
-from ledger.transparency.merkle import continues
+from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
 from ledger.verify import EvidenceCheck, FileFindings, Findings, LineHeader, LineHeaders, NoteCheck, OrderCheck, own_key
 
@@ -157,7 +157,7 @@ class _Export:
                 old is not None
                 and self._checkpoint is not None
                 and (old.size, old.root) == (consistency.size, consistency.root)
-                and continues(
+                and verify_consistency(
                     old.size, self._checkpoint.size, consistency.hashes, consistency.root, self._checkpoint.root
                 ),
                 f"its consistency does not prove that the checkpoint continues {EARLIER}.",

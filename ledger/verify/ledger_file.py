@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence_store import EvidenceStore
 from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, SCHEMA_VERSION
-from ledger.sqlite.wal_check import damage
-from ledger.transparency.keys import beside
+from ledger.sqlite.wal_check import find_damage
+from ledger.transparency.keys import path_beside
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.signed_note import Signer, Verifier
 from ledger.transparency.tiles import HEIGHT, TILE_BYTES, WIDTH, Tile
@@ -94,7 +94,7 @@ def _check_wal(account: Findings, path: Path) -> None:
         check = account.check("write-ahead log", "files")
         check.count += 1
         try:
-            if (found := damage(path)) is not None:
+            if (found := find_damage(path)) is not None:
                 check.fault(f"{log.name}: {found}")
         except OSError as error:
             raise LedgerUnusable(f"{log} cannot be read: {error}.", "Check its permissions.") from error
@@ -106,7 +106,7 @@ def _read_notes(account: Findings, path: Path, earlier: bytes | None) -> NoteChe
     if earlier is not None:
         notes.read(earlier, "the earlier checkpoint")
     for ending in ("imported", "witnessed", "checkpoint"):
-        if (note := beside(path, ending)).exists():
+        if (note := path_beside(path, ending)).exists():
             notes.read(note.read_bytes(), note.name, foreign=ending == "imported")
         elif ending == "checkpoint":
             account.notes.append(
@@ -118,7 +118,7 @@ def _read_notes(account: Findings, path: Path, earlier: bytes | None) -> NoteChe
 
 def _own_key(account: Findings, path: Path) -> Verifier | None:
     """The public half of the key beside a ledger."""
-    file = beside(path, "key")
+    file = path_beside(path, "key")
     try:
         signer = Signer.parse(file.read_text(encoding="utf-8").strip())
     except FileNotFoundError:

@@ -244,7 +244,7 @@ def test_a_page_that_cannot_be_read_is_a_fault(ledger: Sealed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "match"), [("x", "This is no key"), ("a+00000000+AAAA", "kind"), ("log+zz", "This is no key")]
+    ("key", "match"), [("x", "This is not a key"), ("a+00000000+AAAA", "kind"), ("log+zz", "This is not a key")]
 )
 def test_a_key_that_is_none_is_refused(ledger: Sealed, key: str, match: str) -> None:
     with pytest.raises(InvalidQuery, match=match):
