@@ -47,14 +47,14 @@ def rebuild(
                 str(export),
                 "export",
                 trusted,
-                lambda account: verify_export(account, export, key=trusted, progress=progress, took=rebuilding.take),
+                lambda account: verify_export(account, export, key=trusted, progress=progress, took=rebuilding.add),
             )
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
             pieces = _put_evidence(package, ledger)
             with package.open(CHECKPOINT) as file:
                 replace_whole(path_beside(ledger, IMPORTED), file.read())
-            rebuilding.place(report.root)
+            rebuilding.finish(report.root)
     return LedgerImportResult(str(ledger), True, pieces, report)
 
 

@@ -58,7 +58,7 @@ class CompleteCheck:
     def judge(self, beside: Mapping[str, EventFile | None]) -> None:
         """The lines are what is signed, as many and no more; `leaves` is wrong where it differs from those that are."""
         check_end(beside[LEAVES], LEAVES, self._leaves)
-        self._notes.judge(self._regrowth, LEAVES)
+        self._notes.compare_roots(self._regrowth, LEAVES)
         size = self._notes.sizes[0] if self._notes.sizes else self.run.events
         if self.run.events > size:
             behind = f"behind the {size:,} of the checkpoint stand {self.run.events - size:,} others."

@@ -91,7 +91,7 @@ class _Served:
             await self._check_partial(regrowth)
             if older is not None:
                 await self._check_consistency(older, checkpoint)
-        self._notes.judge(regrowth, "the tiles")
+        self._notes.compare_roots(regrowth, "the tiles")
         return FileFindings(regrowth.edge.size, regrowth.edge.root(), self._key)
 
     async def _read(self, size: int, regrowth: TreeRebuild, run: OrderCheck[LineHeader], progress: Progress) -> None:
@@ -118,7 +118,7 @@ class _Served:
                     lines += found or []
             leaves = leaf_hashes(lines)
             claimed = self._compare(addresses, tiles, leaves)
-            run.take(lines)
+            run.check(lines)
             for tile in regrowth.grow(leaves, claimed):
                 if tile.level > 0:
                     await self._check_tile(tile, WIDTH)
