@@ -1,14 +1,14 @@
-"""The engine: folds all projections in one scan of the log, dates views, and can prove a view by folding it again.
+"""The engine: folds all projections in one scan of the log, gives views as of a position, and replays.
 
-A projection's state is a function of the events alone, so a state got by any way (live folding, a snapshot and the
-rest, a scan from 1) must be the same bytes when encoded. `check` holds the engine to that.
+A projection's state is a function of the events alone: live folding, a snapshot with the rest, and a scan from 1 must
+give the same bytes when encoded.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from hashlib import sha256
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from events.envelope import EventFacts
 from events.registry import VOCABULARY, Vocabulary
@@ -26,19 +26,6 @@ SNAPSHOT_EVENTS_MIN = 50_000
 P = TypeVar("P", bound=Projection)
 Progress = Callable[[int, int], None]
 """Told the position folded to, and the position aimed at."""
-
-
-class ReplayComparison(NamedTuple):
-    """A projection's digest got in two ways; they must be equal."""
-
-    name: str
-    version: int
-    incremental: str
-    replayed: str
-
-    @property
-    def same(self) -> bool:
-        return self.incremental == self.replayed
 
 
 class Engine:
@@ -111,19 +98,6 @@ class Engine:
         finally:
             await self._snapshots.close()
 
-    async def replace(self, kind: type[Projection]) -> None:
-        """Bring in another version of a projection: fold it beside the live one, then swap."""
-        fresh, position = kind(), 0
-        while True:
-            position = await self._fold([fresh], position, self.position)
-            async with self._folding:
-                if position == self.position:
-                    self._kinds[kind.name] = kind
-                    self._live[kind.name] = fresh
-                    _join(self._live)
-                    self._saved = 0
-                    return
-
     async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
         """The state of a projection, live or as it stood behind a position, and that position.
 
@@ -142,17 +116,6 @@ class Engine:
         await self._fold([projection], start, position)
         assert isinstance(projection, kind)
         return projection, position
-
-    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[ReplayComparison]:
-        """Fold everything again from 1 and compare with the states got by snapshot and increment."""
-        head = await self.catch_up()
-        target = head if upto is None else upto
-        digests = {name: (await self.at(kind, target))[0].digest() for name, kind in self._kinds.items()}
-        replayed = await self.replay(target, progress)
-        return [
-            ReplayComparison(name, kind.version, digests[name], replayed[name].digest())
-            for name, kind in self._kinds.items()
-        ]
 
     async def replay(self, upto: int, progress: Progress | None = None) -> dict[str, Projection]:
         """Fresh states of all projections, folded from 1 up to a position."""

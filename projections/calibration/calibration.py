@@ -139,10 +139,6 @@ class Calibration(Projection):
         """What is counted. Another that counts the same decisions may share it."""
         return self._cells
 
-    def shares_index_with(self, decisions: DecisionIndex) -> bool:
-        """Whether one dictionary of names serves both."""
-        return self._cells.index is decisions.index
-
     def encode(self) -> bytes:
         return self._cells.encode()
 

@@ -69,6 +69,15 @@ async def engine(
             await snapshots.close()
 
 
+async def replayed_alike(engine: Engine, upto: int | None = None) -> dict[str, bool]:
+    """Whether each live state, or that as of a position, is what a replay from 1 gives."""
+    target = await engine.catch_up() if upto is None else upto
+    kinds = {name: type(projection) for name, projection in engine.live.items()}
+    states = {name: (await engine.at(kind, target))[0].digest() for name, kind in kinds.items()}
+    replayed = await engine.replay(target)
+    return {name: digest == replayed[name].digest() for name, digest in states.items()}
+
+
 async def post_each(log: SqliteLog, drafts: Sequence[Draft]) -> None:
     """Append the drafts one by one."""
     for draft in drafts:

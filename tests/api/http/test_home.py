@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.auth import DEFAULT_SCOPES, TokenStore
-from api.http.operations import OPERATIONS
+from api.http.route_table import OPERATIONS
 from ledger import system_clock
 from tests.api.http.posts import recorded
 from tests.support.server import Served, served
