@@ -28,6 +28,7 @@ PARAMETERS = {
     (each.name, parameter.name): parameter
     for each in OPERATIONS
     for parameter in (*each.path_parameters, *each.query, *each.headers)
+    if (each.name, parameter.name) != ("get_projection", "name")  # a name that does not exist is a 404
 }
 
 TEXTS = st.one_of(
@@ -42,10 +43,9 @@ TEXTS = st.one_of(
 
 def fits(value: object, schema: dict[str, Any]) -> bool:
     """Tell whether a parsed value is one that its schema allows; texts are checked by the use cases."""
-    if isinstance(value, tuple):
-        return (
-            schema["type"] == "array" and len(value) <= ITEMS_MAX and all(fits(one, schema["items"]) for one in value)
-        )
+    if type(value) is tuple:
+        assert schema["type"] == "array"
+        return len(value) <= schema["maxItems"] and all(fits(one, schema["items"]) for one in value)
     if "enum" in schema:
         return value in schema["enum"]
     if schema.get("type") in ("integer", "number"):
@@ -60,10 +60,12 @@ def test_a_text_is_within_the_bounds_or_refused_by_name(parameter: Parameter[Any
     try:
         value = parameter.parse(text)
     except InvalidQuery as error:
-        assert error.field == parameter.name
-        assert error.advice
+        refused = error
     else:
         assert fits(value, parameter.schema)
+        return
+    assert refused.field == parameter.name
+    assert refused.advice
 
 
 def test_a_default_and_an_absent_value() -> None:
@@ -76,7 +78,7 @@ def test_a_default_and_an_absent_value() -> None:
 
 @pytest.mark.parametrize("text", ["0", "10", "", "1.0", " 1", "1e0", "٣", "1" * 30])
 def test_a_whole_number_out_of_range_is_refused(text: str) -> None:
-    with pytest.raises(InvalidQuery, match=r"^limit: .* is not a whole number from 1 to 9\.$"):
+    with pytest.raises(InvalidQuery, match=r"^limit: .* is not a whole number from 1 to 9\."):
         integer_parameter("limit", "", 1, 9).parse(text)
 
 
