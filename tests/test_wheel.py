@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.instruments.evals.suites import expecting, scenario
@@ -135,6 +136,7 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
         ledger = tmp_path / "ledger.db"
         with there.serving(ledger) as url:
             there.run("tallystick", "append", "-", "--url", url, given=json.dumps(DECISION))
+            assert "--accent" in httpx.get(url).text, "the home page lacks its style"
         assert "d1" in there.run("tallystick", "--ledger", ledger, "decision", "d1")
         there.run("tallystick", "--ledger", ledger, "verify")
     with subtests.test("the project's tests and scenarios run in one session"):
