@@ -1,5 +1,6 @@
 """calibration, advice: stated confidence against outcomes."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,8 +22,6 @@ from api.cli.options import (
 from api.service.calibration import advise, compute_calibration
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from api.service.calibration import Advice, CalibrationAnswer
 
 
@@ -50,36 +49,80 @@ def calibration(
         str | None, typer.Option(help="What to add, separated by commas: trend, drift, comparison (of agents).")
     ] = None,
     trend_days: Annotated[str | None, typer.Option(help="Days of a window of the trend.  \\[default: 30]")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the calibration curve into this SVG file.", metavar="FILE.svg")
+    ] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """Is it as good as it thinks it is?
 
     Example: tallystick calibration --agent claude --group-by category --detail curves
+
+    Example: tallystick calibration --agent claude --plot curve.svg
     """
     import asyncio
 
     from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
 
+    if plot is not None:
+        detail = detail or "curves"
+        _check_plot(context, plot, detail)
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
         include=include, trend_days=trend_days,
     )  # fmt: skip
     answer = asyncio.run(_calibration(ledger_of(context), parameters, as_of))
+    if plot is not None:
+        _draw(plot, answer, parameters)
     if as_json:
         print_json(answer)
     else:
         print_calibration(answer, agent, parameters.get("group_by", "confidence_bucket"))
 
 
-async def _calibration(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
+def _check_plot(context: typer.Context, path: Path, detail: str) -> None:
+    """Check, before anything is computed, that the drawing can be written. Errors: InvalidQuery, naming the option."""
+    from api.reports.files import check_file
+    from ledger.errors import InvalidQuery
+
+    if detail == "figures":
+        raise InvalidQuery("plot", "it needs the curve.", "Leave out --detail figures, or --plot.")
+    if path.resolve() == ledger_of(context).resolve():
+        raise InvalidQuery("plot", f"{path} is the ledger.", "Name another file.")
+    check_file("plot", path)
+
+
+def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    """Draw the curve of all decisions of an answer. Errors: InvalidQuery, where there is no curve."""
+    from api.reports.calibration_plot import calibration_plot
+    from api.reports.files import write_file
+    from ledger.errors import InvalidQuery
+
+    drawn = calibration_plot(answer, _subject(parameters), answer.as_of.position)
+    if drawn is None:
+        raise InvalidQuery(
+            "plot",
+            f"{answer.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a curve.",
+            "Review more decisions, or lower --min-decisions. Nothing was drawn.",
+        )
+    write_file("plot", path, drawn)
+
+
+def _subject(parameters: dict[str, str]) -> str:
+    """Return the title of the drawing: the agent and the filters."""
+    filters = [parameters[name] for name in ("category", "stakes", "project", "feature") if name in parameters]
+    return ", ".join([parameters.get("agent", "All agents"), *filters])
+
+
+async def _calibration(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
     from api.cli.open_ledger import open_reader
-    from api.service.query_params import question
+    from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    asked = question(parameters, system_clock())
+    asked = parse_calibration_query(parameters, system_clock())
     async with open_reader(ledger) as service:
         return await compute_calibration(service, asked, await service.resolve(as_of))
 
@@ -110,10 +153,10 @@ def advice(
         out().print(found.message)
 
 
-async def _advice(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "Advice":
+async def _advice(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "Advice":
     from api.cli.open_ledger import open_reader
-    from api.service.query_params import plan
+    from api.service.query_params import parse_planned_decision
 
-    asked = plan(parameters, parameters["agent"])
+    asked = parse_planned_decision(parameters, parameters["agent"])
     async with open_reader(ledger) as service:
         return await advise(service, asked, await service.resolve(as_of))
