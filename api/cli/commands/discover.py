@@ -98,12 +98,12 @@ def _maker(spec: str, key_env: str | None, headers: list[str], name: str | None)
     """What makes the router, asking for a model. Errors of what it makes: InvalidQuery."""
     import os
 
-    from instruments.routers import BadRouter, router_of
+    from instruments.routers import BadRouter, parse_router
     from ledger.errors import InvalidQuery
 
     def make(model: str | None) -> "Asked":
         try:
-            return router_of(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
+            return parse_router(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
         except BadRouter as error:
             raise InvalidQuery(error.field, error.detail, error.advice) from None
 
