@@ -33,6 +33,33 @@ PROJECT = {
 
 NEIGHBOURS = "import opensearchpy, tallystick; from events import Events; from opensearchpy import OpenSearch"
 
+PROGRAM = """
+import sys
+
+import api
+import events
+from tallystick import Client, TallystickError, local
+
+
+def gap(client: Client) -> float | None:
+    recorded = client.record("Build it", decision_id="d1", confidence=0.8)
+    client.review(recorded.decision_id, "success", event_id="d1-review")
+    try:
+        client.review("d2", "success")
+    except TallystickError as error:
+        assert error.advice
+    return client.calibration(min_decisions=1).gap
+
+
+assert api.ours == events.ours == 1
+with Client(sys.argv[1], agent="scout") as client:
+    print(gap(client))
+for _ in range(2):
+    with local(sys.argv[2], agent="scout") as client:
+        print(gap(client))
+"""
+"""A program of the project, by the client; with `local` it is run again, and adds nothing."""
+
 DECISION = {"type": "decision.recorded.v1", "data": {"decision_id": "d1", "decision": "Build it", "confidence": 0.8}}
 
 
@@ -137,6 +164,13 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
             there.run("tallystick", "append", "-", "--url", url, given=json.dumps(DECISION))
         assert "d1" in there.run("tallystick", "--ledger", ledger, "decision", "d1")
         there.run("tallystick", "--ledger", ledger, "verify")
+    with subtests.test("a program of the project uses the client, and its types are checked"):
+        (there.project / "program.py").write_text(PROGRAM)
+        with there.serving(tmp_path / "served.db") as url:
+            said = there.run("python", "program.py", url, "private.db")
+        assert len(set(said.split())) == 1
+        there.run("tallystick", "--ledger", "private.db", "verify")
+        there.run("python", "-m", "mypy", "--strict", "program.py")
     with subtests.test("the project's tests and scenarios run in one session"):
         scenario(there.project / "fixtures" / "good")
         scenario(there.project / "fixtures" / "bad", expecting(root_cause={"exact": "Something else"}))
