@@ -23,7 +23,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """How many decisions there are, and how many of them count."""
 
     reviewed: int
-    """Decisions that count: reviewed, and with a stated confidence."""
+    """Decisions that count, being reviewed and with a stated confidence."""
     total: int
     """All decisions."""
     unreviewed: int
@@ -42,7 +42,7 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     """Their mean outcome, 0..1."""
     recalibrated: float
-    """What this confidence has meant: the mean outcome, made monotone."""
+    """What this confidence has meant, as the mean outcome, made monotone."""
 
 
 class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class Figures(Coverage, frozen=True, kw_only=True):
     mean_confidence: float
     """Mean stated confidence, 0..1."""
     gap: float
-    """`accuracy` less `mean_confidence`: below 0 the agent is overconfident."""
+    """`accuracy` less `mean_confidence`; below 0 the agent is overconfident."""
     interpretation: str
     """The verdict on the gap, such as `overconfident`."""
     brier_reading: str

@@ -20,9 +20,9 @@ class EventFields(TypedDict, total=False):
 
     event_id: str | None
     """The event's id, 1..128 printable characters, unique to the agent. Give one, and the same call in another process
-    is a retry: it adds nothing. Default: a new UUIDv7."""
+    is a retry: it adds nothing. The default is a new UUIDv7."""
     time: Moment | None
-    """When it happened. Default: when the server records it."""
+    """When it happened. The default is when the server records it."""
     expectedversion: int | None
     """How many events you believe the stream to hold; Conflict where it holds another number."""
     traceparent: str | None
@@ -37,8 +37,8 @@ class DecisionFields(EventFields, total=False):
     """What is known about a decision when it is made; and all of `EventFields`."""
 
     decision_id: str | None
-    """The decision's id, 1..64 letters, digits and `._-`. Default: a new one. With an id of yours, the same call in
-    another process is a retry: it adds nothing."""
+    """The decision's id, 1..64 letters, digits and `._-`. The default is a new one. With an id of yours, the same call
+    in another process is a retry, which adds nothing."""
     confidence: float | None
     """The probability of success that the agent states, 0..1."""
     category: str | None
@@ -50,10 +50,10 @@ class DecisionFields(EventFields, total=False):
     reasons: Sequence[Reason | Mapping[str, Any]] | None
     """Why."""
     thoughts: Sequence[ThoughtEvent | str] | None
-    """What was thought on the way, in order: results of `think`, or plain texts. They become the last steps of the
+    """What was thought on the way, in order, as results of `think` or as plain texts. They become the last steps of the
     decision's deliberation."""
     question: str | None
-    """The question it answers, unique within project and category: agents that answered the same one are compared."""
+    """The question it answers, unique within project and category. Agents that answered the same one are compared."""
     tags: Sequence[str] | None
     """Labels to find it by."""
     pattern: str | None
@@ -69,7 +69,7 @@ class DecisionFields(EventFields, total=False):
     trace: Sequence[Mapping[str, Any]] | None
     """The reasoning trace."""
     deliberation: Mapping[str, Any] | None
-    """The chain of thought: `inputs` and `steps`."""
+    """The chain of thought, with `inputs` and `steps`."""
     bridge: Mapping[str, Any] | None
     """How its form serves its function."""
     project: str | None
@@ -125,7 +125,7 @@ class ThoughtFields(EventFields, total=False):
     decision_id: str | None
     """The recorded decision that it is about. Without one, it is a thought before a decision."""
     thought_id: str | None
-    """The id of a thought before a decision, 1..64 letters, digits and `._-`. Default: a new one."""
+    """The id of a thought before a decision, 1..64 letters, digits and `._-`. The default is a new one."""
     agent_id: str | None
     """Who thought it, where several think behind one token; before a decision only."""
 
@@ -134,7 +134,7 @@ class DecisionSelection(TypedDict, total=False):
     """Which decisions count: for `decisions` and `calibration` alike."""
 
     agent: str | None
-    """Whose decisions. Default: this client's agent. None: every agent's."""
+    """Whose decisions. The default is this client's agent; None means every agent's."""
     category: str | None
     """Their category."""
     stakes: Stakes | None
@@ -150,7 +150,7 @@ class DecisionSelection(TypedDict, total=False):
     window: Literal["30d", "60d", "90d", "all"] | None
     """Only decisions of the last so many days."""
     as_of: int | Moment | None
-    """The state of the log that counts: a position or a time. Default: now."""
+    """The state of the log that counts, a position or a time. The default is now."""
 
 
 class DecisionFilter(DecisionSelection, total=False):
@@ -165,35 +165,35 @@ class DecisionFilter(DecisionSelection, total=False):
     search: str | None
     """Only those whose texts hold all of these words."""
     sort: Literal["created_at", "confidence", "category", "stakes", "status"] | None
-    """What to order by. Default: created_at."""
+    """What to order by. The default is created_at."""
     order: Literal["asc", "desc"] | None
-    """Default: desc."""
+    """The default is desc."""
     limit: int | None
-    """How many at most, 1..1,000. Default: 100."""
+    """How many at most, 1..1,000. The default is 100."""
     offset: int | None
-    """How many to skip: the `next` of the page before."""
+    """How many to skip, the `next` of the page before."""
 
 
 class CalibrationFilter(DecisionSelection, total=False):
     """Which figures to compute; and all of `DecisionSelection`."""
 
     group_by: Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"] | None
-    """How to group. Default: confidence_bucket."""
+    """How to group. The default is confidence_bucket."""
     min_decisions: int | None
-    """Reviewed decisions below which there are no figures. Default: 5."""
+    """Reviewed decisions below which there are no figures. The default is 5."""
     detail: Literal["figures", "curves"] | None
-    """curves adds the calibration curve and its band. Default: figures."""
+    """curves adds the calibration curve and its band. The default is figures."""
     include: Sequence[Literal["trend", "drift", "comparison"]] | None
     """What to add."""
     trend_days: int | None
-    """The length of the windows of `trend`, days. Default: 30."""
+    """The length of the windows of `trend`, days. The default is 30."""
 
 
 class Plan(TypedDict, total=False):
     """A decision about to be made."""
 
     agent: str | None
-    """Whose earlier decisions to look at. Default: this client's agent."""
+    """Whose earlier decisions to look at. The default is this client's agent."""
     category: str | None
     """Its category."""
     stakes: Stakes | None
@@ -201,20 +201,20 @@ class Plan(TypedDict, total=False):
     confidence: float | None
     """The confidence that the agent means to state, 0..1."""
     as_of: int | Moment | None
-    """The state of the log that counts: a position or a time. Default: now."""
+    """The state of the log that counts, a position or a time. The default is now."""
 
 
 class EventFilter(TypedDict, total=False):
     """Which events to read."""
 
     after: int | None
-    """Only positions above this one. Default: 0."""
+    """Only positions above this one. The default is 0."""
     types: Sequence[str] | None
     """Only these types, such as `decision.recorded.v1`."""
     subjects: Sequence[str] | None
     """Only these streams, such as `decision/3f2a9c1e`."""
     agent: str | None
-    """Only events of this agent. Default: every agent's."""
+    """Only events of this agent. The default is every agent's."""
     since: Moment | None
     """Only events that happened then or later."""
     until: Moment | None
@@ -227,30 +227,30 @@ class EventSelection(EventFilter, total=False):
     before: int | None
     """Only positions below this one."""
     order: Literal["asc", "desc"] | None
-    """Default: asc, the oldest first."""
+    """The default is asc, the oldest first."""
     limit: int | None
-    """How many at most. Default: all."""
+    """How many at most. The default is all."""
 
 
 class DiscoveryOptions(TypedDict, total=False):
     """What a run of discovery asks, and when it stops."""
 
     run_id: str | None
-    """The id of the run, 1..64 letters, digits and `._-`. Default: a new one. A run that was interrupted goes on under
-    its id."""
+    """The id of the run, 1..64 letters, digits and `._-`. The default is a new one. A run that was interrupted goes on
+    under its id."""
     probe_id: str | None
-    """The task that each answer solves. Default: refactor-go."""
+    """The task that each answer solves. The default is refactor-go."""
     max_iterations: int | None
-    """Models after which it stops, 1..1,000. Default: 15."""
+    """Models after which it stops, 1..1,000. The default is 15."""
     max_attempts: int | None
-    """Prompts after which it stops, 1..1,000. Default: 40."""
+    """Prompts after which it stops, 1..1,000. The default is 40."""
     terminate_on_repeat: bool | None
-    """Whether it stops when a model comes back. Default: True."""
+    """Whether it stops when a model comes back. The default is True."""
     keep_going: bool | None
-    """Whether only the limits stop it. Default: False."""
+    """Whether only the limits stop it. The default is False."""
     sensitive: bool | None
-    """Whether responses are kept as evidence alone, which can be erased. Default: False."""
+    """Whether responses are kept as evidence alone, which can be erased. The default is False."""
     router: str | None
-    """What answers, in words. It is kept in the log for ever: put no secret in it."""
+    """What answers, in words. It is kept in the log for ever, so put no secret in it."""
     requested_model: str | None
     """The model that was asked for."""

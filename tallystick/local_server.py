@@ -27,6 +27,9 @@ STOP_S = 40.0
 """How long a server may take to stop before it is killed, seconds; it waits 30 s for answers under way."""
 
 CONNECT_S = 2.0
+STARTS_MAX = 3
+"""Failed starts on a free ledger after which we give up: several programs may take and release it in turn."""
+
 LOOK_AGAIN_S = 0.05
 LINES_KEPT = 40
 """Lines of a server's messages that are kept for an error."""
@@ -130,7 +133,7 @@ class LocalServer:
     def _find_or_start(self) -> str:
         """Return the address of the file's server. Of two programs that look at once, one starts it."""
         deadline_s = time.monotonic() + self._start_s
-        unlocked = 0
+        failures = 0
         while True:
             holder = holder_of(self._ledger)
             if holder is not None and not holder.address and is_locked(self._ledger):
@@ -145,8 +148,8 @@ class LocalServer:
                     return address
                 process.stop()
                 why = process.message()
-                unlocked += not is_locked(self._ledger)  # the holder may have released it meanwhile: try once more
-            if unlocked > 1 or time.monotonic() > deadline_s:
+                failures += not is_locked(self._ledger)  # or another process took the lock, and released it meanwhile
+            if failures > STARTS_MAX or time.monotonic() > deadline_s:
                 raise LocalServerFailed(
                     f"No server could be started over {self._ledger}: {why}",
                     "Correct this, and start the program again. Nothing was sent.",

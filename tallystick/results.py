@@ -21,7 +21,7 @@ class AppendedEvent(msgspec.Struct, frozen=True, kw_only=True):
     streamversion: int
     """1-based place in the stream."""
     duplicate: bool
-    """Whether the event was in the log before: the server recognised a retry by its id."""
+    """Whether the event was in the log before, so that this was a retry."""
 
 
 class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """Unique within its source."""
     source: str
-    """Who wrote it: `/agents/NAME`."""
+    """Who wrote it, as `/agents/NAME`."""
     type: str
     """What it says, such as `decision.recorded.v1`."""
     subject: str
@@ -169,7 +169,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     trace: tuple[dict[str, Any], ...] = ()
     """The reasoning trace."""
     deliberation: dict[str, Any] | None = None
-    """The chain of thought: `inputs` and `steps`."""
+    """The chain of thought, with `inputs` and `steps`."""
     bridge: dict[str, Any] | None = None
     """How its form serves its function."""
     project: str | None = None
@@ -244,7 +244,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     review: Review | None = None
     """How it turned out; None where nobody has reviewed it."""
     confidence_at_review: float | None = None
-    """The confidence before the outcome was first known, 0..1: the one that calibration counts."""
+    """The confidence before the outcome was first known, 0..1, which is the one that calibration counts."""
     thoughts: tuple[str, ...] = ()
     """Thoughts that were added to it, the oldest first."""
     history: tuple[HistoryEntry, ...] = ()
@@ -272,7 +272,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str | None = None
     """`timeout` or `failed`, where there is no response."""
     detail: str | None = None
-    """What went wrong, in words. It is kept in the log for ever: put no secret in it."""
+    """What went wrong, in words. It is kept in the log for ever, so put no secret in it."""
     reported_model: str | None = None
     """Which model the endpoint says it used."""
     tokens_used: int | None = None

@@ -83,12 +83,14 @@ def test_every_generator_is_used() -> None:
 
 def test_every_make_target_of_the_documents_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    told = set(re.findall(r"`make ([a-z-]+)`", EVERYTHING)) | set(
+    named_targets = set(re.findall(r"`make ([a-z-]+)`", EVERYTHING)) | set(
         re.findall(r"^make ([a-z-]+)", EVERYTHING, re.MULTILINE)
     )
-    assert told <= targets, f"no such target: {sorted(told - targets)}"
+    assert named_targets <= targets, f"no such target: {sorted(named_targets - targets)}"
     assert {"serve", "test", "install", "bench", "docs"} <= targets
-    assert targets - {"help"} <= told, f"name in a page or in CONTRIBUTING.md: {sorted(targets - told)}"
+    assert targets - {"help"} <= named_targets, (
+        f"name in a page or in CONTRIBUTING.md: {sorted(targets - named_targets)}"
+    )
 
 
 def test_every_event_type_and_its_fields_are_documented() -> None:
@@ -174,27 +176,27 @@ def test_the_figures_of_speed_are_those_of_a_run() -> None:
 
 
 def test_the_limits_of_the_manual_are_those_of_the_code() -> None:
-    told = (ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")
-    figures = {figure.replace(",", "") for figure in re.findall(r"\b\d[\d,]*\b", told)}
-    inside = {"GROUP_EVENTS_MAX", "LINGER_S", "PAYLOAD_BYTES_MAX"}
+    text = (ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")
+    figures = {figure.replace(",", "") for figure in re.findall(r"\b\d[\d,]*\b", text)}
+    inside = {"BATCH_BYTES_MAX", "GROUP_EVENTS_MAX", "LINGER_S", "PAYLOAD_BYTES_MAX"}
     """Bounds of the implementation: no input is refused for them."""
     wanted = {value for name, value in vars(limits).items() if name.isupper() and name not in inside}
     wanted |= {round(RATE_DEFAULT), round(BURST_DEFAULT)}
     assert len(wanted) > 15
     assert {str(figure) for figure in wanted} <= figures
     statuses = {str(answer.status) for answer in TABLE.values()}
-    assert set(re.findall(r"\|([45]\d\d)\|$", told, re.MULTILINE)) <= statuses
+    assert set(re.findall(r"\|([45]\d\d)\|$", text, re.MULTILINE)) <= statuses
 
 
 def test_the_options_and_scopes_of_the_security_policy_exist() -> None:
-    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     options = {
         option
         for verb in verbs()
         if verb.name.startswith(("tallystick serve", "tallystick token"))
         for option in verb.options
     }
-    assert set(re.findall(r"--[a-z-]+", told)) <= options
-    assert set(re.findall(r"scope `(\w+)`", told)) <= set(SCOPES)
+    assert set(re.findall(r"--[a-z-]+", text)) <= options
+    assert set(re.findall(r"scope `(\w+)`", text)) <= set(SCOPES)
     paths = {route.partition(" ")[2] for route in routes_named()}
-    assert set(re.findall(r"`(/[a-z.]+)`", told)) <= paths
+    assert set(re.findall(r"`(/[a-z.]+)`", text)) <= paths

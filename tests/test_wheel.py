@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.instruments.evals.suites import expecting, scenario
@@ -162,6 +163,8 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
         ledger = tmp_path / "ledger.db"
         with there.serving(ledger) as url:
             there.run("tallystick", "append", "-", "--url", url, given=json.dumps(DECISION))
+            page = httpx.get(url, headers={"Accept": "text/html"})
+            assert page.headers["content-type"].startswith("text/html"), page.text
         assert "d1" in there.run("tallystick", "--ledger", ledger, "decision", "d1")
         there.run("tallystick", "--ledger", ledger, "verify")
     with subtests.test("a program of the project uses the client, and its types are checked"):
@@ -176,4 +179,8 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
         scenario(there.project / "fixtures" / "bad", expecting(root_cause={"exact": "Something else"}))
         asked = ("--tallystick-fixtures", "fixtures", "--tallystick-ledger", tmp_path / "evals.db", "tests")
         assert "1 failed, 2 passed" in there.run("python", "-m", "pytest", *asked, code=1)
-        assert '"ended":true' in there.run("tallystick", "--ledger", tmp_path / "evals.db", "eval", "list", "--json")
+        evaluations = ("--ledger", tmp_path / "evals.db", "eval")
+        assert '"ended":true' in there.run("tallystick", *evaluations, "list", "--json")
+    with subtests.test("reports have their templates"):
+        there.run("tallystick", *evaluations, "run", "fixtures", "--html", "report.html", code=1)
+        assert "</html>" in (there.project / "report.html").read_text()

@@ -13,12 +13,12 @@ UNJUDGED = 2
 
 def refuse(error: TallystickError) -> int:
     """Tell why, and what to do; the exit code."""
-    from api.errors import answer_of
+    from api.errors import error_codes
 
     print(f"error: {_as_typed(error)}", file=sys.stderr)
     if error.advice:
         print(error.advice, file=sys.stderr)
-    return answer_of(error).exit
+    return error_codes(error).exit
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The calibration curve as one SVG file: light and dark, with every label, and nothing outside it."""
+"""Draw the calibration curve as one self-contained SVG file for light and dark pages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -67,8 +67,8 @@ def _heading(figures: CalibrationScores, subject: str) -> Iterator[str]:
     stated, right = _percent(figures.mean_confidence), _percent(figures.accuracy)
     yield _text(28, 44, line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
     yield _text(28, 74, f"{figures.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
-    told = f"Gap {figures.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {figures.brier_score:.3f}"
-    yield _text(28, 100, told, "", "start")
+    gap = f"Gap {figures.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {figures.brier_score:.3f}"
+    yield _text(28, 100, gap, "", "start")
 
 
 def _axes() -> Iterator[str]:
@@ -91,16 +91,16 @@ def _band(corp: Corp) -> Iterator[str]:
 
 
 def _range(bucket: Bucket) -> Iterator[str]:
-    """The success rate of a range of confidence at the mean of what was stated in it."""
+    """Draw the success rate of a range of confidence, at the mean stated confidence of that range."""
     x, y = _place(bucket.mean_confidence, bucket.success_rate)
     top, bottom = (_place(0, end)[1] for end in (bucket.success_interval.high, bucket.success_interval.low))
-    told = f"Stated {bucket.bucket}: {_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
-    yield f'<g><title>{told}</title><line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+    label = f"Stated {bucket.bucket}: {_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
+    yield f'<g><title>{label}</title><line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
     yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6"/></g>'
 
 
 def _counts(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
-    """A bar for each stated confidence, and the number of reviews in each range."""
+    """Draw a bar for each stated confidence, and write the number of reviews of each range."""
     curve = corp.curve or []
     most = max(point.reviewed for point in curve)
     for point in curve:
@@ -133,7 +133,7 @@ def _legend(position: int) -> Iterator[str]:
 
 
 def _place(stated: float, rate: float) -> tuple[float, float]:
-    """Where a stated confidence and a rate of successes are in the drawing."""
+    """Return the point of a stated confidence and a success rate in the drawing."""
     return LEFT + (RIGHT - LEFT) * stated, BOTTOM - (BOTTOM - TOP) * rate
 
 

@@ -11,7 +11,7 @@ from api.reports.html.report_page import page
 from api.reports.junit import junit
 from api.reports.markdown import markdown
 from api.reports.report import EvaluationReport
-from api.whole_tmp import write_whole
+from ledger.atomic_file import write_text
 from ledger.errors import InvalidQuery
 
 WRITERS = {"junit": junit, "html": page, "markdown": markdown}
@@ -72,7 +72,7 @@ def check_file(option: str, path: Path) -> None:
 def write_file(option: str, path: Path, text: str) -> None:
     """Write a report whole, or leave the file as it was. Errors: InvalidQuery, naming the option."""
     try:
-        write_whole(path.resolve(), text, replace=True)
+        write_text(path.resolve(), text)
     except OSError as error:
         raise _unwritable(option, path, error) from None
 

@@ -14,17 +14,17 @@ _example = re.compile(r"^(?:Examples?|Example): *(.*)$")
 
 
 def overview() -> str:
-    """A table of every verb with the first sentence of its help."""
+    """Return a table of every verb with the first sentence of its help."""
     return table(["verb", "what it does"], ([_link(verb.name), prose(_first(verb))] for verb in verbs()))
 
 
 def reference() -> str:
-    """Every verb: its usage, its help, its arguments and options."""
+    """Return every verb: its usage, its help, its arguments and options."""
     return joined([_common(), *(_verb(verb) for verb in verbs())])
 
 
 def variables() -> dict[str, str]:
-    """Environment variables that options read: the name, and the option's help."""
+    """Return the environment variables that options read: the name, and the option's help."""
     found: dict[str, str] = {}
     for parameter in [*command().params, *(each for verb in verbs() for each in verb.command.params)]:
         for name in _variables_of(parameter):
@@ -72,7 +72,7 @@ def _usage(verb: Verb, arguments: list[Any], options: list[Any]) -> Iterator[str
 
 
 def _help(text: str) -> Iterator[str]:
-    """The paragraphs of a help text; an example is a block of its own."""
+    """Yield the paragraphs of a help text; an example is a block of its own."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         example = _example.match(" ".join(paragraph.split()))
         yield block("text", example[1]) if example else prose(paragraph)
@@ -89,10 +89,10 @@ def _rows(parameters: list[Any]) -> Iterator[list[str]]:
         names = [*parameter.opts, *parameter.secondary_opts] if parameter.opts[0].startswith("-") else []
         shown = ", ".join(map(code, names)) or code(_value(parameter))
         flag = getattr(parameter, "is_bool_flag", False)
-        yield [shown, "" if flag or not names else code(_value(parameter)), " ".join(_told(parameter))]
+        yield [shown, "" if flag or not names else code(_value(parameter)), " ".join(_description(parameter))]
 
 
-def _told(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no public type for it
+def _description(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no public type for it
     yield prose(parameter.help or "")
     if values := _choices(parameter):
         yield f"One of {', '.join(map(code, values))}."
@@ -109,13 +109,13 @@ def _told(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no pub
         yield f"Environment: {', '.join(map(code, names))}."
 
 
-def _variables_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_told`
+def _variables_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
     named = parameter.envvar or []
     return [named] if isinstance(named, str) else list(named)
 
 
-def _value(parameter: Any) -> str:  # noqa: ANN401 - as `_told`
-    """What stands for an option's value."""
+def _value(parameter: Any) -> str:  # noqa: ANN401 - as `_description`
+    """Return the word that represents an option's value."""
     if parameter.metavar:
         return str(parameter.metavar)
     if not parameter.opts[0].startswith("-"):
@@ -125,12 +125,12 @@ def _value(parameter: Any) -> str:  # noqa: ANN401 - as `_told`
     return _words.get(_annotation(parameter), "TEXT")
 
 
-def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_told`
+def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
     annotation = _annotation(parameter)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return [str(member.value) for member in annotation]
     return [str(value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 
-def _annotation(parameter: Any) -> Any:  # noqa: ANN401 - as `_told`
+def _annotation(parameter: Any) -> Any:  # noqa: ANN401 - as `_description`
     return getattr(getattr(parameter, "type_descriptor", None), "annotation", None)

@@ -1,4 +1,4 @@
-"""Docstrings under names: what stands below a constant or a field, which Python itself does not keep."""
+"""Read the docstrings below constants and fields, which Python does not keep."""
 
 import ast
 import inspect
@@ -8,12 +8,12 @@ from types import ModuleType
 
 
 def of_module(module: ModuleType) -> dict[str, str]:
-    """The docstrings under a module's constants."""
+    """Return the docstrings under a module's constants."""
     return _under(ast.parse(inspect.getsource(module)).body)
 
 
 def of_fields(kind: type) -> dict[str, str]:
-    """The docstrings under the fields of a struct, those of its bases first."""
+    """Return the docstrings under the fields of a struct, those of its bases first."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         source = _classes(base.__module__).get(base.__name__)
@@ -44,6 +44,6 @@ def _under(body: Iterable[ast.stmt]) -> dict[str, str]:
 
 
 def _text(node: ast.stmt) -> str | None:
-    """The text of a statement that is nothing but a text."""
+    """Return the text of a statement that is only a text."""
     value = node.value if isinstance(node, ast.Expr) else None
     return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None

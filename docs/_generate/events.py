@@ -18,17 +18,8 @@ _places = {
 _source = re.compile(r"\s*Source: (.+?)\.?$", re.DOTALL)
 
 
-def overview() -> str:
-    """A table of the types: the name, the place in the stream, what it says."""
-    rows = (
-        [f"[{code(kind.name)}](#{_anchor(kind.name)})", _place(kind), prose(_about(kind.payload))]
-        for kind in VOCABULARY.kinds.values()
-    )
-    return table(["type", "place in its stream", "what it says"], rows)
-
-
 def reference() -> str:
-    """Every type with its fields, and every part that fields are made of."""
+    """Return every type with its fields, and every part that fields are made of."""
     shapes = vocabulary_schema()["$defs"]
     types = [_type(kind, shapes) for kind in VOCABULARY.kinds.values()]
     payloads = {kind.payload.__name__ for kind in VOCABULARY.kinds.values()}
@@ -58,15 +49,11 @@ def _about(kind: type) -> str:
     return inspect.getdoc(kind) or ""
 
 
-def _anchor(name: str) -> str:
-    return name.lower().replace(".", "")
-
-
 def _fields(kind: type, shape: Mapping[str, Any]) -> str:
-    told = docstrings.of_fields(kind)
+    docs = docstrings.of_fields(kind)
     needed = shape.get("required", ())
     rows = (
-        [code(name), schema.words(each), "yes" if name in needed else "", *_meaning(told.get(name, ""), each)]
+        [code(name), schema.words(each), "yes" if name in needed else "", *_meaning(docs.get(name, ""), each)]
         for name, each in shape.get("properties", {}).items()
         if name != "type" or "const" not in each
     )
@@ -81,7 +68,7 @@ def _meaning(text: str, shape: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parts() -> dict[str, type]:
-    """Every struct of the modules that define payloads, by its name."""
+    """Return every struct of the modules that define payloads, by its name."""
     modules = {inspect.getmodule(kind.payload) for kind in VOCABULARY.kinds.values()}
     return {
         name: value

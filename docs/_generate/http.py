@@ -12,24 +12,24 @@ Json = Mapping[str, Any]
 
 
 def overview() -> str:
-    """A table of the routes with the first sentence about each."""
+    """Return a table of the routes with the first sentence about each."""
     rows = ([f"[{code(name)}](#{_anchor(name)})", prose(each["summary"])] for name, each in _operations())
     return table(["route", "what it does"], rows)
 
 
 def reference() -> str:
-    """Every route: what it does, its parameters, its body, its answers and its refusals."""
+    """Return every route: what it does, its parameters, its body, its answers and its refusals."""
     common = _common()
     shared = ", ".join(map(code, sorted(common)))
-    told = (
+    shared_note = (
         f"Every route can refuse with {shared}. Below, each route lists only what it can refuse with besides. "
         "The table of errors says what each means."
     )
-    return joined([told, *(_operation(name, each, common) for name, each in _operations())])
+    return joined([shared_note, *(_operation(name, each, common) for name, each in _operations())])
 
 
 def shapes() -> str:
-    """Every struct that a body or an answer is made of, but for events."""
+    """Return every struct that a body or an answer is made of, but for events."""
     named: Json = openapi()["components"]["schemas"]
     return joined(_shape(name, each) for name, each in sorted(named.items()) if not _of_an_event(name, named))
 
@@ -61,7 +61,7 @@ def _anchor(name: str) -> str:
 
 
 def _common() -> frozenset[str]:
-    """The refusals that nine in ten routes share."""
+    """Return the refusals that every route shares."""
     listed = [each["responses"] for _, each in _operations()]
     counted = Counter(status for responses in listed for status in responses if status >= "400")
     return frozenset(status for status, count in counted.items() if count == len(listed))
@@ -83,12 +83,12 @@ def _operation(name: str, each: Json, common: frozenset[str]) -> str:
 
 
 def _parameter(each: Json) -> list[str]:
-    told = [prose(each.get("description", ""))]
+    meaning = [prose(each.get("description", ""))]
     if each.get("required"):
-        told.append("Required.")
+        meaning.append("Required.")
     if default := schema.default(each.get("schema", {})):
-        told.append(f"Default: {code(default)}.")
-    return [code(each["name"]), each["in"], schema.words(each.get("schema", {})), " ".join(told)]
+        meaning.append(f"Default: {code(default)}.")
+    return [code(each["name"]), each["in"], schema.words(each.get("schema", {})), " ".join(meaning)]
 
 
 def _body(body: Json) -> str:

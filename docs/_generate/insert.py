@@ -16,7 +16,6 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "routes": http.overview,
     "http": http.reference,
     "http shapes": http.shapes,
-    "event types": events.overview,
     "events": events.reference,
     "errors": tables.errors,
     "limits": tables.limits_table,
@@ -27,7 +26,7 @@ _mark = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
 
 
 def inserted(text: str) -> str:
-    """A page with its generated parts. Errors: KeyError for a name that nothing generates."""
+    """Insert the generated parts into a page. Errors: KeyError for a name that nothing generates."""
     return _mark.sub(lambda mark: GENERATORS[mark[1]](), text)
 
 

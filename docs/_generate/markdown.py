@@ -1,4 +1,4 @@
-"""Pieces of Markdown: text without accidents, tables, code."""
+"""Make pieces of Markdown: escaped text, tables, code."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,23 +8,23 @@ _special = re.compile(r"([\\*_<>\[\]{}#|~$])")
 
 
 def prose(text: str) -> str:
-    """Plain text as Markdown: what stands in backticks is code, and nothing else is markup."""
+    """Escape plain text for Markdown; text in backticks stays code."""
     parts = _code.split(" ".join(text.replace("\\[", "[").split()))  # Rich's escape of a bracket
     return "".join(part if part.startswith("`") else _special.sub(r"\\\1", part) for part in parts)
 
 
 def code(text: str) -> str:
-    """A code span."""
+    """Make a code span."""
     return f"`{text}`"
 
 
 def cell(text: str) -> str:
-    """A table's cell: on one line, with the bars inside it escaped."""
+    """Make a cell of a table: one line, with its bars escaped."""
     return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; none where there is no row."""
+    """Make a table; empty without rows."""
     lines = [f"|{'|'.join(map(cell, row))}|" for row in rows]
     if not lines:
         return ""
@@ -32,10 +32,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def block(language: str, text: str) -> str:
-    """A block of code."""
+    """Make a block of code."""
     return f"```{language}\n{text}\n```"
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Parts as one text, a blank line between any two; empty ones are left out."""
+    """Join parts with blank lines; empty ones are left out."""
     return "\n\n".join(part for part in parts if part)

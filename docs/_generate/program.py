@@ -20,7 +20,7 @@ from api.auth import SCOPES
 from api.cli.main import app
 from api.errors import TABLE, slug
 from api.http.app import routes
-from api.http.openapi.document import document
+from api.http.route_table import openapi_document
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, json_schema, limits
 from events.payload import COUNT_MAX
@@ -45,17 +45,17 @@ class Verb:
 
     @property
     def options(self) -> list[str]:
-        """Every option, as it is typed."""
+        """List every option, as it is typed."""
         return [name for parameter in self.command.params for name in parameter.opts if name.startswith("-")]
 
 
 def command() -> Any:  # noqa: ANN401 - Typer names no public type for it
-    """The command line as a whole."""
+    """Return the command line as a whole."""
     return typer.main.get_command(app)
 
 
 def verbs() -> list[Verb]:
-    """Every verb, in the order of `tallystick --help`; a group's verbs stand one after the other."""
+    """List every verb, in the order of `tallystick --help`; the verbs of a group follow one another."""
     return _verbs(command(), "tallystick")
 
 
@@ -67,13 +67,13 @@ def _verbs(group: Any, path: str) -> list[Verb]:  # noqa: ANN401 - as `command`
 
 
 def openapi() -> dict[str, Any]:
-    """The OpenAPI document, as `GET /openapi.json` answers it."""
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document()))
+    """Return the OpenAPI document as `GET /openapi.json` answers it."""
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi_document()))
     return decoded
 
 
 def routes_named() -> Sequence[str]:
-    """Every route as a method and a path: `GET /events/{position}`."""
+    """List every route as a method and a path: `GET /events/{position}`."""
     return [
         f"{method} {route.path.replace(':path}', '}')}"
         for route in routes()
@@ -83,27 +83,27 @@ def routes_named() -> Sequence[str]:
 
 
 def vocabulary_schema() -> dict[str, Any]:
-    """The vocabulary as JSON Schema, as `tallystick schema` prints it."""
+    """Return the vocabulary as JSON Schema, as `tallystick schema` prints it."""
     return json_schema()
 
 
 def variables_read() -> set[str]:
-    """Every environment variable that the program's source reads or sets by its name."""
-    ours = re.findall(r"\bTALLYSTICK_[A-Z_]*[A-Z]\b", _source())
+    """List every environment variable that the program's source reads or sets by its name."""
+    own = re.findall(r"\bTALLYSTICK_[A-Z_]*[A-Z]\b", _source())
     others = re.findall(r"""environ(?:\.get\(|\[)["'](\w+)["']""", _source())
-    return {*ours, *others}
+    return {*own, *others}
 
 
 def plugin_options() -> set[str]:
-    """Every option that the pytest plugin adds, as `pytest --help` lists them."""
+    """List every option that the pytest plugin adds, as `pytest --help` lists them."""
     command = [sys.executable, "-m", "pytest", "--help"]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - a command of ours
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - our own interpreter
     printed = done.stdout
     return set(re.findall(r"--tallystick-[a-z-]+", printed))
 
 
 def metrics(text: str) -> set[str]:
-    """The names of our own metrics in an answer of `GET /metrics`."""
+    """List our metrics in an answer of `GET /metrics`."""
     found = re.findall(r"^# TYPE (tallystick_\w+?)(?:_created)? ", text, re.MULTILINE)
     return set(found)
 

@@ -15,7 +15,7 @@ _formats = {"date-time": "time", "date": "date", "binary": "bytes", "uri": "addr
 
 
 def words(schema: Schema) -> str:
-    """What a schema admits: `number, 0 to 1`; a struct by its name."""
+    """Describe what a schema admits: `number, 0 to 1`; a struct by its name."""
     if "$ref" in schema:
         return code(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:
@@ -38,13 +38,8 @@ def words(schema: Schema) -> str:
     return f"{kind}{_bounds(schema)}"
 
 
-def nullable(schema: Schema) -> bool:
-    """Whether a schema admits null."""
-    return any(each.get("type") == "null" for each in schema.get("anyOf", ()))
-
-
 def default(schema: Schema) -> str:
-    """A schema's default as text; empty where there is none that says something."""
+    """Return a schema's default as text; empty without one."""
     value = schema.get("default")
     return "" if value in (None, [], {}, "") else str(value).lower() if isinstance(value, bool) else str(value)
 

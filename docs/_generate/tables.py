@@ -8,14 +8,14 @@ from docs._generate.program import TABLE, limits, slug
 
 
 def limits_table() -> str:
-    """Every limit: its name, its value, and what it bounds."""
-    told = docstrings.of_module(limits)
-    rows = ([code(name), f"{getattr(limits, name):,}", prose(text)] for name, text in told.items())
+    """Return every limit: its name, its value, and what it bounds."""
+    docs = docstrings.of_module(limits)
+    rows = ([code(name), f"{getattr(limits, name):,}", prose(text)] for name, text in docs.items())
     return table(["limit", "value", "what it bounds"], rows)
 
 
 def errors() -> str:
-    """Every error: the end of its problem's type, its title, its codes, and what it means."""
+    """Return every error: the end of its problem's type, its title, its codes, and what it means."""
     rows = (
         [
             code(slug(error.__name__)), answer.title, str(answer.status), str(answer.rpc), str(answer.exit),
@@ -27,6 +27,6 @@ def errors() -> str:
 
 
 def variables() -> str:
-    """Every environment variable that an option reads."""
+    """Return every environment variable that an option reads."""
     rows = ([code(name), prose(text)] for name, text in sorted(command_line.variables().items()))
     return table(["variable", "what it sets"], rows)

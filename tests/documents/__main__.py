@@ -15,15 +15,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.documents", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write what is printed into the pages' text blocks")
     parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="pages to run; all without any")
-    asked = parser.parse_args()
-    pages = [path.resolve() for path in asked.pages] or PAGES
+    arguments = parser.parse_args()
+    pages = [path.resolve() for path in arguments.pages] or PAGES
     with ThreadPoolExecutor(2) as threads:
-        results = list(threads.map(lambda path: _page(path, update=asked.update), pages))
+        results = list(threads.map(lambda path: _page(path, update=arguments.update), pages))
     return 0 if all(results) else 1
 
 
 def _page(path: Path, *, update: bool) -> bool:
-    """Run one page, say what came of it, and return whether it is right now."""
+    """Run one page, print the result, and return whether the page is right now."""
     text = path.read_text(encoding="utf-8")
     missing = [str(file) for file in files_needed(text) if not file.is_file()]
     if missing:

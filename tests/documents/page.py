@@ -4,7 +4,7 @@ Comments in a page say what it needs; they show neither on GitHub nor in the man
 
     <!-- run: server -->            from here on a server runs over tallystick.db; more words are options of `serve`
     <!-- run: after PAGE -->        the blocks of another page are run first, in the same folder
-    <!-- run: with FILE -->         a file of shared/data stands in the folder; without it the page is not run
+    <!-- run: with FILE -->         a file of shared/data is put into the folder; without it the page is not run
     <!-- run: not, REASON -->       the block that follows is not run
 
 A `sh` block is pasted into a shell of its own. The `python` blocks of a page are one program: a later one knows the
@@ -37,7 +37,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code: its language, its text, and where the text stands in the page (0-based characters)."""
+    """A block of code: its language, its text, and the place of the text in the page (0-based characters)."""
 
     language: str
     text: str
@@ -50,12 +50,12 @@ class Block:
 
 
 def name_of(path: Path) -> str:
-    """A page's name: its path in the repository."""
+    """Return the name of a page: its path in the repository."""
     return path.relative_to(ROOT).as_posix()
 
 
 def parts(page: str) -> Iterator[Need | Block]:
-    """The needs and blocks of a page, in their order; a block that is not to be run is left out."""
+    """Yield the needs and blocks of a page in their order, without blocks that do not run."""
     skipped = False
     for found in _part.finditer(page):
         if found["need"] is not None:
@@ -70,5 +70,5 @@ def parts(page: str) -> Iterator[Need | Block]:
 
 
 def files_needed(page: str) -> list[Path]:
-    """The files of shared/data that a page needs."""
+    """List the files of shared/data that a page needs."""
     return [SHARED / part.words[0] for part in parts(page) if isinstance(part, Need) and part.kind == "with"]

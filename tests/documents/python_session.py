@@ -1,4 +1,4 @@
-"""Python, as a reader has it open beside a page: one block after the other, with the names of those before."""
+"""A Python session that runs the blocks of a page one after the other, as one program."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ import msgspec
 READER = """
 import sys, json, traceback
 names = {"__name__": "__main__"}
-asked, told = sys.stdin, sys.stdout
-for line in asked:
+requests, answers = sys.stdin, sys.stdout
+for line in requests:
     from io import StringIO
     sys.stdout = printed = StringIO()
     failed = ""
@@ -21,7 +21,7 @@ for line in asked:
         exec(compile(json.loads(line), "<page>", "exec"), names)
     except BaseException:
         failed = traceback.format_exc()
-    sys.stdout = told
+    sys.stdout = answers
     print(json.dumps([printed.getvalue(), failed]), flush=True)
 """
 """Reads each block as a JSON string on a line; answers with what it printed, and how it failed."""

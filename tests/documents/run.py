@@ -41,7 +41,7 @@ class Shown:
 
 
 def alike(text: str) -> str:
-    """A text without what differs from run to run."""
+    """Remove what differs from run to run."""
     for pattern, name in _varying:
         text = pattern.sub(name, text)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
@@ -50,7 +50,7 @@ def alike(text: str) -> str:
 def run(page: str, folder: Path) -> Iterator[Shown]:
     """Run a page in a folder; yield each block that shows what was printed.
 
-    Errors: AssertionError where a block fails, with what it said.
+    Errors: AssertionError where a block fails, with its output.
     """
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
@@ -79,9 +79,9 @@ def _server(folder: Path, options: tuple[str, ...]) -> AbstractContextManager[Se
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment of a reader: our command on the path, and no setting of ours but these."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
-    return {**ours, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120", **variables}
+    """Return a reader's environment: the command is on the path, and only the given settings of Tallystick are set."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
+    return {**others, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120", **variables}
 
 
 def _prepare(need: Need, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pages are cut and run as their comments say, and what they show is renewed by what is printed."""
+"""Pages are parsed and run as their comments say, and updated with what the program prints."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_what_a_page_shows_is_compared_with_what_is_printed(tmp_path: Path) -> N
     assert [(each.printed, each.true) for each in shown] == [("one\n", False), ("2\n", True)]
 
 
-def test_a_block_that_fails_says_what_it_said(tmp_path: Path) -> None:
+def test_a_failed_block_reports_its_output(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"exit code 3\nout\n+err"):
         list(run("```sh\necho out; echo err >&2; exit 3\n```\n", tmp_path))
 
@@ -68,7 +68,7 @@ def test_the_python_blocks_of_a_page_are_one_program(tmp_path: Path) -> None:
         list(run("```python\n1 / 0\n```\n", tmp_path))
 
 
-def test_a_need_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_need_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="weather"):
         list(run("<!-- run: weather -->\n", tmp_path))
 

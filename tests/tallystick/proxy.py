@@ -11,7 +11,9 @@ import httpx
 
 from tests.support.http_stub import bind, listening
 
-Fault = Literal["none", "lose request", "lose answer", "busy", "too fast", "bad gateway", "nonsense", "html"]
+Fault = Literal[
+    "none", "lose request", "lose answer", "busy", "busy for an hour", "too fast", "bad gateway", "nonsense", "html"
+]
 
 
 class Seen(NamedTuple):
@@ -82,6 +84,7 @@ _FAST = b'{"type":"urn:tallystick:problem:rate-limited","title":"Too many reques
 _PROBLEM = "application/problem+json"
 _ANSWERS: dict[Fault | None, tuple[int, str, bytes, dict[str, str]]] = {
     "busy": (503, _PROBLEM, _BUSY, {"retry-after": "0"}),
+    "busy for an hour": (503, _PROBLEM, _BUSY, {"retry-after": "3600"}),
     "too fast": (429, _PROBLEM, _FAST, {"retry-after": "1"}),
     "bad gateway": (502, "text/html", b"<h1>Bad gateway</h1>", {}),
     "nonsense": (200, "application/json", b'{"hello": "world"}', {}),

@@ -133,6 +133,6 @@ def test_a_feed_ends_where_the_server_stays_away(tmp_path: Path) -> None:
         client.record("Only one")
         events = client.follow()
         assert next(events).position == 1
-    with pytest.raises(ConnectionFailed, match="tries"):
+    with pytest.raises(ConnectionFailed):
         next(events)
     client.close()

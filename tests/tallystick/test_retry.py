@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -82,11 +83,19 @@ def test_a_batch_that_lost_its_answer_is_written_once(url: str, agent: str) -> N
 
 
 def test_retry_after_is_respected(url: str) -> None:
-    with proxying(url, ["too fast"] * 3) as proxy, Client(proxy.url, retry_s=1.5) as client:
+    with proxying(url, ["too fast"]) as proxy, Client(proxy.url) as client:
+        began_s = time.monotonic()
+        client.advice()
+        assert time.monotonic() - began_s >= 1
+        assert len(proxy.seen) == 2
+
+
+def test_a_wait_that_is_too_long_is_an_error_at_once(url: str) -> None:
+    with proxying(url, ["busy for an hour"]) as proxy, Client(proxy.url) as client:
         with pytest.raises(Busy) as refused:
             client.advice()
-        assert (refused.value.retry_after_s, refused.value.status) == (1.0, 429)
-        assert len(proxy.seen) == 2, "a third try would begin behind the end of the time"
+        assert (refused.value.retry_after_s, refused.value.status) == (3600, 503)
+        assert len(proxy.seen) == 1
 
 
 def test_waiting_is_logged_with_its_reason(url: str, caplog: pytest.LogCaptureFixture) -> None:

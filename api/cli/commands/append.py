@@ -35,12 +35,12 @@ def append(
     """
     import asyncio
 
-    from api.auth import valid_agent
+    from api.auth import is_valid_agent
     from api.cli.output import print_json
     from api.text import many
     from ledger.errors import InvalidQuery
 
-    if agent is not None and not valid_agent(agent):
+    if agent is not None and not is_valid_agent(agent):
         raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
     tally = asyncio.run(_append(ledger_of(context), file, agent, batch, url, token))
     if as_json:

@@ -112,17 +112,17 @@ def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -
 
 
 def _subject(parameters: dict[str, str]) -> str:
-    """What the curve is of: the agent, and the filters beside it."""
+    """Return the title of the drawing: the agent and the filters."""
     filters = [parameters[name] for name in ("category", "stakes", "project", "feature") if name in parameters]
     return ", ".join([parameters.get("agent", "All agents"), *filters])
 
 
 async def _calibration(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
     from api.cli.open_ledger import open_reader
-    from api.service.query_params import question
+    from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    asked = question(parameters, system_clock())
+    asked = parse_calibration_query(parameters, system_clock())
     async with open_reader(ledger) as service:
         return await compute_calibration(service, asked, await service.resolve(as_of))
 
@@ -155,8 +155,8 @@ def advice(
 
 async def _advice(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "Advice":
     from api.cli.open_ledger import open_reader
-    from api.service.query_params import plan
+    from api.service.query_params import parse_planned_decision
 
-    asked = plan(parameters, parameters["agent"])
+    asked = parse_planned_decision(parameters, parameters["agent"])
     async with open_reader(ledger) as service:
         return await advise(service, asked, await service.resolve(as_of))

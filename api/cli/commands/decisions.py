@@ -72,10 +72,10 @@ def decisions(
 
 async def _decisions(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
     from api.cli.open_ledger import open_reader
-    from api.service.query_params import decision_query
+    from api.service.query_params import parse_decision_query
     from ledger import system_clock
 
-    asked = decision_query(parameters, system_clock())
+    asked = parse_decision_query(parameters, system_clock())
     async with open_reader(ledger) as service:
         return await select_decisions(service, asked, await service.resolve(as_of))
 

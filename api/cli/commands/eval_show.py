@@ -138,10 +138,10 @@ def list_(
 async def _list(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "EvaluationPage":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.queries import list_evaluations
-    from api.service.query_params import evaluation_query
+    from api.service.query_params import parse_evaluation_query
     from ledger import system_clock
 
-    asked = evaluation_query(parameters, system_clock())
+    asked = parse_evaluation_query(parameters, system_clock())
     async with open_reader(ledger) as service:
         return await list_evaluations(service, asked, await service.resolve(as_of))
 
@@ -177,8 +177,8 @@ def scoreboard(
 async def _scoreboard(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "ScoreboardAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.queries import scoreboard
-    from api.service.query_params import board_wanted
+    from api.service.query_params import parse_scoreboard_query
 
-    wanted = board_wanted(parameters)
+    wanted = parse_scoreboard_query(parameters)
     async with open_reader(ledger) as service:
         return await scoreboard(service, wanted, await service.resolve(as_of))

@@ -129,9 +129,9 @@ def list_(
 async def _list(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "RunPage":
     from api.cli.open_ledger import open_reader
     from api.importers.runs import list_runs
-    from api.service.query_params import run_query
+    from api.service.query_params import parse_run_query
     from ledger import system_clock
 
-    asked = run_query(parameters, system_clock())
+    asked = parse_run_query(parameters, system_clock())
     async with open_reader(ledger) as service:
         return await list_runs(service, asked, await service.resolve(as_of))

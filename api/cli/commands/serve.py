@@ -38,11 +38,11 @@ def serve(
 
     from api.cli.output import progress, say
     from api.http import server
-    from api.parameters import choice
+    from api.parameters import parse_choice
     from api.rate_limit import Rate
 
     ledger = ledger_of(context)
-    level = choice("log-level", log_level.lower(), LEVELS, "info")
+    level = parse_choice("log-level", log_level.lower(), LEVELS)
     tls = _tls_of(tls_cert, tls_key)
     listening = server.bind(host, port, ledger)
 

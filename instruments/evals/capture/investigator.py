@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.json_yaml import json_value
 from instruments.routers.redaction import Redactor, of_arguments, of_environment
 from instruments.routers.subprocess_io import BadCommand, ProcessResult, ended, spoken, words_of
+from instruments.yaml_reader import UnreadableFile
 
 ADVICE = (
     "It gets the alert as JSON on its standard input, and its standard output is the investigation, one JSON object."

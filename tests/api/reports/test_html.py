@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 
 from api.reports import EvaluationReport, page
-from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_comparison import compare_runs
+from projections.evaluation.view_types import ScenarioResult
 from tests.api.reports.fixed_evaluations import (
     AFTER,
     ALONE,
@@ -18,6 +19,7 @@ from tests.api.reports.fixed_evaluations import (
     GATED,
     REPORTS,
     WHY,
+    crashed,
     evaluation,
     result,
     scored,
@@ -27,7 +29,7 @@ from tests.api.reports.hostile import TEXTS, saying, texts
 VOID = {"meta", "input", "br"}
 TAGS = """
 html head meta title style body header main footer h1 h2 h3 p div span b strong small bdi code pre blockquote mark ul li
-dl dt dd table tr th td details summary label input svg rect line circle polyline text g
+dl dt dd table tr th td details summary label input svg rect line circle text g
 """
 ATTRIBUTES = """
 lang charset http-equiv content name class role open dir type id checked colspan aria-label aria-hidden viewbox width
@@ -154,14 +156,48 @@ def test_what_was_said_is_told_where_it_did_not_pass() -> None:
 
 def test_the_course_of_versions_is_drawn_where_there_is_one() -> None:
     assert 'aria-label="Mean points of 3 versions, from 64.0 to 79.0"' in page(ALONE)
-    assert "<polyline" not in page(EvaluationReport(evaluation=AFTER, trend=ALONE.trend[:1]))
+    assert page(ALONE).count('class="series"') == 2
+    assert "Mean points of" not in page(EvaluationReport(evaluation=AFTER, trend=ALONE.trend[:1]))
 
 
 def test_a_run_without_scores_and_one_of_many() -> None:
     Read(page(EvaluationReport(evaluation=evaluation("r", "1"))))
-    Read(page(EvaluationReport(evaluation=AFTER, contrast=contrast(evaluation("r", "1"), AFTER))))
+    Read(page(EvaluationReport(evaluation=AFTER, contrast=compare_runs(evaluation("r", "1"), AFTER))))
     many = evaluation("r", "1", *(result(f"s{number}", scored(number % 101, FOUND)) for number in range(500)))
     said = page(EvaluationReport(evaluation=many))
     assert said.count('<details class="scenario') == 500
     assert said.count(" open><summary>") == 5
     assert len(said) < 2_000_000
+
+
+def test_a_report_without_a_gate_has_a_verdict_too() -> None:
+    def banner(*results: ScenarioResult) -> str:
+        said = page(EvaluationReport(evaluation=evaluation("r", "1", *results)))
+        found = re.search('<p class="(judgement [a-z]+)" role="status">(.*)</p>', said)
+        assert found is not None
+        return f"{found[1]}: {found[2]}"
+
+    good, bad = result("a", scored(90.0)), result("b", scored(10.0))
+    broken, flaky = result("c", crashed()), result("d", scored(90.0), crashed(attempt=2))
+    assert banner(good) == "judgement passed: Passed: every attempt at 1 scenario."
+    assert banner(good, bad, broken, flaky) == (
+        "judgement worse: Not all passed: 1 of 4 scenarios passed every attempt; 1 flaky, 1 failing, 1 in error."
+    )
+    assert banner(good, flaky) == (
+        "judgement unusable: Not all passed: 1 of 2 scenarios passed every attempt; 1 flaky."
+    )
+    assert banner(broken) == "judgement unusable: Nothing was scored."
+    assert banner() == "judgement unusable: Nothing was scored."
+
+
+def test_forbidden_text_is_marked_as_bad() -> None:
+    item = re.compile('<li class="bad"><code>node.*?forbidden, but found.*?<mark>the job</mark>', re.DOTALL)
+    assert item.search(page(ALONE))
+
+
+def test_equal_errors_are_shown_once() -> None:
+    run = evaluation("r", "1", result("a", crashed(), crashed(attempt=2)), result("b", crashed()))
+    said = page(EvaluationReport(evaluation=run))
+    assert said.partition("<h2>Scenarios")[0].count("KeyError") == 1
+    assert "a, attempt 1; a, attempt 2; b, attempt 1" in Read(said).text
+    assert "Errors: 3" in Read(said).text
