@@ -32,11 +32,11 @@ SURFACE: dict[str, list[str]] = {
         "GateLimits",
         "GateResult",
         "ReportFiles",
+        "html_page",
         "judge",
         "junit",
         "markdown",
-        "page",
-        "sentence",
+        "verdict_sentence",
     ],
     "api.verify": ["VerifyReport", "verify_ledger", "verify_package", "verify_server"],
     "events": [

@@ -209,7 +209,7 @@ class ProgressReporter:
         """Tell of a score, or before the first of how many there are."""
         import sys
 
-        from api.reports.escape import line
+        from api.reports.escape import one_line
         from api.reports.format import points, seconds
 
         self._done, self._total = done, total
@@ -219,5 +219,5 @@ class ProgressReporter:
         score = graded.score
         came = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
         if score.state != "scored":
-            came = line(f"{score.failure}: {score.detail}")
+            came = one_line(f"{score.failure}: {score.detail}")
         self._say(f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {came} ({seconds(score.elapsed_ns)})")

@@ -7,11 +7,26 @@ from rich.console import Console
 from rich.text import Text
 
 from api.cli.output import cut, out, say, table
-from api.reports import EvaluationReport, sentence
-from api.reports.escape import line, visible
-from api.reports.format import against, between, bracketed, counted, points, rate, rates, seconds
-from api.reports.report import COMPONENTS, costs, ordered, scorer, who
-from api.reports.score_text import breakdown, lost
+from api.reports import EvaluationReport, verdict_sentence
+from api.reports.escape import one_line, visible
+from api.reports.format import (
+    bracketed,
+    count_noun,
+    point_interval,
+    points,
+    points_below,
+    rate,
+    rate_interval,
+    seconds,
+)
+from api.reports.report import (
+    COMPONENTS,
+    agent_name,
+    by_urgency,
+    lost_patterns,
+    scorer_name,
+)
+from api.reports.score_text import lost_pattern_line, score_lines
 from api.service.evaluation.queries import EvaluationPage
 from api.text import count, moment
 from projections.evaluation.view_types import (
@@ -45,9 +60,9 @@ def print_list(page: EvaluationPage) -> None:
         shown.add_row(
             head.run_id,
             moment(head.started_at) if wide else f"{head.started_at:%Y-%m-%d}",
-            cut(line(head.suite)),
-            cut(line(who(head))),
-            cut(line(head.agent_version or "-")),
+            cut(one_line(head.suite)),
+            cut(one_line(agent_name(head))),
+            cut(one_line(head.agent_version or "-")),
             points(head.mean),
             rate(head.pass_rate),
             *([count(head.scenarios)] if wide else []),
@@ -56,14 +71,14 @@ def print_list(page: EvaluationPage) -> None:
         )
     console.print(shown)
     more = f" The next: --offset {page.next}." if page.next is not None else ""
-    say(f"{count(len(page.evaluations))} of {counted(page.total, 'evaluation')}.{more}")
+    say(f"{count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
 
 
 def print_whole(run: Evaluation) -> None:
     """One evaluation: who, on what, each scenario, what went wrong, and what it comes to."""
     console = out()
     _print_facts(console, run)
-    results = ordered(EvaluationReport(evaluation=run))
+    results = by_urgency(EvaluationReport(evaluation=run))
     if results:
         console.print()
         _print_scenarios(console, results)
@@ -76,14 +91,14 @@ def print_whole(run: Evaluation) -> None:
 
 
 def _print_facts(console: Console, run: Evaluation) -> None:
-    console.print(f"{run.run_id}  {line(run.suite)}", style="bold", soft_wrap=True)
+    console.print(f"{run.run_id}  {one_line(run.suite)}", style="bold", soft_wrap=True)
     told = {
-        "agent": " ".join(filter(None, (who(run), run.agent_version))),
+        "agent": " ".join(filter(None, (agent_name(run), run.agent_version))),
         "begun": f"{moment(run.started_at)} UTC",
         "ended": f"{moment(run.finished_at)} UTC" if run.ended else "not ended: it goes on, or was left",
         "because": run.reason,
         "took": None if run.elapsed_ns is None else seconds(run.elapsed_ns),
-        "scorer": scorer(run),
+        "scorer": scorer_name(run),
         "chosen": run.selection,
         **(run.meta or {}),
     }
@@ -91,7 +106,7 @@ def _print_facts(console: Console, run: Evaluation) -> None:
     facts.show_header = False
     for name, value in told.items():
         if value is not None:
-            facts.add_row(line(name), line(value))
+            facts.add_row(one_line(name), one_line(value))
     console.print(facts)
 
 
@@ -121,7 +136,7 @@ def part(result: ScenarioResult, name: str) -> float | None:
 def print_scenario(result: ScenarioResult, *, analyses: bool) -> None:
     """One scenario with every attempt, each part of its score, and what was looked for."""
     console = out()
-    console.print(line(" ".join(filter(None, (result.scenario_id, result.name)))), style="bold", soft_wrap=True)
+    console.print(one_line(" ".join(filter(None, (result.scenario_id, result.name)))), style="bold", soft_wrap=True)
     for row in result.rows:
         _print_row(console, result, row)
         if analyses and row.analysis is not None:
@@ -139,17 +154,17 @@ def _print_row(console: Console, result: ScenarioResult, row: ScoreRow) -> None:
 
 def _scored(result: ScenarioResult, row: ScoreRow) -> Iterator[str]:
     if row.state == "skipped":
-        yield f"{result.scenario_id}, attempt {row.attempt}: skipped{bracketed(line(row.detail or ''))}"
+        yield f"{result.scenario_id}, attempt {row.attempt}: skipped{bracketed(one_line(row.detail or ''))}"
         return
     needed = "" if row.pass_threshold is None else f" of {points(row.pass_threshold)} needed"
-    yield f"{result.scenario_id}, attempt {row.attempt}: {against(row.total_score, row.pass_threshold)}{needed}"
-    yield from (f"  {told}" for told in breakdown(row))
+    yield f"{result.scenario_id}, attempt {row.attempt}: {points_below(row.total_score, row.pass_threshold)}{needed}"
+    yield from (f"  {told}" for told in score_lines(row))
 
 
 def _error(scenario_id: str, row: ScoreRow) -> list[str]:
     why = ": ".join(filter(None, (row.failure, row.detail))) or "no reason is said"
     said = [f"  | {told}" for told in visible(row.said or "").splitlines()]
-    return [f"Error: {scenario_id}, attempt {row.attempt}: {line(why)}", *said]
+    return [f"Error: {scenario_id}, attempt {row.attempt}: {one_line(why)}", *said]
 
 
 def _print_lines(console: Console, told: Iterable[str], style: str) -> None:
@@ -168,7 +183,9 @@ def print_comparison(report: EvaluationReport) -> None:
     for text in _figures(contrast):
         console.print(text, soft_wrap=True)
     if report.judgement is not None:
-        console.print(sentence(report.judgement, contrast), style=JUDGED[report.judgement.verdict], soft_wrap=True)
+        console.print(
+            verdict_sentence(report.judgement, contrast), style=JUDGED[report.judgement.verdict], soft_wrap=True
+        )
 
 
 def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple[str, Iterable[str]]]:
@@ -178,7 +195,7 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
     for result in report.evaluation.results:
         yield from (("magenta", _error(result.scenario_id, row)) for row in result.rows if row.state == "error")
     groups = {
-        "Not comparable": [f"{one.scenario_id}: {line(one.reason or '')}" for one in contrast.not_comparable],
+        "Not comparable": [f"{one.scenario_id}: {one_line(one.reason or '')}" for one in contrast.not_comparable],
         "Missing": list(map(_missing, contrast.missing)),
         "Fewer points, as many passes": list(map(_moved, contrast.lower)),
         "New": [f"{one.scenario_id}: {points(one.after)}" for one in contrast.added],
@@ -190,16 +207,16 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
 
 
 def _regressed(change: ScenarioChange) -> Iterator[str]:
-    named = f"{change.scenario_id}{f' ({line(change.name)})' if change.name else ''}"
-    passes = f"{change.passed_before} of {counted(change.attempts, 'attempt')} passed, now {change.passed_after}"
+    named = f"{change.scenario_id}{f' ({one_line(change.name)})' if change.name else ''}"
+    passes = f"{change.passed_before} of {count_noun(change.attempts, 'attempt')} passed, now {change.passed_after}"
     yield f"Regressed: {named}: {points(change.before)} before, {points(change.after)} now; {passes}"
     if change.reason:
-        yield f"  error: {line(change.reason)}"
-    yield from (f"  {lost(finding)}" for finding in costs(change))
+        yield f"  error: {one_line(change.reason)}"
+    yield from (f"  {lost_pattern_line(finding)}" for finding in lost_patterns(change))
 
 
 def _missing(change: ScenarioChange) -> str:
-    return f"{change.scenario_id}: {line(change.reason or '')}, {points(change.before)} before"
+    return f"{change.scenario_id}: {one_line(change.reason or '')}, {points(change.before)} before"
 
 
 def _moved(change: ScenarioChange) -> str:
@@ -208,31 +225,31 @@ def _moved(change: ScenarioChange) -> str:
 
 def _figures(contrast: RunComparison) -> Iterator[str]:
     for title, head in (("Baseline", contrast.baseline), ("Candidate", contrast.candidate)):
-        named = line(" ".join(filter(None, (who(head), head.agent_version))))
-        chosen = f", scenarios that fit {line(head.selection)}" if head.selection is not None else ""
+        named = one_line(" ".join(filter(None, (agent_name(head), head.agent_version))))
+        chosen = f", scenarios that fit {one_line(head.selection)}" if head.selection is not None else ""
         left = "" if head.ended else ", not ended"
         figures = f"mean {_mean(head)}, pass rate {_rate(head)}"
-        yield f"{title} {head.run_id}: {named} on {line(head.suite)}{chosen}{left}: {figures}."
+        yield f"{title} {head.run_id}: {named} on {one_line(head.suite)}{chosen}{left}: {figures}."
     if contrast.scenarios:
         test = contrast.mcnemar
         p = "" if test.p is None else f" (exact McNemar, p = {test.p:.3f})"
-        interval = bracketed(between(contrast.difference_interval, "+"))
+        interval = bracketed(point_interval(contrast.difference_interval, "+"))
         yield (
             f"Difference {points(contrast.difference, '+')}{interval} over "
-            f"{counted(contrast.scenarios, 'scenario')}, {counted(contrast.pairs, 'pair')} of attempts: "
+            f"{count_noun(contrast.scenarios, 'scenario')}, {count_noun(contrast.pairs, 'pair')} of attempts: "
             f"{test.passed_to_failed} passed before alone, {test.failed_to_passed} now alone{p}."
         )
 
 
 def _mean(head: EvaluationSummary) -> str:
-    return f"{points(head.mean)}{bracketed(between(head.mean_interval))}"
+    return f"{points(head.mean)}{bracketed(point_interval(head.mean_interval))}"
 
 
 def _rate(head: EvaluationSummary) -> str:
-    return f"{rate(head.pass_rate)}{bracketed(rates(head.pass_interval))}"
+    return f"{rate(head.pass_rate)}{bracketed(rate_interval(head.pass_interval))}"
 
 
 def _verdicts(head: EvaluationSummary) -> str:
     counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
     told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
-    return f"of {counted(head.scenarios, 'scenario')} {told}"
+    return f"of {count_noun(head.scenarios, 'scenario')} {told}"

@@ -177,7 +177,7 @@ def test_nothing_scored_and_nothing_in_common_cannot_be_judged(tmp_path: Path) -
     apart = evaluation("c", "3", answer("c", "oom", 95.0, fixture_digest=CHANGED))
     path = posted(tmp_path / "t.db", evaluation("a", "1", answer("a", "oom", 90.0)), nothing, apart)
     ended = tally(path, "eval", "gate", "--baseline", "a", "--run", "b")
-    assert (ended.code, ended.text.splitlines()[-1]) == (2, "Unusable: the candidate was scored on no scenario.")
+    assert (ended.code, ended.text.splitlines()[-1]) == (2, "Unusable: no scenario of the candidate was scored.")
     ended = tally(path, "eval", "gate", "--baseline", "a", "--run", "c")
     assert (ended.code, ended.text.splitlines()[-1]) == (2, "Unusable: no scenario is comparable with the baseline.")
 
