@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from projections.arrays import Floats
 from projections.evaluation.view_types import ScenarioResult, Verdict
-from projections.stats.intervals import Floats, Interval, weighted_mean_interval, wilson_interval
+from projections.stats.intervals import Interval, weighted_mean_interval, wilson_interval
 
 FAILED, PASSED, ERROR, SKIPPED = range(4)
 """What came of an attempt: scored without passing, passed, an error, skipped."""
