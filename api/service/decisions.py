@@ -46,10 +46,10 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
     """Decisions as they stand. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    ordered = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
+    ordered = projection.sort_places(projection.find(query.selection), query.sort, descending=query.descending)
     if query.search is not None and (words := searched(query.search, "search")):
         hits = await ledger.search.find(words, position, projection.index)
-        ordered = hits.holding(ordered, len(words))
+        ordered = hits.filter_places(ordered, len(words))
     chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
     shown = await decision_states(ledger, chosen, position, history=query.history)
     after = query.offset + len(shown)
@@ -64,7 +64,7 @@ async def find_decision(
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     found = [decision_id] if projection.has(decision_id) else []
     if not found and prefix and decision_id:
-        found = projection.matching(decision_id)
+        found = projection.ids_starting_with(decision_id)
     if len(found) != 1:
         several = f"{decision_id} begins more than one id." if found else ""
         raise NotFound(

@@ -127,7 +127,7 @@ async def waiting(ledger: LedgerService, key: str | None, most_texts: int) -> li
     """What waits now, of every agent, by key, the oldest first; of one key where it is named."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
-    for agent, thought in sorted(projection.waiting(ledger.clock()), key=lambda one: one[1].position):
+    for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda one: one[1].position):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
     chosen = [name for name in keys if key in (None, name)]
     return [await _tracked(ledger, name, keys[name], most_texts) for name in chosen]
@@ -137,9 +137,9 @@ async def taken(ledger: LedgerService, most: int, most_texts: int) -> list[Pendi
     """What the latest decisions took up, of every agent, the newest first; at most so many."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
-    for agent, thought in projection.taken():
-        groups.setdefault((thought.taken_by, thought.scope.key(agent)), []).append((agent, thought))
-    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].taken)[:most]
+    for agent, thought in projection.adopted():
+        groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
+    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].adopted_position)[:most]
     return [await _tracked(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
 
 
@@ -151,15 +151,15 @@ async def _tracked(
     texts = {event.subject: text_and_time(event)[0] for event in events}
     first = [StoredThought(agent, thought, texts[thought.subject]) for agent, thought in shown]
     latest = thoughts[-1][1]
-    moment = datetime.fromisoformat(latest.taken_time) if latest.taken else None
-    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.taken_by or None, moment)
+    moment = datetime.fromisoformat(latest.adopted_time) if latest.adopted_position else None
+    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.adopted_by or None, moment)
 
 
 async def _pending(
     ledger: LedgerService, caller: Principal, scope: ThoughtScope, now: datetime, position: int | None = None
 ) -> list[ThoughtEntry]:
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    return projection.pending(caller.source, scope.reach(), now, position)
+    return projection.pending(caller.source, scope.matching_scopes(), now, position)
 
 
 async def _take_up(

@@ -1,4 +1,4 @@
-"""Evaluations in short, for a list of them: pure, from copies of the columns."""
+"""Summaries of evaluations for a list, computed from copies of the columns."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ from projections.evaluation.view_types import EvaluationSummary
 
 
 def summarize_runs(scores: EvaluationScoreColumns, places: Sequence[int]) -> list[EvaluationSummary]:
-    """Some evaluations in short, by their places among the runs."""
-    scores = scores.taken(np.isin(scores.run, places)).counted()
+    """Return the summaries of the evaluations at some places among the runs."""
+    scores = scores.select(np.isin(scores.run, places)).latest()
     stated = stated_weights(scores.ons)[scores.on]
     order = np.argsort(scores.run, kind="stable")
     begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))

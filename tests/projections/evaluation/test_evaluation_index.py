@@ -132,7 +132,11 @@ def test_evaluations_are_found_by_suite_and_by_who_answered() -> None:
     assert [head.run_id for head in listed(projection, suite="incidents", agent="rival")] == ["r4", "r3"]
     assert [head.run_id for head in listed(projection, suite="drills")] == ["r2"]
     assert listed(projection, agent="nobody") == []
-    assert (projection.matching("r"), projection.matching("r2"), projection.has("r")) == (["r1", "r2"], ["r2"], False)
+    assert (projection.ids_starting_with("r"), projection.ids_starting_with("r2"), projection.has("r")) == (
+        ["r1", "r2"],
+        ["r2"],
+        False,
+    )
 
 
 def test_the_latest_is_the_newest_that_ended_before_on_the_same_selection() -> None:
