@@ -111,17 +111,17 @@ def list_probes(as_json: AsJson = False) -> None:
     Example: tallystick probe list
     """
     from api.cli.output import out, print_json, table
-    from instruments.probes import PROBES, name_of
+    from instruments.probes import PROBES, scorer_name
 
     if as_json:
         names = ("id", "version", "kind", "language")
         print_json(
-            [{name: getattr(probe, name) for name in names} | {"scorer": name_of(probe.scorer)} for probe in PROBES]
+            [{name: getattr(probe, name) for name in names} | {"scorer": scorer_name(probe.scorer)} for probe in PROBES]
         )
         return
     shown = table("id", "version", "kind", "language", "scorer")
     for probe in PROBES:
-        shown.add_row(probe.id, probe.version, probe.kind, probe.language or "-", name_of(probe.scorer))
+        shown.add_row(probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer))
     out().print(shown)
 
 

@@ -9,7 +9,13 @@ from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
 from instruments.discovery import ResponseAnalysis, analyze, build_prompt
 from instruments.discovery.analyze import Verdict
-from instruments.probes import FORMERLY, PROBES, Probe, ProbeScore, find_probe
+from instruments.probes import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    Probe,
+    ProbeScore,
+    find_probe,
+)
 from ledger.errors import InvalidQuery
 
 
@@ -29,7 +35,7 @@ class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
 def probe_named(probe_id: str | None) -> Probe:
     """The probe of an id or a former id, the newest version; the default for None. Errors: InvalidQuery."""
     wanted = PROBE if probe_id is None else probe_id
-    found = find_probe(FORMERLY.get(wanted, wanted))
+    found = find_probe(FORMER_PROBE_IDS.get(wanted, wanted))
     if found is None:
         ids = sorted({probe.id for probe in PROBES})
         raise InvalidQuery("probe", f"there is no probe {wanted!r}.", f"Choose of: {', '.join(ids)}.")
