@@ -105,3 +105,7 @@ RECEIPT_BYTES_MAX = NOTE_BYTES_MAX + 2 * LINE_BYTES_MAX
 
 PAYLOAD_BYTES_MAX = LINE_BYTES_MAX - 1_024
 """So large may a payload be, whatever its envelope adds to it."""
+
+
+BATCH_BYTES_MAX = BODY_BYTES_MAX // 2
+"""Bytes in one batch, so that it fits into one request."""

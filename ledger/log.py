@@ -7,7 +7,6 @@ import msgspec
 
 from events.envelope import Draft
 from events.limits import PAGE_EVENTS_DEFAULT
-from ledger.transparency.tiles import TreeEdge
 
 Order = Literal["asc", "desc"]
 
@@ -95,11 +94,6 @@ class LogReader(Protocol):
 
 class Log(LogReader, Protocol):
     """The log with its writer."""
-
-    @property
-    def edge(self) -> TreeEdge:
-        """The right edge of the tree over what is committed, without waiting."""
-        ...
 
     async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
         """Append a batch atomically; return where each event stands.

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.__main__ import sections
 from benchmarks.measure import Report
-
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
 
 
 def test_a_try_out_writes_its_report(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ UNUSABLE = 2
 
 def print_error(error: TallystickError) -> int:
     """Print the reason and the advice on standard error. Return the exit code."""
-    from api.errors import answer_of
+    from api.errors import error_codes
 
     print(f"error: {_with_option(error)}", file=sys.stderr)
     if error.advice:
         print(error.advice, file=sys.stderr)
-    return answer_of(error).exit
+    return error_codes(error).exit
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 
 from api.importers.decision_rows import DecisionDrafts, columns_of, decided
-from api.importers.ndjson import BATCH_BYTES_MAX
 from api.importers.pipeline import AppendTotals, Batch, counting, pump
 from api.importers.tables import TableFault, TableRows, open_rows
 from api.progress import OpenProgress, no_progress
@@ -15,6 +14,7 @@ from api.service.store import EventStore
 from api.text import many, one_line
 from events.envelope import Draft
 from events.errors import InvalidEvent
+from events.limits import BATCH_BYTES_MAX
 from ledger.errors import InvalidQuery
 
 BATCH_EVENTS = 1000

@@ -10,16 +10,13 @@ from typing import Self
 from api.importers.pipeline import Batch, UnreadableLine
 from events.envelope import source_of
 from events.errors import InvalidEvent
-from events.limits import BODY_BYTES_MAX
+from events.limits import BATCH_BYTES_MAX
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
 
 CHUNK_BYTES = 1 << 20
 SILENCE_S = 0.2
 """A pipe that gives nothing for so long is not waited for: what it gave is appended."""
-
-BATCH_BYTES_MAX = BODY_BYTES_MAX // 2
-"""Bytes in one batch, so that it fits into one request."""
 
 
 class LineBatches:

@@ -11,7 +11,7 @@ from api.reports.html.report_page import page
 from api.reports.junit import junit
 from api.reports.markdown import markdown
 from api.reports.report import EvaluationReport
-from api.whole_tmp import write_whole
+from ledger.atomic_file import write_text
 from ledger.errors import InvalidQuery
 
 WRITERS = {"junit": junit, "html": page, "markdown": markdown}
@@ -37,7 +37,7 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
         for option, path in files:
             if (other := taken.setdefault(path.resolve(), option)) != option:
                 raise InvalidQuery(option, f"{path} is where --{other} goes.", "Name a file for each report.")
-            _check(option, path)
+            check_file(option, path)
         return files
 
     def __iter__(self) -> Iterator[tuple[str, Path]]:
@@ -50,14 +50,14 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, report: EvaluationReport) -> None:
         """Write what was asked for. Errors: InvalidQuery, naming the option; what was there before stays then."""
         for option, path in self:
-            try:
-                write_whole(path.resolve(), WRITERS[option](report), replace=True)
-            except OSError as error:
-                raise _unwritable(option, path, error) from None
+            write_file(option, path, WRITERS[option](report))
 
 
-def _check(option: str, path: Path) -> None:
-    """Make a file beside the one to be written, and take it away again."""
+def check_file(option: str, path: Path) -> None:
+    """Check that a report can be written to a file. Errors: InvalidQuery, naming the option.
+
+    It makes a file beside the one to be written, and deletes it again.
+    """
     if path.exists() and not path.is_file():
         raise InvalidQuery(option, f"{path} is no file that can be replaced.", "Name a file.")
     try:
@@ -65,6 +65,14 @@ def _check(option: str, path: Path) -> None:
             raise InvalidQuery(option, f"{path} is a database, which a report would replace.", "Name another file.")
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             return
+    except OSError as error:
+        raise _unwritable(option, path, error) from None
+
+
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write a report whole, or leave the file as it was. Errors: InvalidQuery, naming the option."""
+    try:
+        write_text(path.resolve(), text)
     except OSError as error:
         raise _unwritable(option, path, error) from None
 

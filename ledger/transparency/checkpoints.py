@@ -18,12 +18,11 @@ from typing import Self
 from events.limits import NOTE_SIGNATURES_MAX
 from ledger.atomic_file import failure, replace_whole
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
-from ledger.log import Log
 from ledger.transparency.keys import REPLACE, beside, key_path, make_key, read_key, retire
 from ledger.transparency.merkle import continues
 from ledger.transparency.signed_note import Checkpoint, SignedCheckpoint, SignedNote, Signer
 from ledger.transparency.tiles import TreeEdge
-from ledger.transparency.tree import LogTree
+from ledger.transparency.tree import LogTree, TreeLog
 
 PACE_S = 1.0
 """The least time between two signatures."""
@@ -32,7 +31,7 @@ PACE_S = 1.0
 class CheckpointStore:
     """The one who signs for a log."""
 
-    def __init__(self, ledger: Path, signer: Signer, held: dict[Path, SignedCheckpoint], log: Log) -> None:
+    def __init__(self, ledger: Path, signer: Signer, held: dict[Path, SignedCheckpoint], log: TreeLog) -> None:
         self.verifier = signer.verifier
         self.newest = held.get(checkpoint_path(ledger))
         """The newest checkpoint that is durable; None before the first."""
@@ -44,7 +43,7 @@ class CheckpointStore:
         self._one = asyncio.Lock()
 
     @classmethod
-    async def open(cls, ledger: Path, log: Log) -> Self:
+    async def open(cls, ledger: Path, log: TreeLog) -> Self:
         """Begin to sign, by the holder of the writer's lock; a key is made where there is none.
 
         Errors: Forked, for a log that does not continue what was signed; BadNote, for a key or a checkpoint that is

@@ -4,13 +4,22 @@ What is asked for must be there: positions and sizes up to the head. Errors of a
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ledger.log import LogReader, Query
 from ledger.transparency.merkle import NodeOf, consistency, inclusion, leaf_hashes, perfect_root, root_of
 from ledger.transparency.tiles import HEIGHT, WIDTH, TreeEdge, split_hashes, width_of
 
 _Found = TypeVar("_Found")
+
+
+class TreeLog(LogReader, Protocol):
+    """A log whose writer holds the right edge of the tree."""
+
+    @property
+    def edge(self) -> TreeEdge:
+        """The right edge of the tree over what is committed, without waiting."""
+        ...
 
 
 class LogTree:

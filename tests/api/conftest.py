@@ -6,8 +6,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.api.caller import Caller
-from tests.serving import Served, served
+from tests.api.cstp.client import Caller
+from tests.support.server import Served, served
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,9 @@ from ledger.verify import Findings, verify_file
 from projections.engine import Engine
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
-from tests.cli.command import done
-from tests.drafts import recorded, reviewed
+from tests.api.cli.command import done
 from tests.faults.row import Fault, Figures, Outcome, Tell
+from tests.support.drafts import recorded, reviewed
 
 EVENTS = 1_300
 """Five full tiles and what stands behind them, and snapshots of that."""

@@ -17,7 +17,7 @@ from tests.faults.lines import stored
 from tests.faults.posting import Poster, event
 from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.shim import Shim, unfit
-from tests.serving import Served
+from tests.support.server import Served
 
 HOUR_S = 3_600
 DAY_S = 24 * HOUR_S

@@ -25,7 +25,7 @@ from tests.faults.driver import Order, Told
 from tests.faults.outage import Outage, outage
 from tests.faults.row import Fault, Figures, Outcome, Tell
 from tests.faults.shim import CALLS, FOR_EVER, Call, Record, Shim, unfit
-from tests.serving import ROOT
+from tests.support.paths import ROOT
 
 DRIVERS = 2
 SERVED_OF = 25

@@ -14,7 +14,7 @@ import httpx
 from tests.faults.lines import body, examine
 from tests.faults.row import Fault, Figures, Outcome, Tell
 from tests.faults.wire import Answer, Told, Wire
-from tests.serving import Served, served
+from tests.support.server import Served, served
 
 WRITERS = 8
 DISK_BYTES = 512 << 20

@@ -13,7 +13,7 @@ from benchmarks.ledgers import make
 from tests.faults.lines import body, examine, wrong_tiles
 from tests.faults.row import Fault, Figures, Outcome, Tell
 from tests.faults.wire import GONE, Told, Wire
-from tests.serving import served
+from tests.support.server import served
 
 WRITERS = 16
 LANES = 2

@@ -17,10 +17,11 @@ from zipfile import BadZipFile, ZipFile
 import msgspec
 
 from benchmarks.ledgers import make
-from tests.cli.command import ROOT, command, environment
-from tests.cli.installation import WHOLE, write_store
+from tests.api.cli.command import command, environment
 from tests.faults.lines import Line, stored, wrong_tiles
 from tests.faults.row import Fault, Outcome, Tell
+from tests.support.cstp_installation import WHOLE, write_store
+from tests.support.paths import ROOT
 
 EVENTS_PER_DOSE = 600
 """Events of the ledger that is folded, for each time of the dose: 120,000 at full dose, of which two snapshots are."""

@@ -10,7 +10,7 @@ from tests.faults.posting import Answer, Poster, event, text_of
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import FOR_EVER, Call, Shim
 from tests.faults.soundness import ids_of
-from tests.serving import Served, serving
+from tests.support.server import Served, serving
 
 POSTS = 700
 POSTS_AFTER = 10

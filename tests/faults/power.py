@@ -25,7 +25,7 @@ from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import Record, Shim, unfit
 from tests.faults.soundness import Examined, examine
-from tests.serving import Served
+from tests.support.server import Served
 
 NAME = "ledger.db"
 _CHECKPOINT = re.compile(rb"[!-~]+\n([0-9]+)\n[A-Za-z0-9+/]{43}=\n\n")

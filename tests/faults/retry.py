@@ -9,7 +9,7 @@ from ledger import AppendedEvent
 from tests.faults.lines import body, examine
 from tests.faults.row import Fault, Figures, Outcome, Tell
 from tests.faults.wire import GONE, Told, Wire, request
-from tests.serving import served
+from tests.support.server import served
 
 CLIENTS = 16
 PATIENCE_S = 0.004

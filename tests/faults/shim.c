@@ -42,6 +42,7 @@ struct control {
     int64_t torn;              /* whether a write that fails leaves its first half */
     int64_t sync_us;           /* how much longer a sync takes */
     int64_t clock_us;          /* how far the clock is ahead */
+    int64_t stopped_us;        /* the moment at which the clock stands still; 0: it runs */
 };
 
 /* A record of the trace: this, then `length` bytes. `Kind` in shim.py says what each has. */
@@ -409,6 +410,8 @@ int fdatasync(int fd)
 
 static int64_t wall_us(struct timespec *now)
 {
+    if (control && control->stopped_us)
+        return control->stopped_us;
     syscall(SYS_clock_gettime, CLOCK_REALTIME, now);
     return (int64_t)now->tv_sec * 1000000 + now->tv_nsec / 1000 + (control ? control->clock_us : 0);
 }
@@ -418,7 +421,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     static __typeof__(&clock_gettime) real;
     if (!real)
         real = (__typeof__(real))dlsym(RTLD_NEXT, "clock_gettime");
-    if (clock != CLOCK_REALTIME || !control || control->clock_us == 0)
+    if (clock != CLOCK_REALTIME || !control || (control->clock_us == 0 && control->stopped_us == 0))
         return real(clock, now);
     int64_t us = wall_us(now);
     now->tv_sec = us / 1000000;

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -67,8 +68,8 @@ class Shim:
     Shapes: `folder` holds the ledger; `beside` is another, for the library, the control file and the trace.
     """
 
-    FIELDS = 4 * len(CALLS) + 3
-    TORN, SYNC_US, CLOCK_US = range(FIELDS - 3, FIELDS)
+    FIELDS = 4 * len(CALLS) + 4
+    TORN, SYNC_US, CLOCK_US, STOPPED_US = range(FIELDS - 4, FIELDS)
 
     def __init__(self, folder: Path, beside: Path, *, traced: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +102,7 @@ class Shim:
 
     def heal(self) -> None:
         """No call fails any more, none is slow, and the clock is right."""
-        for place in (*range(len(CALLS), 2 * len(CALLS)), self.TORN, self.SYNC_US, self.CLOCK_US):
+        for place in (*range(len(CALLS), 2 * len(CALLS)), self.TORN, self.SYNC_US, self.CLOCK_US, self.STOPPED_US):
             self._fields[place] = 0
 
     def calls(self, call: Call) -> int:
@@ -119,6 +120,10 @@ class Shim:
     def set_clock(self, ahead_s: int) -> None:
         """Let the wall clock be so far ahead of what it should be."""
         self._fields[self.CLOCK_US] = ahead_s * 1_000_000
+
+    def stop_clock(self, moment: datetime) -> None:
+        """Let the wall clock show this moment until it is told another."""
+        self._fields[self.STOPPED_US] = round(moment.timestamp() * 1_000_000)
 
     def trace(self) -> list[Record]:
         """All that was done so far."""

@@ -17,7 +17,7 @@ from events.limits import QUEUE_EVENTS_MAX
 from tests.faults.posting import Poster, event
 from tests.faults.row import Fault, Outcome, Tell
 from tests.faults.shim import Shim, unfit
-from tests.serving import Served
+from tests.support.server import Served
 
 SOURCE = "/agents/anonymous"
 SYNC_MS = 500

@@ -7,9 +7,9 @@ import pytest
 
 from ledger import Query, SqliteLog
 from ledger.errors import LedgerFull, LedgerUnavailable
-from tests.drafts import recorded
 from tests.faults import full
-from tests.loop import run
+from tests.support.drafts import recorded
+from tests.support.event_loop import run
 
 PAGE_BYTES = 4096
 INDEXED_BYTES = 4_030 * (PAGE_BYTES + 24)

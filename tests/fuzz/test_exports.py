@@ -13,9 +13,9 @@ from api.export.manifest import MANIFEST
 from api.importers.ledger import rebuild
 from api.verify import verify_ledger
 from events.errors import TallystickError
+from tests.api.verify.exported import copied, export_all, zipped
+from tests.api.verify.sealed_ledger import sealed
 from tests.fuzz.mutated import bodies, noise
-from tests.verifying.exported import copied, export_all, zipped
-from tests.verifying.sealed import sealed
 
 SIZE = 12
 

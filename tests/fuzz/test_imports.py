@@ -17,11 +17,16 @@ from api.importers.decisions import DecisionImport
 from api.importers.runs import RunImportResult, readable, take
 from api.service.evaluation.scenarios import record
 from instruments.evals import load
-from tests.cli.installation import WHOLE, decision, reviewed, write_store
-from tests.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 from tests.fuzz.indoors import Indoors
 from tests.fuzz.mutated import bodies, documents, noise
-from tests.reports import report
+from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
+from tests.support.cstp_installation import (
+    WHOLE,
+    decision,
+    reviewed,
+    write_store,
+)
+from tests.support.run_reports import report
 
 ROWS = [
     {

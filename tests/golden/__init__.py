@@ -30,5 +30,5 @@ def bytes_of_probe(probe: Probe) -> bytes:
 
 
 def path_of_report(name: str) -> Path:
-    """The file of a report on the evaluations in tests/judgement/fixed.py."""
+    """The file of a report on the evaluations in tests/api/reports/fixed_evaluations.py."""
     return FOLDER / "reports" / name

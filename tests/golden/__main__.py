@@ -2,9 +2,9 @@
 
 from api.reports import junit, markdown
 from instruments.probes import PROBES
+from tests.api.reports.fixed_evaluations import REPORTS
 from tests.events.samples import SAMPLES, line_of
 from tests.golden import bytes_of_probe, path_of, path_of_probe, path_of_report
-from tests.judgement.fixed import REPORTS
 
 for type_, payload in SAMPLES.items():
     if not path_of(type_).exists():

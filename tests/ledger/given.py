@@ -11,7 +11,7 @@ from events.errors import TallystickError
 from ledger.admission import ExistingEvent, GroupAdmission, Lookups, PreparedEvent, StreamHead, name_stream, prepare
 from ledger.log import AppendedEvent, Head
 from ledger.sqlite.schema import COLUMNS
-from tests.ledger.runs import RUNS
+from tests.ledger.run_vocabulary import RUNS
 
 Refusal = TypeVar("Refusal", bound=TallystickError)
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

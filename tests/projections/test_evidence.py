@@ -1,157 +1,90 @@
-"""Verdicts and their evidence: intervals that hold, labels that a calibrated agent does not get, gaps that are found.
+"""The evidence view: what was kept, what was erased, and nothing else that moves it."""
 
-Agents are simulated from fixed seeds. What must hold "in at most 5% of samples" is counted over 2,000.
-"""
+from datetime import datetime
 
-import json
-from collections.abc import Callable
-
-import numpy as np
-import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections.arrays import Floats
-from projections.calibration.scores import CalibrationScores, buckets, figures, side_of
-from projections.stats.intervals import Interval, gap_interval, mean_interval, reviews_needed, supports, wilson
-from tests.projections.judged import KNOWN, cells
+from events import DecisionRecorded, Draft, Event, EvidenceErased, EvidenceStored
+from projections.evidence import EvidenceIndex
+from tests.projections.random_histories import events_of
+from tests.support.drafts import draft_of
 
-SAMPLES = 2_000
-
-Stating = Callable[[np.random.Generator, int], Floats]
-
-STATING: dict[str, Stating] = {
-    "every hundredth": lambda rng, n: rng.integers(0, 101, n) / 100,
-    "mostly sure": lambda rng, n: rng.choice([0.7, 0.8, 0.9, 0.95, 0.99], n),
-    "always .95": lambda _, n: np.full(n, 0.95),
-    "always .5": lambda _, n: np.full(n, 0.5),
-    "sure or not": lambda rng, n: rng.choice([0.02, 0.98], n),
-}
+DIGESTS = [f"{number:064x}" for number in range(6)]
 
 
-def sample(confidence: Floats, chance: Floats, rng: np.random.Generator) -> CalibrationScores:
-    """The figures of decisions that succeed by chance."""
-    outcomes = np.where(rng.random(len(confidence)) < chance, "S", "F")
-    found = figures(*cells(*zip(confidence.tolist(), outcomes.tolist(), strict=True)))
-    assert found is not None
-    return found
+def stored(number: int, size_bytes: int = 10) -> Draft:
+    payload = EvidenceStored(
+        digest=DIGESTS[number], size_bytes=size_bytes, media_type="text/plain", note=f"piece {number}"
+    )
+    return draft_of(payload, source="/agents/ada")
 
 
-@pytest.mark.parametrize("n", [5, 20, 50, 500])
-@pytest.mark.parametrize("stating", STATING.values(), ids=STATING.keys())
-def test_a_calibrated_agent_is_hardly_ever_called_something_else(stating: Stating, n: int) -> None:
-    """The bare rule calls it so in most samples of five; a supported verdict does in at most 5% of samples."""
-    rng = np.random.default_rng([2021, n])
-    bare = supported = 0
-    for _ in range(SAMPLES if n < 500 else 500):
-        confidence = stating(rng, n)
-        found = sample(confidence, confidence, rng)
-        bare += found.interpretation != "well_calibrated"
-        supported += found.supported and found.interpretation != "well_calibrated"
-    samples = SAMPLES if n < 500 else 500
-    assert supported / samples <= 0.05
-    if n <= 20 and stating is not STATING["sure or not"]:
-        assert bare / samples > 0.2, "the rule without its evidence, which is why there is evidence"
+def erased(number: int) -> Draft:
+    return draft_of(EvidenceErased(digest=DIGESTS[number], reason=f"reason {number}"), source="/agents/bo")
 
 
-@pytest.mark.parametrize(
-    ("confidence", "chance"), [(0.9, 0.8), (0.8, 0.7), (0.85, 0.75), (0.7, 0.8), (0.75, 0.85), (0.8, 0.9)]
-)
-def test_a_true_gap_of_a_tenth_is_found_in_150_reviews(confidence: float, chance: float) -> None:
-    """With 80% power: the verdict is supported, and on the right side."""
-    rng = np.random.default_rng([150, int(100 * confidence)])
-    side, other = ("over", "under") if confidence > chance else ("under", "over")
-    found = [sample(np.full(150, confidence), np.full(150, chance), rng) for _ in range(SAMPLES)]
-    assert sum(one.supported and side_of(one.interpretation) == side for one in found) / SAMPLES >= 0.80
-    assert not any(one.supported and side_of(one.interpretation) == other for one in found)
+def folded(events: list[Event]) -> EvidenceIndex:
+    projection = EvidenceIndex()
+    projection.fold(events)
+    return projection
 
 
-def test_a_calibrated_agent_is_called_so_once_there_is_evidence() -> None:
-    rng = np.random.default_rng(1)
-    found = [sample(np.full(600, 0.8), np.full(600, 0.8), rng) for _ in range(200)]
-    assert sum(one.supported and one.interpretation == "well_calibrated" for one in found) / 200 > 0.95
-    small = [sample(np.full(20, 0.8), np.full(20, 0.8), rng) for _ in range(200)]
-    assert not any(one.supported and one.interpretation == "well_calibrated" for one in small)
+@st.composite
+def histories(draw: st.DrawFn) -> list[Draft]:
+    """Pieces kept and erased, each in its order, with decisions among them."""
+    drafts: list[Draft] = []
+    kept: list[int] = []
+    fresh = draw(st.permutations(range(len(DIGESTS))))
+    for verb in draw(st.lists(st.sampled_from(["keep", "erase", "decide"]), max_size=15)):
+        if verb == "keep" and fresh:
+            kept.append(fresh.pop())
+            drafts.append(stored(kept[-1], draw(st.integers(0, 1000))))
+        elif verb == "erase" and kept:
+            drafts.append(erased(kept.pop(draw(st.integers(0, len(kept) - 1)))))
+        elif verb == "decide":
+            drafts.append(draft_of(DecisionRecorded(decision_id=f"d{len(drafts)}", decision="x"), source="/agents/ada"))
+    return drafts
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 99, 100, 150, 400])
-def test_the_interval_of_the_gap_covers_the_true_one(n: int) -> None:
-    """Whatever the chances, and with partial outcomes among them: in at least 95% of samples."""
-    rng = np.random.default_rng([7, n])
-    for _ in range(10):
-        chance = rng.beta(0.7, 0.4, n)
-        halves = rng.random(n) < 0.5
-        # A success or failure has its chance; of two halves, one is sure and the other has twice the chance left.
-        won = (rng.random((SAMPLES, n)) < chance).astype(float)
-        sure = np.minimum(chance, 1 - chance)
-        part = np.where(rng.random((SAMPLES, n)) < 2 * sure, 0.5, np.where(chance >= 0.5, 1.0, 0.0))
-        worth = np.where(halves, part, won).sum(axis=1)
-        truth = chance.mean() - 0.3
-        covered = [gap_interval(total, n, 0.3) for total in worth.tolist()]
-        assert sum(one.low <= truth + 1e-12 and truth - 1e-12 <= one.high for one in covered) / SAMPLES >= 0.945
+def test_a_piece_is_told_with_its_place_and_its_erasure() -> None:
+    events = events_of([stored(1), stored(2, 7), erased(1)])
+    projection = folded(events)
+    entries = {entry.digest: entry for entry in projection.page(0, 100)}
+    assert entries.keys() == {DIGESTS[1], DIGESTS[2]}
+    entry = entries[DIGESTS[1]]
+    assert (entry.digest, entry.size_bytes, entry.media_type, entry.note) == (
+        DIGESTS[1], 10, "text/plain", "piece 1",
+    )  # fmt: skip
+    assert (entry.position, entry.agent, entry.time) == (1, "ada", events[0].time)
+    assert entry.erased is not None
+    assert (entry.erased.position, entry.erased.agent, entry.erased.reason) == (3, "bo", "reason 1")
+    assert datetime.fromisoformat(entry.erased.time) == events[2].moment
+    assert entries[DIGESTS[2]].erased is None
+    assert projection.summary() == {"kept": 1, "erased": 1, "kept_bytes": 7}
 
 
-@pytest.mark.skipif(not KNOWN.is_file(), reason="the known answers are not beside this checkout")
-def test_wilson_by_known_answers() -> None:
-    for answer in json.loads(KNOWN.read_bytes())["datasets"]:
-        exact = answer["expected"]
-        n = exact["n"]
-        strict = wilson(exact["n_success"], n)
-        assert [strict.low, strict.high] == pytest.approx(exact["wilson95_strict"], abs=1e-12)
-        fractional = wilson(exact["n_success"] + exact["n_partial"] / 2, n)
-        assert [fractional.low, fractional.high] == pytest.approx(
-            exact["wilson95_mean_outcome_conservative"], abs=1e-12
-        )
+@given(drafts=histories(), cuts=st.lists(st.integers(0, 15), max_size=3), offset=st.integers(0, 2**63), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_it_is_what_a_plain_list_says(drafts: list[Draft], cuts: list[int], offset: int, data: st.DataObject) -> None:
+    events = events_of(drafts) if drafts else []
+    kept = {e.data.digest: e.data.size_bytes for e in events if isinstance(e.data, EvidenceStored)}
+    gone = {e.data.digest for e in events if isinstance(e.data, EvidenceErased)}
 
+    projection = EvidenceIndex()
+    edges = sorted({0, *(min(cut, len(events)) for cut in cuts), len(events)})
+    for start, end in zip(edges, [*edges[1:], None], strict=True):
+        projection.fold(events[start:end])
+    assert projection.encode() == folded(events).encode(), "how it is cut into runs makes no difference"
+    assert EvidenceIndex.decode(projection.encode()).encode() == projection.encode()
 
-@given(st.integers(1, 10_000), st.floats(0, 1), st.floats(0, 1))
-def test_intervals_hold_what_they_are_of(n: int, share: float, mean: float) -> None:
-    worth = round(2 * share * n) / 2
-    for found in (wilson(worth, n), mean_interval(worth, n)):
-        assert 0 <= found.low <= worth / n <= found.high <= 1
-        assert found.low < found.high
-    gap = gap_interval(worth, n, mean)
-    assert gap.low <= worth / n - mean <= gap.high
-
-
-def test_the_ends_of_an_interval_are_exact_where_all_is_alike() -> None:
-    assert wilson(0, 9).low == mean_interval(0, 9).low == 0
-    assert wilson(9, 9).high == mean_interval(9, 9).high == 1
-    assert mean_interval(0, 9).high == pytest.approx(1 - 0.025 ** (1 / 9), abs=1e-12)
-    assert mean_interval(9, 9).low == pytest.approx(0.025 ** (1 / 9), abs=1e-12)
-
-
-def test_what_supports_a_verdict() -> None:
-    low, high = Interval(-0.3, -0.01), Interval(0.01, 0.3)
-    assert [supports(side, low) for side in ("over", "under", "well")] == [True, False, False]
-    assert [supports(side, high) for side in ("over", "under", "well")] == [False, True, False]
-    assert [supports("over", Interval(-0.3, 0.0)), supports("under", Interval(0.0, 0.3))] == [False, False]
-    assert [supports("well", Interval(-0.1, 0.1)), supports("well", Interval(-0.1001, 0.0))] == [True, False]
-
-
-@given(st.integers(1, 400), st.integers(0, 100), st.integers(0, 100))
-def test_so_many_more_reviews_carry_the_verdict(n: int, percent: int, stated: int) -> None:
-    """If they go on alike: that many carry it, and none of what was said is short of one."""
-    successes, confidence = round(n * percent / 100), stated / 100
-    found = figures(*cells((confidence, "S" * successes + "F" * (n - successes))))
-    assert found is not None
-    if found.supported:
-        assert found.reviews_needed == 0
-        return
-    assert found.reviews_needed is not None
-    assert found.reviews_needed > 0
-    total = n + found.reviews_needed
-    more = mean_interval(total * found.accuracy, total)
-    slack = 2 / total  # counts are whole; a mean outcome that goes on alike need not be
-    widened = Interval(more.low - confidence + slack, more.high - confidence - slack)
-    assert supports(side_of(found.interpretation), widened)
-
-
-def test_some_verdicts_no_number_of_reviews_would_carry() -> None:
-    """A bucket's verdict compares with the rate expected of the whole range, its evidence with what was stated."""
-    (bucket,) = buckets(*cells((0.05, "F" * 19 + "S")))
-    assert (bucket.interpretation, round(bucket.stated_gap, 9)) == ("overconfident", 0)
-    assert (bucket.supported, bucket.reviews_needed) == (False, None)
-    assert reviews_needed("over", 50, 100, 0.5) is None
-    (loud,) = buckets(*cells((0.95, "S" * 40 + "F" * 20)))
-    assert (loud.interpretation, loud.supported, loud.reviews_needed) == ("overconfident", True, 0)
+    for one in (projection, EvidenceIndex.decode(projection.encode())):
+        assert {entry.digest: entry.size_bytes for entry in one.page(0, 100)} == kept
+        assert {entry.digest for entry in one.page(0, 100) if entry.erased is not None} == gone
+        assert one.summary() == {
+            "kept": len(kept) - len(gone),
+            "erased": len(gone),
+            "kept_bytes": sum(size for digest, size in kept.items() if digest not in gone),
+        }
+        limit = data.draw(st.integers(1, 1000))
+        assert one.page(offset, limit) == one.page(0, 100)[offset : offset + limit]

@@ -31,12 +31,12 @@ def append(
     """
     import asyncio
 
-    from api.auth import valid_agent
+    from api.auth import is_valid_agent
     from api.cli.output import print_json
     from api.text import many
     from ledger.errors import InvalidQuery
 
-    if agent is not None and not valid_agent(agent):
+    if agent is not None and not is_valid_agent(agent):
         detail = f"{agent!r} cannot be the name of an agent."
         raise InvalidQuery("agent", detail, "Use 1..64 letters, digits and ._:@/+-.")
     totals = asyncio.run(_append(target, file, agent, batch))

@@ -1,5 +1,6 @@
 """calibration, advice: stated confidence against outcomes."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,6 +53,9 @@ def calibration(
         str | None, choice("Add these, separated by commas; comparison is of agents.", INCLUSIONS, separator=",")
     ] = None,
     trend_days: Annotated[str | None, typer.Option(help="Days in a window of the trend.  \\[default: 30]")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the calibration curve into this SVG file.", metavar="FILE.svg")
+    ] = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare stated confidence with outcomes.
@@ -59,31 +63,72 @@ def calibration(
     A question mark after a verdict means that the data cannot confirm it yet.
 
     Example: tallystick calibration --agent claude --group-by category --detail curves
+
+    Example: tallystick calibration --agent claude --plot curve.svg
     """
     import asyncio
 
     from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
 
+    if plot is not None:
+        detail = detail or "curves"
+        _check_plot(target, plot, detail)
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
         include=include, trend_days=trend_days,
     )  # fmt: skip
     answer = asyncio.run(_calibration(target, parameters, as_of))
+    if plot is not None:
+        _draw(plot, answer, parameters)
     if target.json:
         print_json(answer)
     else:
         print_calibration(answer, agent, parameters.get("group_by", "confidence_bucket"))
 
 
+def _check_plot(target: Target, path: Path, detail: str) -> None:
+    """Check, before anything is computed, that the drawing can be written. Errors: InvalidQuery, naming the option."""
+    from api.reports.files import check_file
+    from ledger.errors import InvalidQuery
+
+    if detail == "figures":
+        raise InvalidQuery("plot", "it needs the curve.", "Leave out --detail figures, or --plot.")
+    if path.resolve() == target.ledger.resolve():
+        raise InvalidQuery("plot", f"{path} is the ledger.", "Name another file.")
+    check_file("plot", path)
+
+
+def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    """Draw the curve of all decisions of an answer. Errors: InvalidQuery, where there is no curve."""
+    from api.reports.calibration_plot import calibration_plot
+    from api.reports.files import write_file
+    from ledger.errors import InvalidQuery
+
+    drawn = calibration_plot(answer, _subject(parameters), answer.as_of.position)
+    if drawn is None:
+        raise InvalidQuery(
+            "plot",
+            f"{answer.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a curve.",
+            "Review more decisions, or lower --min-decisions. Nothing was drawn.",
+        )
+    write_file("plot", path, drawn)
+
+
+def _subject(parameters: dict[str, str]) -> str:
+    """Return the title of the drawing: the agent and the filters."""
+    filters = [parameters[name] for name in ("category", "stakes", "project", "feature") if name in parameters]
+    return ", ".join([parameters.get("agent", "All agents"), *filters])
+
+
 async def _calibration(target: Target, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.calibration import compute_calibration
-    from api.service.query_params import question
+    from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    query = question(parameters, system_clock())
+    query = parse_calibration_query(parameters, system_clock())
     async with open_reader(target.ledger) as service:
         return await compute_calibration(service, query, await service.resolve(as_of))
 
@@ -119,8 +164,8 @@ def advice(
 async def _advice(target: Target, parameters: dict[str, str], as_of: str | None) -> "Advice":
     from api.cli.open_ledger import open_reader
     from api.service.calibration import advise
-    from api.service.query_params import plan
+    from api.service.query_params import parse_planned_decision
 
-    planned = plan(parameters, parameters["agent"])
+    planned = parse_planned_decision(parameters, parameters["agent"])
     async with open_reader(target.ledger) as service:
         return await advise(service, planned, await service.resolve(as_of))

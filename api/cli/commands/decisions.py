@@ -79,10 +79,10 @@ def decisions(
 async def _decisions(target: Target, parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
     from api.cli.open_ledger import open_reader
     from api.service.decisions import select_decisions
-    from api.service.query_params import decision_query
+    from api.service.query_params import parse_decision_query
     from ledger import system_clock
 
-    query = decision_query(parameters, system_clock())
+    query = parse_decision_query(parameters, system_clock())
     async with open_reader(target.ledger) as service:
         return await select_decisions(service, query, await service.resolve(as_of))
 

@@ -106,12 +106,12 @@ def _router_maker(
     """Return a function that makes the router for a requested model. It raises InvalidQuery."""
     import os
 
-    from instruments.routers import BadRouter, router_of
+    from instruments.routers import BadRouter, parse_router
     from ledger.errors import InvalidQuery
 
     def make(model: str | None) -> "RouterClient":
         try:
-            return router_of(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
+            return parse_router(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
         except BadRouter as error:
             raise InvalidQuery(error.field, error.detail, error.advice) from None
 

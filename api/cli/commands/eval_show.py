@@ -145,10 +145,10 @@ def list_evaluations(
 async def _list(target: Target, parameters: dict[str, str], as_of: str | None) -> "EvaluationPage":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.queries import list_evaluations
-    from api.service.query_params import evaluation_query
+    from api.service.query_params import parse_evaluation_query
     from ledger import system_clock
 
-    query = evaluation_query(parameters, system_clock())
+    query = parse_evaluation_query(parameters, system_clock())
     async with open_reader(target.ledger) as service:
         return await list_evaluations(service, query, await service.resolve(as_of))
 
@@ -186,8 +186,8 @@ def scoreboard(
 async def _scoreboard(target: Target, parameters: dict[str, str], as_of: str | None) -> "ScoreboardAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.queries import scoreboard
-    from api.service.query_params import board_wanted
+    from api.service.query_params import parse_scoreboard_query
 
-    query = board_wanted(parameters)
+    query = parse_scoreboard_query(parameters)
     async with open_reader(target.ledger) as service:
         return await scoreboard(service, query, await service.resolve(as_of))

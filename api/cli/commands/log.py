@@ -43,18 +43,18 @@ def log(
     import asyncio
     import sys
 
-    from api.service.query_params import forwards, query_of
+    from api.service.query_params import check_followable, parse_event_query
 
     parameters = given(
         after=after, before=before, limit=limit, order=order, type=type_, subject=subject, source=source,
         since=since, until=until,
     )  # fmt: skip
-    query = query_of(parameters)
+    query = parse_event_query(parameters)
     raw = target.json or not sys.stdout.isatty()
     if not follow:
         asyncio.run(_print(target, query, raw=raw, whole=raw and limit is None))
         return
-    forwards(query)
+    check_followable(query)
     try:
         asyncio.run(_follow(target, query, raw=raw))
     except KeyboardInterrupt:

@@ -123,9 +123,9 @@ def list_runs(
 async def _list(target: Target, parameters: dict[str, str], as_of: str | None) -> "RunPage":
     from api.cli.open_ledger import open_reader
     from api.importers.runs import list_runs
-    from api.service.query_params import run_query
+    from api.service.query_params import parse_run_query
     from ledger import system_clock
 
-    query = run_query(parameters, system_clock())
+    query = parse_run_query(parameters, system_clock())
     async with open_reader(target.ledger) as service:
         return await list_runs(service, query, await service.resolve(as_of))

@@ -98,7 +98,9 @@ def _figures(result: ScenarioResult) -> list[str]:
 
 def _missed(result: ScenarioResult) -> Iterator[str]:
     """Yield what the worst answer to a scenario missed."""
-    row = min((row for row in result.rows if row.passed is False), key=_total)
+    row = min((row for row in result.rows if row.passed is False), key=_total, default=None)
+    if row is None:  # its other attempts are errors, which have a list of their own
+        return
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
     total = against(row.total_score, row.pass_threshold)
     yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"

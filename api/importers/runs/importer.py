@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from api.auth import valid_agent
-from api.importers.ndjson import BATCH_BYTES_MAX
+from api.auth import is_valid_agent
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unborne
 from api.importers.runs.to_events import RunEvents, StatedValue, tell
@@ -21,12 +20,12 @@ from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted
 from events.envelope import EventFacts
 from events.errors import InvalidEvent, TallystickError
-from events.limits import BATCH_EVENTS_MAX
+from events.limits import BATCH_BYTES_MAX, BATCH_EVENTS_MAX
 from events.probe import score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
-from projections.discovery.run_report import REPORTED, DiscoveryRun, RunReport, report_of
+from projections.discovery.run_report import REPORTED_SCORER_ID, DiscoveryRun, RunReport, build_report
 
 ASKED = 100
 """Streams that the ledger is asked for at once."""
@@ -80,7 +79,7 @@ def read_run(path: str, agent: str | None) -> RunEvents:
 
 
 def _check_agent(agent: str | None) -> None:
-    if agent is not None and not valid_agent(agent):
+    if agent is not None and not is_valid_agent(agent):
         raise InvalidQuery("agent", f"{agent!r} cannot be an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
 
 
@@ -235,7 +234,7 @@ class _Writer:
                 fresh.append(one)
                 continue
             run = await self._run(one.run_id, events)
-            report = report_of(run, _texts(one.report) if run.evidence() else {})
+            report = build_report(run, _texts(one.report) if run.evidence() else {})
             if report == one.report:
                 self._taken.there += 1
             elif run.imported and _goes_on(report, one.report):
@@ -248,7 +247,7 @@ class _Writer:
         """The run of a stream, with the scores that its report may state."""
         attempts = [event.data.attempt for event in events if isinstance(event.data, DiscoveryAttempted)]
         ours = [(scorer.id, scorer.version) for scorer in SCORERS.values()]
-        scorers = [(REPORTED, None)] if DiscoveryRun.of(events, []).imported else ours
+        scorers = [(REPORTED_SCORER_ID, None)] if DiscoveryRun.of(events, []).imported else ours
         names = [score_id_of(run_id, attempt, *scorer) for attempt in attempts for scorer in scorers]
         scores = await self._streams([f"probe/{name}" for name in names])
         told = [event for score in scores.values() for event in score]

@@ -7,7 +7,7 @@ import msgspec
 from api.service.discovery.messages import PROBE
 from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
-from instruments.discovery import ResponseAnalysis, analyze, prompt
+from instruments.discovery import ResponseAnalysis, analyze, build_prompt
 from instruments.discovery.analyze import Verdict
 from instruments.probes import FORMERLY, PROBES, Probe, ProbeScore, find_probe
 from ledger.errors import InvalidQuery
@@ -42,7 +42,7 @@ def prompt_of(probe_id: str | None, exclude_file: str | None) -> str:
     The file is a JSON array of identities or names, or has one name a line. Errors: InvalidQuery, OSError.
     """
     probe = probe_named(probe_id)
-    return prompt(probe.prompt, [] if exclude_file is None else _identities(read(exclude_file, "exclude_file")))
+    return build_prompt(probe.prompt, [] if exclude_file is None else _identities(read(exclude_file, "exclude_file")))
 
 
 async def analyzed(answer: bytes, probe_id: str | None, ledger: Path) -> AnalyzedResponse:

@@ -150,7 +150,7 @@ def readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
     rows = {
         "Failure type": about.failure_type,
         "Family": about.family,
-        "FiringAlert": labels.get("alertname"),
+        "Alert": labels.get("alertname"),
         "Namespace": labels.get("namespace"),
         "Severity": labels.get("severity"),
         "Firing since": _texts(alert).get("starts_at"),

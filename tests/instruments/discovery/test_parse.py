@@ -1,24 +1,24 @@
 """Reading one answer: where an identity may stand and where not, what the code is, and what is refused."""
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.discovery import analyze, exclusion, prompt
+from instruments.discovery import analyze, build_exclusion, build_prompt
 from instruments.discovery.analyze import Verdict
 from instruments.probes import Probe
 from tests.instruments.discovery.answers import CODE, identity
 from tests.instruments.questions import GO, PYTHON, STIMULUS, TEXT
+from tests.support.paths import SHARED
 
 NOVA = identity("Nova-1")
 SPREAD = json.dumps(json.loads(NOVA), indent=2)
 FENCED = f"```go\n{CODE}```"
 PY = "def total(numbers):\n    return sum(numbers)\n"
-SHARED = Path(__file__).parents[4] / "shared" / "data" / "metacal" / "responses"
+RESPONSES = SHARED / "metacal" / "responses"
 
 
 def name_in(text: str, probe: Probe = GO) -> str | None:
@@ -97,8 +97,8 @@ NO_PLACES = {
     "a thought": f"<think>\n{NOVA}\n</think>\n{FENCED}",
     "a model of another kind": f"Model: linear regression\n\n{FENCED}",
     "JSON that breaks off": f'{{"model_name": "Nova-1", "provider": "Ac\n{FENCED}',
-    "the prompt": prompt(GO.prompt),
-    "the prompt with somebody excluded": f"> Task:\n{prompt(GO.prompt, [])}\n{FENCED}",
+    "the prompt": build_prompt(GO.prompt),
+    "the prompt with somebody excluded": f"> Task:\n{build_prompt(GO.prompt, [])}\n{FENCED}",
     "the placeholder": f'{{"model_name": "<name>", "provider": "<provider>"}}\n{FENCED}',
     "nothing": FENCED,
 }
@@ -120,10 +120,10 @@ def test_an_identity_does_not_count_where_it_is_somebody_elses_or_code(text: str
 def test_an_echo_of_the_excluded_names_is_nobody() -> None:
     excluded = [analyze(f"{identity(name)}\n{FENCED}", GO).identity for name in ("alpha", "beta")]
     names = [each for each in excluded if each is not None]
-    echo = f"I was told:\n\n{exclusion(names)}\n"
+    echo = f"I was told:\n\n{build_exclusion(names)}\n"
     assert name_in(f"{echo}{NOVA}\n{FENCED}") == "Nova-1"
     assert name_in(f"{echo}{FENCED}") is None
-    assert name_in(f"{prompt(GO.prompt, names)}\n\n{NOVA}\n{FENCED}") == "Nova-1"
+    assert name_in(f"{build_prompt(GO.prompt, names)}\n\n{NOVA}\n{FENCED}") == "Nova-1"
 
 
 def test_two_identities_are_a_contradiction() -> None:
@@ -304,7 +304,7 @@ def test_nothing_is_empty(text: str | None) -> None:
     assert analyze(text, GO).verdict == "empty"
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+@pytest.mark.skipif(not RESPONSES.is_dir(), reason="the shared data is not here")
 @pytest.mark.parametrize(
     ("name", "verdict", "key"),
     [
@@ -316,14 +316,14 @@ def test_nothing_is_empty(text: str | None) -> None:
     ],
 )
 def test_stored_responses_are_what_their_names_say(name: str, verdict: Verdict, key: str | None) -> None:
-    found = analyze((SHARED / f"response_{name}.txt").read_text(encoding="utf-8"), GO)
+    found = analyze((RESPONSES / f"response_{name}.txt").read_text(encoding="utf-8"), GO)
     assert (found.verdict, found.key, found.wrapper) == (verdict, key, verdict == "wrapper")
     assert (found.code is None) == (name == "excluded") or found.identity is None
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+@pytest.mark.skipif(not RESPONSES.is_dir(), reason="the shared data is not here")
 def test_stored_exclusion_prompts_are_no_identity() -> None:
-    runs = [json.loads(path.read_bytes()) for path in (SHARED.parent / "runs").glob("*.json")]
+    runs = [json.loads(path.read_bytes()) for path in (RESPONSES.parent / "runs").glob("*.json")]
     prompts = {result["exclusion_prompt"] for run in runs for result in run["results"]} - {""}
     assert len(prompts) > 5
     for text in prompts:

@@ -6,7 +6,6 @@ import random
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -25,8 +24,8 @@ from tests.instruments.probes.candidates import (
     plain,
     renamed,
 )
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 CANDIDATES = [
     (REFACTOR_GO, SPLIT_GO),
     (REFACTOR_GO, NAMED_GO),

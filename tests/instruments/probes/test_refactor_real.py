@@ -1,14 +1,14 @@
 """Real answers to a refactoring probe. The scorer that saw them first gave nearly all of them 1.0."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from instruments.probes.refactor.scorer import REFACTOR_GO
+from tests.support.paths import SHARED
 
-RUNS = Path(__file__).parents[4] / "shared" / "data" / "metacal" / "runs"
+RUNS = SHARED / "metacal" / "runs"
 
 COUNTED = {
     ("discovery-20260221-113904", 0): (5, 2, 3, 3),

@@ -1,0 +1,22 @@
+"""--help: what an option is without being given is shown, not taken for markup."""
+
+from pathlib import Path
+
+import pytest
+
+from api.service.discovery.messages import PROBE
+from tests.api.cli.command import done
+
+
+@pytest.mark.parametrize(
+    ("verb", "shown"),
+    [
+        (("decisions",), "List at most this many.  [default: 100]"),
+        (("run", "list"), "List at most this many.  [default: 100]"),
+        (("calibration",), "Days in a window of the trend.  [default: 30]"),
+        (("token", "add"), "[default: append, read]"),
+        (("probe", "prompt"), f"The probe.  [default: {PROBE}]"),
+    ],
+)
+def test_a_default_is_shown(tmp_path: Path, verb: tuple[str, ...], shown: str) -> None:
+    assert shown in done(tmp_path / "none.db", *verb, "--help").text

@@ -1,0 +1,76 @@
+"""The command itself: help, version, schema, tokens, usage."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from events import json_schema
+from tests.api.cli.command import done, refused, tally
+
+VERBS = (
+    ("serve",), ("append",), ("import", "decisions"), ("log",), ("replay",), ("calibration",), ("advice",),
+    ("decisions",), ("decision",), ("projections",), ("schema",), ("token", "add"), ("token", "list"),
+    ("token", "revoke"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_each_verb_has_an_example(tmp_path: Path, verb: tuple[str, ...]) -> None:
+    said = done(tmp_path / "t.db", *verb, "--help").text
+    assert "Example: " in said
+    assert f"tallystick {'--ledger team.db ' if verb == ('serve',) else ''}{' '.join(verb)}" in said
+    assert ("--json" in said) is (verb != ("serve",))
+
+
+def test_the_whole(tmp_path: Path) -> None:
+    said = done(tmp_path / "t.db", "--help").text
+    for verb in VERBS:
+        assert f" {verb[0]} " in said
+    assert done(tmp_path / "t.db", "--version").text.startswith("tallystick ")
+
+
+def test_usage(tmp_path: Path) -> None:
+    for words in (("bogus",), ("log", "--nope"), ("append", "--batch", "0"), ("decision",)):
+        ended = tally(tmp_path / "t.db", *words)
+        assert (ended.code, ended.out) == (2, b"")
+        assert "Traceback" not in ended.err
+
+
+def test_the_ledger_may_come_from_the_environment(tmp_path: Path) -> None:
+    done(tmp_path / "t.db", "append", given=b'{"type":"decision.recorded.v1","data":{"decision":"x"}}')
+    found = tally(tmp_path / "t.db", "log", TALLYSTICK_LEDGER=str(tmp_path / "no.db"))
+    assert found.out.count(b"\n") == 1
+
+
+def test_schema(tmp_path: Path) -> None:
+    assert msgspec.json.decode(done(tmp_path / "t.db", "schema").out) == msgspec.json.decode(
+        msgspec.json.encode(json_schema())
+    )
+    one = msgspec.json.decode(done(tmp_path / "t.db", "schema", "decision.thought.v1", "--json").out)
+    assert one["oneOf"] == [{"$ref": "#/$defs/DecisionThoughtDraft"}]
+    assert "DecisionRecorded" not in one["$defs"]
+    said = refused(tmp_path / "t.db", "schema", "decision.thougt.v1")
+    assert "Did you mean decision.thought.v1?" in said
+
+
+def test_a_token_lives_and_dies(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    assert done(ledger, "token", "list").out == b""
+    made = done(ledger, "token", "add", "ann", "--scope", "read", "--scope", "import")
+    assert made.text.startswith("tally_")
+    assert made.text.count("\n") == 1
+    assert "of ann (read, import)" in made.err
+    assert made.text.strip() not in ledger.with_name("t.db.tokens").read_text()
+    second = msgspec.json.decode(done(ledger, "token", "add", "bob", "--json").out)
+    assert second["scopes"] == ["append", "read"]
+    listed = msgspec.json.decode(done(ledger, "token", "list", "--json").out)
+    assert [token["agent"] for token in listed] == ["ann", "bob"]
+    assert "read, import" in done(ledger, "token", "list").text
+    assert f"Token {second['id']} of bob" in done(ledger, "token", "revoke", second["id"]).text
+    assert "There is no token" in refused(ledger, "token", "revoke", second["id"])
+    assert "is no agent's name" in refused(ledger, "token", "add", "a b")
+    assert "is not one of the choices.\nChoose one of append, read, import, admin." in refused(
+        ledger, "token", "add", "ann", "--scope", "fly"
+    )
+    assert done(ledger, "token", "revoke", listed[0]["id"], "--json").out.endswith(b'"revoked":true}\n')

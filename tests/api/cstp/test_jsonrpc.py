@@ -1,0 +1,118 @@
+"""JSON-RPC over HTTP: frames, error codes, and the routes that want no token."""
+
+import pytest
+
+from api.auth import OWNER
+from api.cstp.jsonrpc import RpcCall, RpcError, rpc_error_of
+from api.cstp.methods import METHODS, perform
+from ledger.errors import LedgerBusy
+from tests.api.cstp.client import Caller
+from tests.support.event_loop import run
+
+SEVEN = [
+    "cstp.recordDecision",
+    "cstp.reviewDecision",
+    "cstp.updateDecision",
+    "cstp.getDecision",
+    "cstp.listDecisions",
+    "cstp.getStats",
+    "cstp.getCalibration",
+]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"not json", b'{"a": NaN}', b"\xff\xfe", b'{"id":"\xff"}', b"[" * 100_000])
+def test_what_is_not_json_is_a_parse_error(cstp: Caller, body: bytes) -> None:
+    assert cstp.post(body) == {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Invalid JSON"}}
+
+
+@pytest.mark.parametrize("body", [b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"cstp.getStats"}]', b"1", b'"a"', b"null"])
+def test_a_batch_and_all_that_is_no_object_is_refused(cstp: Caller, body: bytes) -> None:
+    reply = cstp.post(body)
+    assert reply["id"] is None
+    assert (reply["error"]["code"], reply["error"]["message"]) == (-32600, "Request must be an object")
+
+
+@pytest.mark.parametrize("version", [b'"jsonrpc":"1.0",', b'"jsonrpc":2.0,', b""])
+def test_another_version_is_refused(cstp: Caller, version: bytes) -> None:
+    error = cstp.post(b'{%b"id":"a","method":"cstp.getStats"}' % version)["error"]
+    assert (error["code"], error["message"]) == (-32600, "Invalid JSON-RPC version")
+    assert set(error["data"]) == {"expected", "got"}
+
+
+@pytest.mark.parametrize("method", [b"", b',"method":null', b',"method":""'])
+def test_a_method_is_required(cstp: Caller, method: bytes) -> None:
+    error = cstp.post(b'{"jsonrpc":"2.0","id":1%b}' % method)["error"]
+    assert error == {"code": -32600, "message": "Method is required"}
+
+
+@pytest.mark.parametrize("method", [b"5", b"true", b"[]", b"{}"])
+def test_row_19_a_method_that_is_no_text_is_an_invalid_request(cstp: Caller, method: bytes) -> None:
+    error = cstp.post(b'{"jsonrpc":"2.0","id":1,"method":%b}' % method)["error"]
+    assert (error["code"], error["message"]) == (-32600, "Method must be a string")
+
+
+@pytest.mark.parametrize("params", [None, [], ["a"], "a", 1, True])
+def test_params_are_named(cstp: Caller, params: object) -> None:
+    reply = cstp.ask("getStats", params)
+    assert reply["error"]["code"] == -32602
+    assert reply["error"]["message"] == "Params must be an object (named parameters only)"
+    assert reply["error"]["data"] == {"got": type(params).__name__}
+
+
+def test_params_may_be_missing(cstp: Caller) -> None:
+    assert "total" in cstp.post(b'{"jsonrpc":"2.0","id":1,"method":"cstp.getStats"}')["result"]
+
+
+def test_a_method_without_the_prefix_is_unknown(cstp: Caller) -> None:
+    error = cstp.post(b'{"jsonrpc":"2.0","id":1,"method":"foo"}')["error"]
+    assert error == {"code": -32601, "message": "Unknown method: foo", "data": {"method": "foo"}}
+
+
+def test_a_method_that_is_not_found_names_those_that_are(cstp: Caller) -> None:
+    error = cstp.ask("nope", {})["error"]
+    assert (error["code"], error["message"]) == (-32601, "Method not found: cstp.nope")
+    assert error["data"]["method"] == "cstp.nope"
+    assert set(error["data"]["available"]) >= set(SEVEN)
+
+
+@pytest.mark.parametrize("call_id", ["a", "", 0, 1, -7, 1.5, 2**70, "ünï", None])
+def test_the_id_comes_back(cstp: Caller, call_id: object) -> None:
+    assert "result" in cstp.ask("getStats", {}, call_id)
+
+
+@pytest.mark.parametrize("call_id", [b"true", b"[]", b"{}"])
+def test_an_id_is_text_number_or_null(cstp: Caller, call_id: bytes) -> None:
+    reply = cstp.post(b'{"jsonrpc":"2.0","id":%b,"method":"cstp.getStats"}' % call_id)
+    assert (reply["id"], reply["error"]["code"]) == (None, -32600)
+
+
+def test_a_notification_is_answered_with_id_null(cstp: Caller) -> None:
+    reply = cstp.post(b'{"jsonrpc":"2.0","method":"cstp.getStats"}')
+    assert reply["id"] is None
+    assert "result" in reply
+
+
+def test_get_is_not_a_method_of_the_door(cstp: Caller) -> None:
+    response = cstp.http.get("/cstp")
+    assert response.status_code == 405
+    assert response.headers["allow"] == "POST"
+
+
+def test_a_body_over_the_limit_is_refused(cstp: Caller) -> None:
+    assert cstp.http.post("/cstp", content=b" " * (16 * 1024 * 1024 + 1)).status_code == 413
+
+
+def test_a_fault_of_ours_is_an_internal_error_with_its_type() -> None:
+    with pytest.raises(RpcError) as caught:
+        run(perform(None, OWNER, RpcCall("cstp.getStats", {})))  # type: ignore[arg-type]
+    assert (caught.value.code, caught.value.data) == (-32603, {"type": "AttributeError"})
+
+
+def test_a_busy_ledger_says_when_to_retry() -> None:
+    error = rpc_error_of(LedgerBusy(20_000, 2))
+    assert error.code == -32603
+    assert error.data == {"type": "LedgerBusy", "advice": "Retry after 2 s.", "retry_after_s": 2}
+
+
+def test_the_methods_are_those_of_the_contract() -> None:
+    assert set(METHODS) >= set(SEVEN)

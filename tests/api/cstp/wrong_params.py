@@ -1,0 +1,166 @@
+"""Every parameter of every method, found through the shapes that decode it, and values that none of them admits."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import inspect as kinds
+
+from api.cstp.methods import METHODS
+from api.cstp.params import ParamsSchema
+from api.type_text import strip_annotations
+
+INSIDE: Mapping[str, tuple[str, ...]] = {
+    "_amendment": ("updates",),
+    "_evidence": ("evidence", "12"),
+    "ACTION": ("action",),
+}
+"""Shapes whose parameters stand within one of the method's, by name."""
+
+APART = ("similar",)
+"""Functions that are called with parameters of the caller's own making."""
+
+NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
+    "attributeOutcomes": ({"project": "p"}, ("project",)),
+    "preAction": ({"action": {"description": "x"}}, ("action",)),
+    "updateDecision": ({"id": "nosuchid"}, ("id", "decision_id", "decisionId")),
+}
+"""What a method asks for before it looks at the rest, and the parameters that are that."""
+
+OVERRULED = {("preAction", "decision")}
+"""Parameters for which something else stands."""
+
+FILTERED = [name for name in ("getCalibration", "queryDecisions", "getReasonStats") if f"cstp.{name}" in METHODS]
+"""Methods whose parameters may stand within `filters`, too."""
+
+ADMITTED = {("queryDecisions", "tags"): str, ("queryDecisions", "status"): str, ("queryDecisions", "stakes"): str}
+"""A type that a method takes where the shape has another."""
+
+HUGE = 10**400
+
+
+class Parameter(NamedTuple):
+    """A parameter as a caller may spell it, the way to it, and what it admits; `values` are such as it does not."""
+
+    method: str
+    path: tuple[str | int, ...]
+    kind: object
+    item: ParamsSchema[Any] | None
+    many: bool
+
+    @property
+    def name(self) -> str:
+        """As errors write it."""
+        parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path]
+        return "".join(parts).removeprefix(".")
+
+    @property
+    def values(self) -> list[object]:
+        found = _many_structs(self.kind) if self.item is not None and self.many else None
+        if found is None:
+            found = (
+                ["x", 5, True, [], [{}]] if self.item is not None else list(_values(strip_annotations(info(self.kind))))
+            )
+        admitted = ADMITTED.get((self.method, str(self.path[-1])))
+        return [value for value in found if admitted is None or not isinstance(value, admitted)]
+
+    @property
+    def bounds(self) -> list[str]:
+        """What the message must say of what is admitted."""
+        kind = strip_annotations(info(self.kind))
+        if self.item is not None and not self.many:
+            return ["an object"]
+        if isinstance(kind, kinds.LiteralType):
+            return [str(value) for value in kind.values]
+        named = (getattr(kind, name, None) for name in ("ge", "le", "max_length"))
+        return [f"{bound:g}" if isinstance(bound, float) else str(bound) for bound in named if bound is not None]
+
+    def call(self, value: object) -> dict[str, object]:
+        """Parameters of a call in which this one has a value."""
+        whole: Any = value
+        for part in reversed(self.path):
+            whole = [{}] * part + [whole] if isinstance(part, int) else {part: whole}
+        needed, spellings = NEEDED.get(self.method, ({}, ()))
+        return whole if self.path[0] in spellings else {**needed, **whole}
+
+
+def parameters(method: str) -> list[Parameter]:
+    """Every parameter of a method, in every spelling, those within objects and lists too."""
+    found = []
+    for name, shape in shapes_of(METHODS[f"cstp.{method}"].answer).items():
+        found += list(_parameters(method, shape, INSIDE.get(name, ())))
+    return [one for one in found if (method, one.name) not in OVERRULED]
+
+
+def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
+    """The shapes that a function uses, itself or through others of the door, by name."""
+    found: dict[str, ParamsSchema[Any]] = {}
+    waiting, seen = [function], {function}
+    while waiting:
+        one = waiting.pop()
+        codes = [one.__code__]
+        while codes:
+            code = codes.pop()
+            codes += [const for const in code.co_consts if inspect.iscode(const)]
+            for name in code.co_names:
+                value = one.__globals__.get(name)
+                if isinstance(value, ParamsSchema):
+                    found[name] = value
+                elif name in APART or not inspect.isfunction(value) or value in seen:
+                    continue
+                elif value.__module__.startswith("api.cstp."):
+                    seen.add(value)
+                    waiting.append(value)
+    return found
+
+
+def info(kind: object) -> kinds.Type:
+    return kinds.type_info(kind)
+
+
+def _parameters(method: str, shape: ParamsSchema[Any], path: tuple[str | int, ...]) -> Iterator[Parameter]:
+    for spelling, name in shape._names.items():
+        field = shape._fields[name]
+        at = (*path, spelling)
+        yield Parameter(method, at, field.kind, field._shape, field._many)
+        if field._shape is not None:
+            yield from _parameters(method, field._shape, (*at, 1) if field._many else at)
+
+
+def _many_structs(kind: object) -> list[object]:
+    listed = strip_annotations(info(kind))
+    assert isinstance(listed, kinds.VarTupleType)
+    found: list[object] = ["x", 5, True, {}, {"a": 1}]
+    return found if listed.max_length is None else [*found, [{}] * (listed.max_length + 1)]
+
+
+def _values(kind: kinds.Type) -> Iterator[object]:
+    """Values of another type, and beyond each bound."""
+    match kind:
+        case kinds.LiteralType():
+            yield from ("nope", "NaN", 5, True, [], {})
+        case kinds.StrType(max_length=most):
+            yield from (5, 0.5, HUGE, True, [], {}, ["a"])
+            if most is not None:
+                yield "x" * (most + 1)
+        case kinds.FloatType(ge=low, le=high):
+            yield from ("high", "0.5", "NaN", True, [], {}, HUGE, -HUGE)
+            yield from ([] if low is None else [low - 1, low - 5e-17 if low else -5e-324, -1e308])
+            yield from ([] if high is None else [high + 1, high + 2.3e-16, 1e308])
+        case kinds.IntType(ge=low, le=high):
+            yield from ("5", 1.5, 1e308, True, [], {})
+            yield from ([] if low is None else [low - 1, -HUGE])
+            yield from ([] if high is None else [high + 1, HUGE])
+        case kinds.BoolType():
+            yield from ("yes", "true", 1, 0, 0.0, [], {})
+        case kinds.VarTupleType(item_type=item, max_length=most):
+            yield from ("x", 5, True, {}, {"a": "b"})
+            yield from ([value] for value in _values(strip_annotations(item)))
+            yield [None]
+            if most is not None:
+                yield ["low"] * (most + 1)
+        case kinds.DictType(value_type=value):
+            yield from ("x", 5, True, [], [1])
+            yield from ({"a": wrong} for wrong in _values(strip_annotations(value)))
+        case _:
+            raise AssertionError(f"no wrong values of {kind}: add them here")

@@ -1,0 +1,224 @@
+"""The description matches the door: its paths, its parameters, its schemas."""
+
+import re
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from starlette.routing import Route
+
+from api.errors import TABLE
+from api.http.app import routes
+from api.http.openapi.document import ANY_ERRORS
+from api.http.operation import Operation
+from api.http.route_table import OPERATIONS, openapi_document
+from events import VOCABULARY
+from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
+from tests.support.server import Served
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+DECISIONS = "agent category stakes project feature"
+RANGE = "since until window"
+
+QUERIES = {
+    "GET /events": "after before limit order type subject source since until",
+    "GET /streams/{subject}": "after limit",
+    "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail include trend_days as_of",
+    "GET /calibration/advice": "agent category stakes confidence as_of",
+    "GET /decisions": f"{DECISIONS} {RANGE} status outcome tag search sort order limit offset as_of",
+    "GET /decisions/{decision_id}": "as_of",
+    "GET /projections/{name}": "as_of",
+    "GET /runs": f"agent router probe {RANGE} limit offset as_of",
+    "GET /runs/{run_id}": "include as_of",
+    "GET /inventory": "model as_of",
+    "GET /probes": "probe scorer model as_of",
+    "GET /scoreboard": "suite agent versions as_of",
+    "GET /evaluations": f"suite agent {RANGE} limit offset as_of",
+    "GET /evaluations/compare": "baseline candidate as_of",
+    "GET /evaluations/{run}": "include as_of",
+    "PUT /evidence": "digest note",
+    "GET /evidence": "limit offset as_of",
+    "DELETE /evidence/{digest}": "reason",
+    "GET /discovery/{run}/signals": "since",
+    "GET /proofs/inclusion": "position size",
+    "GET /proofs/consistency": "from to",
+    "GET /export": "since until type subject agent format gzip evidence",
+}
+"""The query parameters of every operation that has some."""
+
+LINKS = {
+    "post_events": "event:get_event first:get_event receipt:get_receipt stream:get_stream",
+    "get_events": "event:get_event stream:get_stream",
+    "get_decisions": "decision:get_decision",
+    "get_projections": "projection:get_projection",
+    "get_runs": "run:get_run",
+    "get_evaluations": "evaluation:get_evaluation",
+    "put_evidence": "bytes:get_evidence erase:delete_evidence event:get_event",
+    "list_evidence": "bytes:get_evidence",
+    "delete_evidence": "bytes:get_evidence event:get_event",
+    "post_discovery": "finish:post_finish prompt:get_prompt report:get_run respond:post_response signal:post_signal "
+    "signals:get_signals",
+}
+"""The links of every operation that has some: name and target."""
+
+
+def described() -> dict[tuple[str, str], dict[str, Any]]:
+    """Every operation of the document, by method and path."""
+    return {
+        (method, path): operation
+        for path, item in openapi_document()["paths"].items()
+        for method, operation in item.items()
+        if method in METHODS
+    }
+
+
+def routed() -> dict[tuple[str, str], str]:
+    """Every operation of the application, with its endpoint's name; HEAD is GET without a body."""
+    found: dict[tuple[str, str], str] = {}
+    for route in routes():
+        assert isinstance(route, Route)
+        assert route.methods is not None
+        path = re.sub(r":\w+}", "}", route.path)
+        found |= {(method.lower(), path): route.endpoint.__name__ for method in route.methods - {"HEAD"}}
+    return found
+
+
+def taken(path: str, place: str = "query", method: str = "get") -> set[str]:
+    """The names of the parameters that a method takes at a path."""
+    return {made["name"] for made in described()[method, path]["parameters"] if made["in"] == place}
+
+
+def references(node: object) -> set[str]:
+    if isinstance(node, dict):
+        here = {node["$ref"]} if "$ref" in node else set()
+        return here.union(*(references(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(references(value) for value in node))
+    return set()
+
+
+def test_every_route_is_described_and_nothing_else_is() -> None:
+    assert {key: operation["operationId"] for key, operation in described().items()} == routed()
+
+
+def test_operation_ids_are_unique() -> None:
+    names = [operation["operationId"] for operation in described().values()]
+    assert len(names) == len(set(names))
+
+
+def test_every_query_parameter_is_described() -> None:
+    found = {f"{method.upper()} {path}": taken(path, "query", method) for method, path in described()}
+    assert {key: names for key, names in found.items() if names} == {
+        key: set(names.split()) for key, names in QUERIES.items()
+    }
+
+
+CHECKED = [
+    f"{each.method} {each.template}"
+    for each in OPERATIONS
+    if (not each.public and each.template not in ("/cstp", "/events")) or each.name == "get_events"
+]
+
+
+@pytest.mark.parametrize("operation", CHECKED)
+def test_a_parameter_that_is_not_described_is_refused(client: httpx.Client, operation: str) -> None:
+    method, path = operation.split()
+    response = client.request(method, re.sub(r"{\w+}", "1", path), params={"nosuch": "1"})
+    assert (response.status_code, response.json()["field"]) == (400, "nosuch")
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.query], ids=lambda each: each.name)
+def test_a_default_is_within_the_bounds(operation: Operation) -> None:
+    for parameter in operation.query:
+        if "default" in parameter.schema:
+            text = msgspec.json.encode(parameter.default).decode().strip('"')
+            assert parameter.parse(text) == parameter.default == parameter.schema["default"]
+
+
+@pytest.mark.parametrize("path", [path for _, path in described()])
+def test_the_parameters_of_a_path_are_named(path: str) -> None:
+    named = set(re.findall(r"{(\w+)}", path))
+    for method, where in described():
+        if where == path and named:
+            assert taken(path, "path", method) == named, method
+
+
+def test_every_parameter_is_explained() -> None:
+    for operation in described().values():
+        assert operation["summary"]
+        for made in operation.get("parameters", ()):
+            assert made["description"], made
+
+
+def test_every_reference_leads_somewhere() -> None:
+    found = {reference.removeprefix("#/components/schemas/") for reference in references(openapi_document())}
+    assert found <= set(openapi_document()["components"]["schemas"])
+
+
+def test_every_type_can_be_posted_and_read() -> None:
+    schemas = openapi_document()["components"]["schemas"]
+    for name in ("Draft", "Event"):
+        assert tuple(schemas[name]["discriminator"]["mapping"]) == VOCABULARY.types
+
+
+def test_statuses_are_those_that_errors_have() -> None:
+    told = {int(status) for operation in described().values() for status in operation["responses"]}
+    unrouted, faults = {405}, {500}
+    known = {answer.status for answer in TABLE.values()}
+    assert told - {200, 201, 304} == known - unrouted - faults
+
+
+def test_what_stands_before_every_route_is_told_at_each() -> None:
+    for key, operation in described().items():
+        for status in ANY_ERRORS:
+            assert "application/problem+json" in operation["responses"][str(status)]["content"], (key, status)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "headers", "status"),
+    [
+        ("get", "/healthz", "", {"host": "ledger.example"}, 421),
+        ("post", "/cstp", "", {"host": "ledger.example"}, 421),
+        ("post", "/cstp", "", {"origin": "https://page.example"}, 403),
+        ("put", "/evidence", "", {"sec-fetch-site": "cross-site"}, 403),
+        ("get", "/readyz", "x" * URL_BYTES_MAX, {}, 414),
+        ("get", "/checkpoint", "", {"x-long": "x" * HEAD_BYTES_MAX}, 431),
+    ],
+)
+def test_what_the_door_refuses_is_described(
+    client: httpx.Client, method: str, path: str, query: str, headers: dict[str, str], status: int
+) -> None:
+    response = client.request(method, f"{path}?{query}", headers=headers)
+    assert response.status_code == status
+    answer = described()[method, path]["responses"][str(status)]
+    assert response.headers["content-type"] in answer["content"]
+    assert set(answer["headers"]) <= set(response.headers)
+
+
+def test_every_link_leads_from_what_is_answered_to_what_is_taken() -> None:
+    by_id = {operation["operationId"]: operation for operation in described().values()}
+    found: dict[str, set[str]] = {}
+    for source, operation in by_id.items():
+        for status, answer in operation["responses"].items():
+            for name, link in answer.get("links", {}).items():
+                found.setdefault(source, set()).add(f"{name}:{link['operationId']}")
+                path_parameters = {
+                    made["name"] for made in by_id[link["operationId"]]["parameters"] if made["in"] == "path"
+                }
+                assert set(link["parameters"]) == path_parameters, (source, status, name)
+    assert found == {source: set(links.split()) for source, links in LINKS.items()}
+
+
+def test_a_refusal_is_a_problem_openapi_document() -> None:
+    for (_, path), operation in described().items():
+        for status, answer in operation["responses"].items():
+            if int(status) >= 400 and path not in {"/cstp", "/readyz", "/health"}:
+                assert list(answer["content"]) == ["application/problem+json"], (path, status)
+
+
+def test_it_is_served(server: Served, client: httpx.Client) -> None:
+    response = client.get("/openapi.json")
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == msgspec.json.decode(msgspec.json.encode(openapi_document()))

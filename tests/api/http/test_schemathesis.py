@@ -1,0 +1,100 @@
+"""The door against its own description: thousands of requests, right and wrong, and no answer outside the schema."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Set
+from pathlib import Path
+
+import httpx
+
+from api.http.route_table import OPERATIONS, openapi_document
+from tests.support.server import Served, served
+
+SEED = 20261121
+EXAMPLES_MAX = 15
+"""Random cases for an operation, besides those that cover its schema systematically."""
+WALKS_MAX = 50
+"""Random walks along the links of the description."""
+STEPS_MAX = 6
+"""Requests of a walk."""
+WRITERS = frozenset({"post_events", "put_evidence", "post_discovery"})
+"""What a walk begins with. Beside operations that list something, Schemathesis would begin with none of these."""
+FOLLOWED_MIN = 5
+"""How many links lead somewhere at least; a random event is seldom right."""
+
+CONFIG = f"""
+[phases.fuzzing.generation]
+max-examples = {EXAMPLES_MAX}
+
+[phases.stateful]
+max-steps = {STEPS_MAX}
+generation.max-examples = {WALKS_MAX}
+generation.mode = "positive"
+# Links that the description has, none that are guessed.
+inference.algorithms = []
+
+[checks]
+# A cursor beyond the head, `since` after `until`, the media type of binary mode: right by the schema, refused by sense.
+positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "POST /cstp"
+# The errors of JSON-RPC are answers with status 200.
+checks.negative_data_rejection.enabled = false
+
+[[operations]]
+include-name = "POST /events"
+# Headers of binary mode mean nothing in the other modes.
+checks.negative_data_rejection.enabled = false
+"""
+
+
+def run(server: Served, folder: Path, phases: str, *words: str) -> str:
+    """What Schemathesis says of the door; it finds nothing wrong, and the server no fault of its own."""
+    config = folder / "schemathesis.toml"
+    config.write_text(CONFIG)
+    command = [
+        sys.executable, "-m", "schemathesis.cli", "--config-file", str(config),
+        "run", f"{server.url}/openapi.json",
+        "--phases", phases,
+        "--seed", str(SEED),
+        "--generation-database", "none",
+        "--continue-on-failure",
+        "--no-color",
+        "--header", "accept: application/json",
+        *words,
+    ]  # fmt: skip
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
+    assert [line for line in server.log() if line["level"] == "error"] == []
+    return ended.stdout
+
+
+def walk(server: Served, folder: Path, sources: Set[str]) -> tuple[int, int]:
+    """Follow links from these operations at random: how many were followed, and how many the description has."""
+    ends = sources | {link.operation for each in OPERATIONS if each.name in sources for link in each.links.values()}
+    told = run(server, folder, "stateful", *(f"--include-operation-id={name}" for name in sorted(ends)))
+    links = re.search(r"API Links: +(\d+) covered / \d+ selected / (\d+) total", told)
+    assert links is not None, told
+    return int(links[1]), int(links[2])
+
+
+def test_nothing_is_answered_outside_the_description(tmp_path: Path) -> None:
+    with served(tmp_path / "ledger.db") as server:
+        told = run(server, tmp_path, "examples,coverage,fuzzing")
+        paths = openapi_document()["paths"]
+        operations = sum(len(item) for item in paths.values()) - 1  # all but the description itself
+        assert f"Tested: {operations}" in told, told
+        assert httpx.get(f"{server.url}/readyz").json()["head"] > 0, "no event was right"
+
+
+def test_what_was_written_is_found_along_the_links(tmp_path: Path) -> None:
+    links = sum(len(each.links) * sum(200 <= status < 300 for status in each.answers) for each in OPERATIONS)
+    with served(tmp_path / "ledger.db") as server:
+        followed, known = walk(server, tmp_path, WRITERS)
+        assert known == links
+        assert followed >= FOLLOWED_MIN
+        followed, known = walk(server, tmp_path, {each.name for each in OPERATIONS if each.links} - WRITERS)
+        assert known == links
+        assert followed > 0

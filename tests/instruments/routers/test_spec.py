@@ -1,0 +1,103 @@
+"""What a person types for a router: two forms, and every way to get them wrong."""
+
+import pytest
+
+from instruments.routers import FORMS, BadRouter, parse_router
+
+SECRET = "s3cr3t-value"
+
+
+def bad(spec: str, **options: object) -> BadRouter:
+    with pytest.raises(BadRouter) as caught:
+        parse_router(spec, **{"environment": {}, **options})  # type: ignore[arg-type]
+    assert SECRET not in f"{caught.value.field} {caught.value.detail} {caught.value.advice}"
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("spec", "detail"),
+    [
+        ("", "begins with neither command: nor openai:."),
+        ("cat", "begins with neither command: nor openai:."),
+        (f"http://user:{SECRET}@host/v1", "begins with neither command: nor openai:."),
+        ("COMMAND:cat", "begins with neither command: nor openai:."),
+        ("command:", "names no program."),
+        ("command:   ", "names no program."),
+        ("command:'' x", "names no program."),
+        (f"command:cat '{SECRET}", "cannot be split into words: no closing quotation."),
+        ("command:cat \\", "cannot be split into words: no escaped character."),
+        ("command:cat a\0b", "has a NUL character, which no program can be given."),
+        ("openai:", "gives openai: no address of a server."),
+        ("openai:host/v1", "gives openai: no address of a server."),
+        (f"openai:ftp://user:{SECRET}@host", "gives openai: no address of a server."),
+        (f"openai:http://user:{SECRET}@/v1", "gives openai: no address of a server."),
+        (f"openai:https://host:port/{SECRET}", "gives openai: no address of a server."),
+        ("openai:https://ho st/", "gives openai: no address of a server."),
+        ("openai:https://host:99999/", "gives openai: no address of a server."),
+    ],
+)
+def test_what_is_no_router_shows_the_two_forms(spec: str, detail: str) -> None:
+    error = bad(spec)
+    assert (error.field, error.detail, error.advice) == ("router", detail, FORMS)
+    assert "command:" in FORMS
+    assert "openai:" in FORMS
+
+
+def test_a_program_that_is_not_there_is_told_before_anything_begins() -> None:
+    assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' is no program")
+
+
+@pytest.mark.parametrize(
+    ("header", "detail"),
+    [
+        (SECRET, "the first is no header."),
+        (f": {SECRET}", "the first is no header."),
+        (f"A B: {SECRET}", "the first is no header."),
+        (f"X-Key: {SECRET}\nX-More: y", "'X-Key' has characters that no header can have."),
+        (f"X-Key: {SECRET}é", "'X-Key' has characters that no header can have."),
+        ("X-Key: env:NOT_SET", "the environment variable 'NOT_SET' is not set."),
+    ],
+)
+def test_headers_that_are_none(header: str, detail: str) -> None:
+    error = bad("openai:https://host/v1", headers=[header])
+    assert (error.field, error.detail) == ("header", detail)
+
+
+def test_keys_that_are_none() -> None:
+    assert bad("openai:https://host/v1", key_env="NOT_SET").field == "key_env"
+    broken = {"KEY": f"{SECRET}\nx"}
+    assert bad("openai:https://host/v1", key_env="KEY", environment=broken).detail == (
+        "the key in KEY has characters that no header can have."
+    )
+
+
+def test_a_program_takes_no_key_and_no_header() -> None:
+    assert bad("command:cat", key_env="KEY").detail == "is for openai: alone."
+    assert bad("command:cat", headers=["A: b"]).detail == "is for openai: alone."
+
+
+def test_names_fit_an_event() -> None:
+    assert bad("command:cat", name="").field == "router_name"
+    assert bad("command:cat", name="n" * 257).field == "router_name"
+    assert bad("openai:https://host/v1", model="").field == "model"
+    assert bad("command:cat", name="\udcff").field == "router_name"
+    assert bad("command:cat", model="a\x1bb").field == "model"
+    long = f"openai:https://host/{'x' * 300}"
+    assert bad(long).advice == "Name it with --router-name."
+    assert parse_router(long, environment={}, name="far").name == "far"
+
+
+def test_names_have_no_secret() -> None:
+    for address in (
+        "https://me:pw@host:8443/v1/",
+        "https://host:8443/v1?key=k#f",
+        "https://host:8443/v1/chat/completions",
+    ):
+        assert parse_router(f"openai:{address}", environment={}).name == "openai:https://host:8443/v1"
+    assert parse_router("openai:https://host", environment={}).name == "openai:https://host"
+
+
+def test_an_endpoint_chooses_where_no_model_is_named() -> None:
+    assert parse_router("openai:https://host", environment={}).model == "auto"
+    assert parse_router("command:cat", environment={}).model is None
+    assert parse_router("command:cat", environment={}, model="auto").model == "auto"

@@ -1,0 +1,82 @@
+"""Ranges of time, counted by kept spans: the same as counting each decision, whatever changed since they were kept."""
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events import Draft
+from projections.calibration import count_spans
+from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.count_spans import CountColumns, CountSpans
+from projections.time_range import TimeRange
+from tests.projections.random_histories import (
+    MOMENTS,
+    NOON,
+    amend,
+    events_of,
+    histories,
+    record,
+    review,
+)
+
+ends = st.none() | st.sampled_from(MOMENTS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _short_spans() -> object:
+    """So short that a history of some events has many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(count_spans, "SPAN_DECISIONS", 2)
+        yield
+
+
+def seen(calibration: Calibration, when: TimeRange) -> list[tuple[object, ...]]:
+    table = calibration.table(CalibrationFilter(range=when))
+    rows = zip(table.group.tolist(), map(repr, table.confidence.tolist()), table.counts.tolist(), strict=True)
+    return sorted(((table.groups[group], confidence, tuple(counts)) for group, confidence, counts in rows), key=repr)
+
+
+@given(drafts=histories(), cuts=st.lists(st.integers(0, 40), max_size=4), since=ends, until=ends)
+def test_ranges_asked_between_folds(
+    drafts: list[Draft], cuts: list[int], since: datetime | None, until: datetime | None
+) -> None:
+    events, when = events_of(drafts), TimeRange(since, until)
+    live, start = Calibration(), 0
+    for cut in [*sorted(cuts), len(events)]:
+        live.fold(events[start:cut])
+        start = max(start, cut)
+        fresh = Calibration()
+        fresh.fold(events[:start])
+        assert seen(live, when) == seen(fresh, when)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3), st.integers(0, 4)), max_size=30),
+    st.integers(-6, 6),
+    st.integers(-6, 6),
+)
+def test_it_is_what_counting_each_gives(rows: list[tuple[int, int, int]], since: int, until: int) -> None:
+    time_us, cell, outcome = (np.array([row[column] for row in rows], dtype=np.int64) for column in range(3))
+    kept = CountSpans()
+    columns = CountColumns(time_us, cell.astype(np.uint32), outcome.astype(np.uint8))
+    inside = (time_us >= since) & (time_us <= until)
+    plain = np.bincount((cell * 5 + outcome)[inside], minlength=20)
+    for _ in range(2):
+        assert kept.count(columns, since, until, 5, 20).tolist() == plain.tolist()
+
+
+def test_a_review_of_an_old_decision_is_seen_in_its_range() -> None:
+    drafts = [record(f"d{number}", 0.5, time=NOON) for number in range(7)]
+    calibration = Calibration()
+    everything = events_of([*drafts, review("d1"), amend("d2", confidence=0.9), review("d1", "failure")])
+    calibration.fold(everything[:7])
+    when = TimeRange(since=NOON, until=NOON)
+    assert [counts[0] for *_, counts in seen(calibration, when)] == [7]  # type: ignore[index]
+    calibration.fold(everything[7:])
+    assert [(confidence, counts) for _, confidence, counts in seen(calibration, when)] == [
+        ("0.5", (5, 0, 0, 1, 0)),
+        ("0.9", (1, 0, 0, 0, 0)),
+    ]

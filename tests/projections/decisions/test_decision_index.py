@@ -1,0 +1,174 @@
+"""The decisions view against the model: find, order, count, look up; and one decision as it stands."""
+
+from datetime import timedelta
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.json import encode
+
+from events import Draft
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
+from projections.time_range import TimeRange
+from tests.projections import reference_model
+from tests.projections.random_histories import (
+    AGENTS,
+    CATEGORIES,
+    FEATURES,
+    MOMENTS,
+    OUTCOMES,
+    PROJECTS,
+    PRS,
+    STAKES,
+    TAGS,
+    amend,
+    confidences,
+    events_of,
+    histories,
+    lines_of,
+    record,
+    review,
+)
+
+moments = st.sampled_from(MOMENTS)
+selections = st.builds(
+    DecisionSelection,
+    agent=st.sampled_from((None, *AGENTS)),
+    category=st.sampled_from(CATEGORIES),
+    stakes=st.sampled_from(STAKES),
+    project=st.sampled_from(PROJECTS),
+    feature=st.sampled_from(FEATURES),
+    status=st.sampled_from((None, "pending", "reviewed")),
+    outcome=st.sampled_from((None, *OUTCOMES, "unheard")),
+    tags=st.lists(st.sampled_from((*TAGS, "z")), max_size=2).map(tuple),
+    range=st.builds(TimeRange, moments, moments),
+    pr=st.sampled_from((None, *PRS, 0)),
+    confidence_min=st.none() | confidences,
+    confidence_max=st.none() | confidences,
+    compacted_before=moments,
+)
+narrow = st.one_of(
+    st.just(DecisionSelection()),
+    selections,
+    st.builds(DecisionSelection, tags=st.lists(st.sampled_from(TAGS), max_size=2).map(tuple)),
+    st.builds(DecisionSelection, range=st.builds(TimeRange, moments, moments)),
+    st.builds(DecisionSelection, status=st.sampled_from(("pending", "reviewed"))),
+    st.builds(DecisionSelection, status=st.sampled_from(((), ("pending",), ("reviewed",), ("reviewed", "pending")))),
+    st.builds(DecisionSelection, stakes=st.lists(st.sampled_from(("low", "high"))).map(tuple)),
+    st.builds(DecisionSelection, pr=st.sampled_from((*PRS, 0))),
+    st.builds(DecisionSelection, confidence_min=confidences),
+    st.builds(DecisionSelection, confidence_max=confidences),
+    st.builds(DecisionSelection, compacted_before=moments),
+)
+
+
+def index_of(drafts: list[Draft]) -> DecisionIndex:
+    index = DecisionIndex()
+    index.fold(events_of(drafts))
+    return index
+
+
+def found(index: DecisionIndex, wanted: DecisionSelection) -> list[str]:
+    return index.subjects(index.find(wanted))
+
+
+@given(drafts=histories(), wanted=narrow, sort=st.sampled_from(get_args(SortField)), descending=st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_find_order_and_count_are_the_models(
+    drafts: list[Draft], wanted: DecisionSelection, sort: SortField, descending: bool
+) -> None:
+    lines = lines_of(drafts)
+    told, index = reference_model.tell(lines), index_of(drafts)
+    kept = reference_model.find(told, wanted)
+    places = index.find(wanted)
+    assert index.subjects(places) == [one.subject for one in kept]
+    ordered = index.order(places, sort, descending=descending)
+    assert index.subjects(ordered) == [one.subject for one in reference_model.order(kept, sort, descending=descending)]
+    seen, expected = index.count(places), reference_model.count(kept)
+    assert seen == expected
+    assert [*seen.by_category.items(), *seen.by_agent.items()] == [
+        *expected.by_category.items(),
+        *expected.by_agent.items(),
+    ]
+    assert encode(seen)
+    assert len(index) == len(told)
+    for since in filter(None, MOMENTS):
+        assert index.recorded_within(places, since) == sum(one.time >= since for one in kept)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sort", ["confidence", "category", "stakes"])
+def test_a_missing_value_stands_last_either_way(sort: SortField, descending: bool) -> None:
+    index = index_of(
+        [
+            record("none"),
+            record("least", 0.0, category="a", stakes="low"),
+            record("none-either"),
+            record("most", 1.0, category="b", stakes="critical"),
+        ]
+    )
+    places = index.order(index.find(DecisionSelection()), sort, descending=descending)
+    ends = [name.removeprefix("decision/") for name in index.subjects(places)]
+    assert ends[:2] == (["most", "least"] if descending else ["least", "most"])
+    assert ends[2:] == (["none-either", "none"] if descending else ["none", "none-either"])
+
+
+@pytest.mark.parametrize("year", [1, 1969, 2026, 2300, 9998])
+def test_a_microsecond_orders_in_any_year(year: int) -> None:
+    noon = MOMENTS[2]
+    assert noon is not None
+    first = noon.replace(year=year)
+    later = [first + timedelta(microseconds=us) for us in range(4)]
+    index = index_of([record(f"d{us}", time=later[us]) for us in (2, 0, 3, 1)])
+    every = index.find(DecisionSelection())
+    for descending in (False, True):
+        names = index.subjects(index.order(every, "created_at", descending=descending))
+        assert names == sorted(names, reverse=descending)
+    assert found(index, DecisionSelection(range=TimeRange(later[1], later[2]))) == ["decision/d2", "decision/d1"]
+    assert index.count(every).by_day == [(first.date().isoformat(), 4)]
+
+
+def test_matching_gives_the_oldest_that_begin_so() -> None:
+    index = index_of([record(name) for name in ("abc1", "xabc", "abc", "abd", "ab.c", "abc2")])
+    assert index.matching("abc") == ["abc1", "abc"]
+    assert index.matching("abc", most=9) == ["abc1", "abc", "abc2"]
+    assert index.matching("ab.", most=9) == ["ab.c"]
+    assert index.matching("", most=2) == ["abc1", "xabc"]
+    assert index.matching("decision/") == []
+    assert index.has("abc")
+    assert not index.has("ab")
+    again = DecisionIndex.decode(index.encode())
+    assert again.matching("abc", most=9) == ["abc1", "abc", "abc2"]
+
+
+def test_an_amendment_moves_tags_and_confidence() -> None:
+    drafts = [record("d", 0.5, tags=("a",)), review("d"), amend("d", tags=("b",), confidence=0.25)]
+    index = index_of(drafts)
+    assert found(index, DecisionSelection(tags=("a",))) == []
+    assert found(index, DecisionSelection(tags=("a", "b"))) == ["decision/d"]
+    emptied = index_of([*drafts, amend("d", tags=())])
+    assert found(emptied, DecisionSelection(tags=("a", "b"))) == []
+    assert emptied.count(emptied.find(DecisionSelection())).top_tags == []
+
+
+def test_a_tag_borne_twice_counts_once() -> None:
+    index = index_of([record("d", tags=("a", "a", "b")), record("e", tags=("b",))])
+    assert index.count(index.find(DecisionSelection())).top_tags == [("b", 2), ("a", 1)]
+
+
+def test_a_review_superseded_is_found_by_the_later_outcome() -> None:
+    index = index_of([record("d"), review("d", "failure"), review("d", "success")])
+    assert found(index, DecisionSelection(outcome="failure")) == []
+    assert found(index, DecisionSelection(outcome="success", status="reviewed")) == ["decision/d"]
+
+
+def test_an_empty_index_answers() -> None:
+    index = DecisionIndex()
+    index.fold([])
+    every = index.find(DecisionSelection(tags=("a",), outcome="success", status="pending"))
+    for sort in get_args(SortField):
+        assert index.subjects(index.order(every, sort, descending=True)) == []
+    assert index.count(every) == reference_model.count([])
+    assert index.matching("") == []
+    assert index.summary() == DecisionIndex.decode(index.encode()).summary()

@@ -1,0 +1,84 @@
+"""What the index of decisions knows of days of review, pull requests and patterns, against a plain model."""
+
+import json
+from collections import defaultdict
+from datetime import datetime
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from events import Draft
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from tests.projections import reference_model
+from tests.projections.decisions.test_decision_index import narrow
+from tests.projections.random_histories import (
+    MOMENTS,
+    events_of,
+    histories,
+    lines_of,
+    record,
+)
+
+
+def index_of(drafts: list[Draft]) -> DecisionIndex:
+    index = DecisionIndex()
+    index.fold(events_of(drafts))
+    return index
+
+
+def told(drafts: list[Draft], field: str) -> dict[str, Any]:
+    """A field of each decision that has it, as its events leave it, in the order in which they were recorded."""
+    events = [json.loads(line) for line in lines_of(drafts)]
+    names = [event["subject"] for event in events if event["type"] == "decision.recorded.v1"]
+    latest: dict[str, Any] = {}
+    for event in events:
+        if event["type"].startswith("decision.") and field in event["data"]:
+            latest[event["subject"]] = event["data"][field]
+    return {name: latest[name] for name in names if name in latest}
+
+
+@given(drafts=histories(), before=st.sampled_from([moment for moment in MOMENTS if moment is not None]))
+@settings(max_examples=200, deadline=None)
+def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) -> None:
+    index = index_of(drafts)
+    every = index.find(DecisionSelection())
+    dues = {name: datetime.fromisoformat(text) for name, text in told(drafts, "review_by").items()}
+    assert index.subjects(index.find(DecisionSelection(dated=True))) == list(dues)
+    assert set(index.subjects(index.find(DecisionSelection(dated=False)))) == set(index.subjects(every)) - set(dues)
+    due = index.find(DecisionSelection(due_before=before))
+    assert index.subjects(due) == [name for name, moment in dues.items() if moment < before]
+    names = index.subjects(every)
+    assert {names[place]: moment for place, moment in index.dues(every).items()} == dues
+    assert set(index.dues(due)) == set(due.tolist())
+
+
+@given(drafts=histories(), wanted=narrow)
+@settings(max_examples=200, deadline=None)
+def test_pull_requests_and_patterns_are_those_told(drafts: list[Draft], wanted: DecisionSelection) -> None:
+    index = index_of(drafts)
+    every, places = index.subjects(index.find(DecisionSelection())), index.find(wanted)
+    kept = {one.subject for one in reference_model.find(reference_model.tell(lines_of(drafts)), wanted)}
+    prs = {every[place]: pr for place, pr in index.pull_requests(places).items()}
+    assert prs == {name: pr for name, pr in told(drafts, "pr").items() if name in kept}
+    named: dict[str, list[str]] = defaultdict(list)
+    for name, pattern in told(drafts, "pattern").items():
+        if name in kept:
+            named[pattern].append(name)
+    several = sorted((group for group in named.values() if len(group) > 1), key=lambda group: -len(group))
+    total, groups = index.shared_patterns(places, 2)
+    assert total == len(several)
+    assert [len(group) for group in groups] == [len(group) for group in several[:2]]
+    assert all(index.subjects(group) in several for group in groups)
+    assert index.shared_patterns(places, 0) == (total, [])
+
+
+def test_of_two_patterns_named_alike_the_older_comes_first() -> None:
+    rules = ["b", "a", "c", "a", "b", "", "", None, None]
+    drafts = [record(f"d{number}", pattern=rule) for number, rule in enumerate(rules)]
+    index = index_of(drafts)
+    total, groups = index.shared_patterns(index.find(DecisionSelection()), 5)
+    assert (total, [index.subjects(group) for group in groups]) == (
+        2,
+        [["decision/d0", "decision/d4"], ["decision/d1", "decision/d3"]],
+    )

@@ -1,0 +1,115 @@
+"""One decision as its stream leaves it: given these events, then it stands so."""
+
+from datetime import timedelta
+
+import pytest
+
+from events import Draft
+from events.decision import Bridge, Reason
+from projections.decisions.decision_state import DecisionState, fold_decision
+from tests.projections.random_histories import (
+    DAWN,
+    amend,
+    ask,
+    events_of,
+    record,
+    review,
+    think,
+)
+
+
+def given(*drafts: Draft) -> DecisionState:
+    standing = fold_decision(events_of(drafts))
+    assert standing is not None
+    return standing
+
+
+def test_nothing_stands_where_nothing_was_recorded() -> None:
+    assert fold_decision([]) is None
+
+
+def test_a_recorded_decision_stands_as_stated() -> None:
+    standing = given(record("d", 0.7, agent="bo", category="process", tags=("a",)))
+    assert (standing.decision_id, standing.agent, standing.position, standing.streamversion) == ("d", "bo", 1, 1)
+    assert standing.recorded_at == standing.updated_at == DAWN
+    assert (standing.decision.confidence, standing.decision.tags) == (0.7, ("a",))
+    assert (standing.review, standing.confidence_at_review, standing.thoughts) == (None, None, ())
+    assert [entry.type for entry in standing.history] == ["decision.recorded.v1"]
+
+
+def test_a_missing_confidence_stays_missing() -> None:
+    standing = given(record("d"), review("d"))
+    assert standing.decision.confidence is None
+    assert standing.confidence_at_review is None
+
+
+def test_an_amendment_changes_what_it_names_and_nothing_else() -> None:
+    first = record("d", 0.7, tags=("a",), context="before", reasons=(Reason(type="analysis", text="so"),))
+    standing = given(first, amend("d", confidence=0.0, tags=(), bridge=Bridge(function="hold")))
+    assert standing.decision.confidence == 0.0
+    assert standing.decision.tags == ()
+    assert standing.decision.bridge == Bridge(function="hold")
+    assert standing.decision.context == "before"
+    assert [reason.text for reason in standing.decision.reasons] == ["so"]
+    assert standing.updated_at == DAWN + timedelta(seconds=1)
+    assert standing.recorded_at == DAWN
+
+
+def test_thoughts_stand_in_their_order() -> None:
+    standing = given(record("d"), think("d", "one"), amend("d", context="x"), think("d", "two"))
+    assert standing.thoughts == ("one", "two")
+    assert standing.streamversion == 4
+    assert standing.decision.context == "x"
+
+
+def test_the_latest_question_is_the_one_it_answers() -> None:
+    assert given(record("d")).question is None
+    standing = given(record("d"), ask("d", "which"), review("d"), ask("d", "which one"))
+    assert standing.question == "which one"
+    assert standing.history[-1].type == "decision.asked.v1"
+
+
+def test_a_later_review_supersedes_and_the_history_keeps_all() -> None:
+    standing = given(
+        record("d", 0.9),
+        review("d", "success", agent="bo", lessons="trust", notes="fine"),
+        review("d", "failure", agent="cyd", actual_result="it broke", affected_kpis={"p99_ms": 12.5}),
+    )
+    assert standing.review is not None
+    assert (standing.review.outcome, standing.review.reviewed_by) == ("failure", "cyd")
+    assert standing.review.reviewed_at == DAWN + timedelta(seconds=2)
+    assert standing.review.affected_kpis == {"p99_ms": 12.5}
+    assert standing.review.lessons is None, "what the later review left out, it left out"
+    outcomes = [getattr(entry.data, "outcome", None) for entry in standing.history]
+    assert outcomes == [None, "success", "failure"]
+    assert [getattr(entry.data, "lessons", None) for entry in standing.history] == [None, "trust", None]
+    assert [(entry.position, entry.streamversion) for entry in standing.history] == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted", "shown"),
+    [
+        ([review("d")], 0.9, 0.9),
+        ([amend("d", confidence=0.6), review("d")], 0.6, 0.6),
+        ([review("d"), amend("d", confidence=0.1)], 0.9, 0.1),
+        ([review("d"), amend("d", confidence=0.1), review("d", "failure")], 0.9, 0.1),
+        ([amend("d", confidence=0.6), amend("d", confidence=0.3), review("d"), amend("d", confidence=0.2)], 0.3, 0.2),
+    ],
+)
+def test_the_confidence_at_review_is_the_one_before_the_first(
+    changes: list[Draft], counted: float, shown: float
+) -> None:
+    standing = given(record("d", 0.9), *changes)
+    assert (standing.confidence_at_review, standing.decision.confidence) == (counted, shown)
+
+
+def test_an_amendment_after_the_review_never_gives_it_a_confidence() -> None:
+    standing = given(record("d"), review("d"), amend("d", confidence=0.8))
+    assert standing.decision.confidence == 0.8
+    assert standing.confidence_at_review is None
+
+
+def test_a_long_stream_stands_whole() -> None:
+    standing = given(record("d"), *(think("d", str(number)) for number in range(500)))
+    assert standing.thoughts == tuple(map(str, range(500)))
+    assert len(standing.history) == 501
