@@ -115,7 +115,6 @@ SURFACE: dict[str, list[str]] = {
         "analysis_of",
         "baseline_answer",
         "load",
-        "load_one",
         "meaning_of",
         "scenario_id",
         "score",

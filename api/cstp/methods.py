@@ -13,7 +13,13 @@ from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
-from api.cstp.jsonrpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
+from api.cstp.jsonrpc import (
+    METHOD_NOT_FOUND,
+    RpcCall,
+    RpcError,
+    fault,
+    rpc_error_of,
+)
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready import ready
@@ -69,7 +75,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-async def perform(ledger: LedgerService, caller: Principal, call: Call) -> object:
+async def perform(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:
     """The result of a call. Errors: RpcError; Forbidden."""
     method = METHODS.get(call.method)
     if method is None:

@@ -19,7 +19,7 @@ from events.payload import Confidence, Count, Labels
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.decision_index import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import Side
+from projections.decisions.full_text_search import BridgeSide
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
@@ -39,7 +39,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = LIMIT_DEFAULT
     retrieval_mode: Literal["semantic", "keyword", "hybrid"] = "semantic"
     hybrid_weight: Confidence = 0.7
-    bridge_side: Side | None = None
+    bridge_side: BridgeSide | None = None
     include_reasons: bool = False
     include_detail: bool = False
     compacted: bool = False

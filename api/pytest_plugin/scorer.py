@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.pytest_plugin.wording import error_text, failure_text, properties
+from api.pytest_plugin.failure_text import error_text, failure_text, properties
 from api.service.evaluation.grader import NOT_CAPTURED, Grader, at_hand
 from api.service.evaluation.resume import RunSettings
 from api.service.evaluation.runner import EvalOptions, checked, opening

@@ -10,9 +10,9 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from api.pytest_plugin.failure_text import usage_text
 from api.pytest_plugin.recorder import RunRecorder
 from api.pytest_plugin.scorer import AttemptScorer
-from api.pytest_plugin.wording import usage_text
 from events.errors import TallystickError
 from tallystick._scenarios.messages import (
     Answer,

@@ -11,7 +11,7 @@ from api.reports.gate import sentence
 from api.reports.markdown_size import SizedMarkdown, folded
 from api.reports.report import EvaluationReport, changes, costs, failures, ordered, scorer, unwanted, who
 from events.evaluation import PatternFinding
-from projections.evaluation.view_types import EvaluationHead, RunComparison, ScenarioChange, ScenarioResult
+from projections.evaluation.view_types import EvaluationSummary, RunComparison, ScenarioChange, ScenarioResult
 
 TEXT_MAX = 200
 SAID_MAX = 1_500
@@ -48,7 +48,7 @@ def _headline(report: EvaluationReport) -> str:
     return f"{suite}: {run.stable} of {counted(run.scenarios, 'scenario')} passed"
 
 
-def _summary(run: EvaluationHead, contrast: RunComparison | None) -> str:
+def _summary(run: EvaluationSummary, contrast: RunComparison | None) -> str:
     """Figures, a column a run."""
     runs = [contrast.baseline, run] if contrast is not None else [run]
     rows = {
@@ -67,13 +67,13 @@ def _summary(run: EvaluationHead, contrast: RunComparison | None) -> str:
     return table if contrast is None else f"{table}\n\n{_difference(contrast)}"
 
 
-def _agent(head: EvaluationHead) -> str:
+def _agent(head: EvaluationSummary) -> str:
     named = who(head)
     shown = cell(named, 80) if named == head.agent else named
     return f"{shown} {cell(head.agent_version, 80)}" if head.agent_version is not None else shown
 
 
-def _verdicts(head: EvaluationHead) -> str:
+def _verdicts(head: EvaluationSummary) -> str:
     counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
     return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
 

@@ -9,7 +9,7 @@ from api.reports.gate import GateResult
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import (
     Evaluation,
-    EvaluationHead,
+    EvaluationSummary,
     RunComparison,
     ScenarioChange,
     ScenarioResult,
@@ -42,14 +42,14 @@ class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
     judgement: GateResult | None = None
 
 
-def who(head: EvaluationHead) -> str:
+def who(head: EvaluationSummary) -> str:
     """Who was evaluated, without its version."""
     if head.baseline is not None:
         return BASELINES[head.baseline]
     return head.agent or ("captured answers" if head.answers == "captured" else "an agent that is not said")
 
 
-def scorer(head: EvaluationHead) -> str | None:
+def scorer(head: EvaluationSummary) -> str | None:
     """The scorer with its version."""
     return head.scorer_id and " ".join(filter(None, (head.scorer_id, head.scorer_version)))
 

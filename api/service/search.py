@@ -6,7 +6,7 @@ from api.service.decisions import decision_states, searched
 from api.service.ledger import LedgerService
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import Side
+from projections.decisions.full_text_search import BridgeSide
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,7 +15,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     query: str
     selection: DecisionSelection = DecisionSelection()
     limit: int = 10
-    side: Side | None = None
+    side: BridgeSide | None = None
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):

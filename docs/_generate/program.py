@@ -20,7 +20,7 @@ from api.auth import SCOPES
 from api.cli.main import app
 from api.errors import TABLE, slug
 from api.http.app import routes
-from api.http.operations import openapi_document
+from api.http.route_table import openapi_document
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, json_schema, limits
 from events.payload import COUNT_MAX

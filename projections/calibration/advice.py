@@ -10,24 +10,24 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from projections.calibration.confidence_bins import ConfidenceBins, pool
+from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
 from projections.calibration.counts import CountTable
 from projections.calibration.scores import TOLERANCE
-from projections.stats.intervals import Interval, wilson
+from projections.stats.intervals import Interval, wilson_interval
 
-NEAR = 0.05
+CONFIDENCE_RADIUS = 0.05
 """Confidences this close to the one stated count as about the same."""
 
-ENOUGH = 20
+REVIEWS_ENOUGH = 20
 """Reviews that are enough to go by; where no likeness has them, the widest is taken."""
 
-CATEGORY, STAKES = 1, 2
+_CATEGORY, _STAKES = 1, 2
 """Places in what many decisions share."""
 
-Likeness = tuple[str | None, str | None]
+AdviceScope = tuple[str | None, str | None]
 """Category and stakes; None is any."""
 
-ANY: Likeness = (None, None)
+ANY_DECISION: AdviceScope = (None, None)
 
 
 class PastDecisions(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,15 +57,17 @@ class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
 
 
-def precedent(table: CountTable, plan: PlannedDecision) -> PastDecisions:
+def summarize_past_decisions(table: CountTable, plan: PlannedDecision) -> PastDecisions:
     """What decisions like the one planned came to, given the cells of its agent."""
     low, high = 0.0, 1.0
     if plan.confidence is not None:
-        low, high = max(0.0, plan.confidence - NEAR), min(1.0, plan.confidence + NEAR)
+        low, high = max(0.0, plan.confidence - CONFIDENCE_RADIUS), min(1.0, plan.confidence + CONFIDENCE_RADIUS)
     with np.errstate(invalid="ignore"):
         near = (table.confidence >= low - TOLERANCE) & (table.confidence <= high + TOLERANCE)
     pools = ((alike, _alike(table, near, alike)) for alike in _likenesses(plan))
-    (category, stakes), found = next(one for one in pools if one[1].reviewed >= ENOUGH or one[0] == ANY)
+    (category, stakes), found = next(
+        one for one in pools if one[1].reviewed >= REVIEWS_ENOUGH or one[0] == ANY_DECISION
+    )
     n, worth = found.reviewed, found.total_worth
     said = PastDecisions(
         agent=plan.agent,
@@ -75,13 +77,13 @@ def precedent(table: CountTable, plan: PlannedDecision) -> PastDecisions:
         reviewed=n,
         stated=found.mean_confidence if n else None,
         success=worth / n if n else None,
-        interval=wilson(worth, n) if n else None,
+        interval=wilson_interval(worth, n) if n else None,
         message="",
     )
     return msgspec.structs.replace(said, message=_message(said, plan.confidence))
 
 
-def _likenesses(plan: PlannedDecision) -> Iterator[Likeness]:
+def _likenesses(plan: PlannedDecision) -> Iterator[AdviceScope]:
     """What to look for, the likest first and any decision last."""
     if plan.category is not None and plan.stakes is not None:
         yield plan.category, plan.stakes
@@ -89,18 +91,18 @@ def _likenesses(plan: PlannedDecision) -> Iterator[Likeness]:
         yield plan.category, None
     elif plan.stakes is not None:
         yield None, plan.stakes
-    yield ANY
+    yield ANY_DECISION
 
 
-def _alike(table: CountTable, near: npt.NDArray[np.bool_], likeness: Likeness) -> ConfidenceBins:
+def _alike(table: CountTable, near: npt.NDArray[np.bool_], likeness: AdviceScope) -> ConfidenceBins:
     """Of the cells that are near, those of a category and stakes."""
     category, stakes = likeness
     fits = np.array(
-        [category in {None, shared[CATEGORY]} and stakes in {None, shared[STAKES]} for shared in table.groups],
+        [category in {None, shared[_CATEGORY]} and stakes in {None, shared[_STAKES]} for shared in table.groups],
         dtype=bool,
     )
     inside = near & fits[table.group] if len(fits) else near
-    return pool(table.confidence[inside], table.counts[inside])
+    return bin_counts(table.confidence[inside], table.counts[inside])
 
 
 def _message(said: PastDecisions, confidence: float | None) -> str:
@@ -119,5 +121,5 @@ def _message(said: PastDecisions, confidence: float | None) -> str:
     if confidence is None:
         return f"Decisions of {about} stated {said.stated:.2f} on average and came to {came}."
     off = not said.interval.low - TOLERANCE <= confidence <= said.interval.high + TOLERANCE
-    hint = f" Consider stating about {said.success:.2f}." if off and said.reviewed >= ENOUGH else ""
+    hint = f" Consider stating about {said.success:.2f}." if off and said.reviewed >= REVIEWS_ENOUGH else ""
     return f"Decisions of {about}{near} came to {came}.{hint}"

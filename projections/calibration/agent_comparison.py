@@ -18,9 +18,9 @@ from events.envelope import agent_of
 from projections.arrays import Floats
 from projections.calibration.change_point import Integers
 from projections.calibration.counts import ReviewHistory
-from projections.stats.intervals import LEVEL, Interval
+from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 
-SHARED_MIN = 30
+SHARED_QUESTIONS_MIN = 30
 """Questions both agents answered below which their losses are not compared."""
 
 SKILL_REVIEWS_MIN = 50
@@ -29,7 +29,7 @@ SKILL_REVIEWS_MIN = 50
 AGENTS_MAX = 16
 """Agents that are compared, those with the most reviews; each with every other."""
 
-DIFFERENT = "different questions"
+DIFFERENT_QUESTIONS = "different questions"
 
 
 _NONE: Final = 1e-12
@@ -75,7 +75,7 @@ class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PairedDifference(msgspec.Struct, frozen=True):
     """A mean of paired differences, its interval at LEVEL, and the chance of one as far from 0 were there none."""
 
     mean: float
@@ -83,7 +83,7 @@ class Difference(msgspec.Struct, frozen=True):
     p: float
 
 
-def compare(history: ReviewHistory) -> AgentComparison:
+def compare_agents(history: ReviewHistory) -> AgentComparison:
     """Compare every two agents in a history."""
     names = sorted({agent_of(shared[0]) for shared in history.groups})
     number = {name: at for at, name in enumerate(names)}
@@ -103,7 +103,7 @@ def compare(history: ReviewHistory) -> AgentComparison:
     return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(chosen))
 
 
-def paired_difference(losses: Floats, others: Floats) -> Difference:
+def diebold_mariano(losses: Floats, others: Floats) -> PairedDifference:
     """The test of Diebold and Mariano for forecasts of one step, corrected: n >= 2 losses on the same questions.
 
     The correction of Harvey, Leybourne and Newbold makes of it Student's t of n - 1 degrees.
@@ -114,9 +114,9 @@ def paired_difference(losses: Floats, others: Floats) -> Difference:
     n, mean = len(excess), float(excess.mean())
     deviation = sqrt(float(excess.var()) / (n - 1))
     if deviation < _NONE:
-        return Difference(mean, Interval(mean, mean), 1.0 if abs(mean) < _NONE else 0.0)
-    half = deviation * float(stdtrit(n - 1, (1 + LEVEL) / 2))
-    return Difference(mean, Interval(mean - half, mean + half), 2 * float(stdtr(n - 1, -abs(mean) / deviation)))
+        return PairedDifference(mean, Interval(mean, mean), 1.0 if abs(mean) < _NONE else 0.0)
+    half = deviation * float(stdtrit(n - 1, (1 + CONFIDENCE_LEVEL) / 2))
+    return PairedDifference(mean, Interval(mean - half, mean + half), 2 * float(stdtr(n - 1, -abs(mean) / deviation)))
 
 
 _Answers = tuple[Integers, Floats]
@@ -141,10 +141,10 @@ def _answers(topic: Integers, loss: Floats) -> _Answers:
 
 def _paired(agents: list[str], mine: _Answers, theirs: _Answers) -> AgentPair:
     shared, at, other_at = np.intersect1d(mine[0], theirs[0], assume_unique=True, return_indices=True)
-    if len(shared) < SHARED_MIN:
-        return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT)
+    if len(shared) < SHARED_QUESTIONS_MIN:
+        return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
     losses, others = mine[1][at], theirs[1][other_at]
-    found = paired_difference(losses, others)
+    found = diebold_mariano(losses, others)
     return AgentPair(
         agents=agents,
         paired=True,

@@ -12,33 +12,33 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from projections.arrays import Floats
-from projections.calibration.confidence_bins import WORTH, collapse, collapse_groups, pool
+from projections.calibration.confidence_bins import REVIEWED_VALUES, bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
-from projections.calibration.counts import CountTable, OutcomeCounts, ReviewHistory, Wanted
-from projections.calibration.recalibration import Recalibration, recalibration
+from projections.calibration.counts import CountTable, KeyFilter, OutcomeCounts, ReviewHistory
+from projections.calibration.recalibration import Recalibration, fit_recalibration
 from projections.calibration.recommendations import (
     CategoryScores,
     Recommendation,
-    insufficient,
-    recommend,
-    warn_of_categories,
+    recommend_from_scores,
+    recommend_more_reviews,
+    warn_about_categories,
 )
 from projections.calibration.scores import (
     BUCKETS,
+    BrierRating,
     Bucket,
     CalibrationScores,
     ConfidenceSpread,
     Coverage,
-    Reading,
     Verdict,
     ZTest,
-    bucket_of,
-    buckets,
-    coverage,
-    figures,
-    spread,
+    bucket_numbers,
+    compute_scores,
+    count_coverage,
+    measure_spread,
+    score_buckets,
 )
-from projections.calibration.shrinkage import shrink
+from projections.calibration.shrinkage import shrink_gaps
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.stats.intervals import Interval
@@ -50,7 +50,7 @@ GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "ag
 MIN_DECISIONS = 5
 """Reviewed decisions below which there are no figures, unless asked otherwise."""
 
-_SUMS = np.array([[1, 0, 0, 0], *([1, 1, worth, worth**2] for worth in WORTH.tolist())])
+_SUMS = np.array([[1, 0, 0, 0], *([1, 1, worth, worth**2] for worth in REVIEWED_VALUES.tolist())])
 
 _place: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
 
@@ -65,7 +65,7 @@ class CalibrationFilter(msgspec.Struct, frozen=True, kw_only=True):
     feature: str | None = None
     range: TimeRange = TimeRange()
 
-    def wants(self) -> Wanted:
+    def wants(self) -> KeyFilter:
         """The values of the fields that decisions share, None for any."""
         source = None if self.agent is None else source_of(self.agent)
         return source, self.category, self.stakes, self.project, self.feature
@@ -83,7 +83,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     mean_confidence: float | None = None
     gap: float | None = None
     interpretation: Verdict | None = None
-    brier_reading: Reading | None = None
+    brier_reading: BrierRating | None = None
     success: int | None = None
     partial: int | None = None
     failure: int | None = None
@@ -129,8 +129,8 @@ class Calibration(Projection):
     def fold(self, events: Sequence[EventFacts]) -> None:
         self._cells.fold(events)
 
-    def join(self, family: Sequence[Projection]) -> None:
-        for other in family:
+    def share_with(self, others: Sequence[Projection]) -> None:
+        for other in others:
             if isinstance(other, DecisionIndex) and other.index == self._cells.index:
                 self._cells.index = other.index
 
@@ -138,10 +138,6 @@ class Calibration(Projection):
     def cells(self) -> OutcomeCounts:
         """What is counted. Another that counts the same decisions may share it."""
         return self._cells
-
-    def shares_index_with(self, decisions: DecisionIndex) -> bool:
-        """Whether one dictionary of names serves both."""
-        return self._cells.index is decisions.index
 
     def encode(self) -> bytes:
         return self._cells.encode()
@@ -170,10 +166,10 @@ class Calibration(Projection):
         curves: bool = False,
     ) -> CalibrationView:
         """The figures of the decisions that pass a filter, as a whole, by group and by bucket."""
-        return calibrate(self.table(wanted), group_by, min_decisions, curves=curves)
+        return build_calibration_view(self.table(wanted), group_by, min_decisions, curves=curves)
 
 
-def calibrate(
+def build_calibration_view(
     table: CountTable,
     group_by: GroupBy,
     min_decisions: int,
@@ -186,27 +182,27 @@ def calibrate(
     `overall` and the figures of a group are None below `min_decisions` reviewed decisions. `curves` asks for the curve
     and band of each, and for the recalibration map of the whole. `warned` are the table's categories, where known.
     """
-    cells = collapse(table.confidence, table.counts)
-    overall, found, spreads = figures(*cells, curves=curves), list(buckets(*cells)), spread(*cells)
+    cells = merge_cells(table.confidence, table.counts)
+    overall, found, spreads = compute_scores(*cells, curves=curves), list(score_buckets(*cells)), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
-        overall, advice = None, [insufficient(reviewed, min_decisions)]
+        overall, advice = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
-        worst = warn_of_categories(categories(table) if warned is None else warned)
-        advice = [*recommend(overall, found, spreads), *worst]
+        worst = warn_about_categories(score_categories(table) if warned is None else warned)
+        advice = [*recommend_from_scores(overall, found, spreads), *worst]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     return CalibrationView(
         overall=overall,
-        coverage=coverage(*cells),
+        coverage=count_coverage(*cells),
         groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
         buckets=found,
         recommendations=advice,
         confidence_stats=spreads,
-        recalibration=recalibration(pool(*cells)) if curves and overall is not None else None,
+        recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
     )
 
 
-def categories(table: CountTable) -> list[CategoryScores]:
+def score_categories(table: CountTable) -> list[CategoryScores]:
     """The means of each named category that has a reviewed decision, sorted by name, all at once."""
     names, numbers = _split(table, "category")
     stated = ~np.isnan(table.confidence)
@@ -237,20 +233,20 @@ def categories(table: CountTable) -> list[CategoryScores]:
 def _groups(table: CountTable, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[CalibrationGroup]:
     """One row a value, in the order of buckets, or of names with the unnamed last."""
     names, numbers = _split(table, group_by)
-    collapsed = collapse_groups(table.confidence, table.counts, numbers, len(names))
+    collapsed = merge_cells_by_group(table.confidence, table.counts, numbers, len(names))
     parts = {number: part for number, part in enumerate(collapsed) if len(part[0])}
-    found = {number: figures(*part, curves=curves) for number, part in parts.items()}
+    found = {number: compute_scores(*part, curves=curves) for number, part in parts.items()}
     shrunk = {} if group_by == "confidence_bucket" else _shrunk(found)
     for number, part in parts.items():
         name, seen = names[number], found[number]
         label = agent_of(name) if group_by == "agent" and name is not None else name
         if seen is None or seen.reviewed < min_decisions:
-            yield CalibrationGroup(group=label, **structs.asdict(coverage(*part)))
+            yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*part)))
         else:
             yield CalibrationGroup(group=label, **structs.asdict(seen), **shrunk.get(number, _Shrunk()))
 
 
-def breadth(table: CountTable, group_by: GroupBy) -> int:
+def count_groups(table: CountTable, group_by: GroupBy) -> int:
     """How many groups a grouping makes, at most."""
     return len(_split(table, group_by)[0])
 
@@ -258,7 +254,7 @@ def breadth(table: CountTable, group_by: GroupBy) -> int:
 def _split(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
     """The names of a grouping in their order, and the number of each cell's name (-1: none of them)."""
     if group_by == "confidence_bucket":
-        return [name for name, _, _ in BUCKETS], bucket_of(table.confidence)
+        return [name for name, _, _ in BUCKETS], bucket_numbers(table.confidence)
     used = np.flatnonzero(np.bincount(table.group, minlength=1))
     values = [table.groups[group][_place[group_by]] for group in used.tolist()] if len(table.group) else []
     names = sorted(set(values), key=lambda name: (name is None, name or ""))
@@ -275,11 +271,11 @@ class _Shrunk(TypedDict, total=False):
 
 def _shrunk(found: Mapping[int, CalibrationScores | None]) -> dict[int, _Shrunk]:
     """The shrunk gaps of groups, by number."""
-    seen = {number: figures for number, figures in found.items() if figures is not None}
+    seen = {number: scores for number, scores in found.items() if scores is not None}
     gap, n, brier = (
         np.array([float(getattr(one, name)) for one in seen.values()]) for name in ("gap", "reviewed", "brier_score")
     )
-    shrunk = shrink(gap, n * np.maximum(brier - gap**2, 0), n)
+    shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
     if shrunk is None:
         return {}
     columns = zip(seen, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)

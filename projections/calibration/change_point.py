@@ -31,7 +31,7 @@ SIDE_REVIEWS_MIN = 30
 
 REVIEWS_MIN = 2 * SIDE_REVIEWS_MIN
 
-LEVEL = 0.005
+ALARM_LEVEL = 0.005
 """A look raises an alarm where p is at most this."""
 
 FALSE_ALARM_RATE = 0.05
@@ -75,14 +75,14 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     alarm: bool
     p: float | None
-    level: float = LEVEL
+    level: float = ALARM_LEVEL
     false_alarm_rate: float = FALSE_ALARM_RATE
     reviewed: int
     reviews_needed: int
     change: ChangePoint | None = None
 
 
-def detect(confidence: Floats, outcome: Floats, time_us: Integers) -> Drift:
+def detect_change(confidence: Floats, outcome: Floats, time_us: Integers) -> Drift:
     """Look for one change of the gap in reviewed decisions.
 
     Shapes: one entry a decision, in the order in which they were made; outcome is 1, .5 or 0.
@@ -96,7 +96,7 @@ def detect(confidence: Floats, outcome: Floats, time_us: Integers) -> Drift:
     strayed = _strayed(np.cumsum(excess), np.arange(1, n + 1), float(excess.std()))
     edges = _edges(n)
     p = _chance(confidence, float(excess.mean()), edges, float(strayed[edges[:-1] - 1].max()))
-    alarm = p <= LEVEL
+    alarm = p <= ALARM_LEVEL
     if not alarm:
         return Drift(alarm=False, p=p, reviewed=n, reviews_needed=0)
     first, last = SIDE_REVIEWS_MIN, n - SIDE_REVIEWS_MIN
@@ -158,8 +158,8 @@ def _drawn(rng: np.random.Generator, sizes: Integers, chance: Floats) -> Floats:
 
 def _change(confidence: Floats, outcome: Floats, time_us: Integers, index: int) -> ChangePoint:
     n = len(confidence)
-    before = gap_of(float(outcome[:index].sum()), float(confidence[:index].sum()), index)
-    after = gap_of(float(outcome[index:].sum()), float(confidence[index:].sum()), n - index)
+    before = gap_with_interval(float(outcome[:index].sum()), float(confidence[:index].sum()), index)
+    after = gap_with_interval(float(outcome[index:].sum()), float(confidence[index:].sum()), n - index)
     return ChangePoint(
         time=moment_of(int(time_us[index])),
         index=index,
@@ -172,7 +172,7 @@ def _change(confidence: Floats, outcome: Floats, time_us: Integers, index: int) 
     )
 
 
-def gap_of(worth: float, stated: float, n: int) -> tuple[float, Interval]:
+def gap_with_interval(worth: float, stated: float, n: int) -> tuple[float, Interval]:
     """The gap and its interval, from sums of outcomes and of stated confidences; a gap that is rounding alone is 0."""
     gap = (worth - stated) / n
     return gap if abs(gap) > _ROUNDING else 0.0, gap_interval(worth, n, stated / n)

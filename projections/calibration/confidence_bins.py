@@ -9,13 +9,13 @@ import numpy.typing as npt
 from projections.arrays import Floats, Ints
 from projections.calibration.counts import Counts
 
-WORTH = np.array([1.0, 0.5, 0.0, 0.0])
+REVIEWED_VALUES = np.array([1.0, 0.5, 0.0, 0.0])
 """What an outcome counts: success, partial, failure, abandoned."""
 
 _ZERO = 0.0
 """What is added to a confidence, because it turns -0.0 into 0.0."""
 
-_ONES = np.ones(len(WORTH))
+_ONES = np.ones(len(REVIEWED_VALUES))
 
 
 class ConfidenceBins(NamedTuple):
@@ -39,16 +39,16 @@ class ConfidenceBins(NamedTuple):
         return self.worth / self.n
 
 
-def collapse(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
+def merge_cells(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
     """Cells added up by stated confidence, ascending, those without one last; empty ones left out."""
     if (confidence[1:] > confidence[:-1]).all():
         kept = counts.any(axis=1)
         return confidence[kept] + _ZERO, counts[kept]
-    ((found, added),) = collapse_groups(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
+    ((found, added),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
     return found, added
 
 
-def collapse_groups(
+def merge_cells_by_group(
     confidence: Floats, counts: Counts, numbers: npt.NDArray[np.intp], groups: int
 ) -> list[tuple[Floats, Counts]]:
     """The same for each of some groups, given the number of every cell's group: all in one pass."""
@@ -64,16 +64,16 @@ def collapse_groups(
     return [(c[first:last], added[first:last]) for first, last in pairwise(ends)]
 
 
-def pool(confidence: Floats, counts: Counts) -> ConfidenceBins:
+def bin_counts(confidence: Floats, counts: Counts) -> ConfidenceBins:
     """The pool of cells: stated confidences (NaN: none), and counts by outcome, the unreviewed first."""
-    confidence, counts = collapse(confidence, counts)
+    confidence, counts = merge_cells(confidence, counts)
     kept = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
-    return pooled(confidence[kept], counts[kept, 1:])
+    return bin_reviews(confidence[kept], counts[kept, 1:])
 
 
-def pooled(confidence: Floats, outcomes: Ints) -> ConfidenceBins:
+def bin_reviews(confidence: Floats, outcomes: Ints) -> ConfidenceBins:
     """A pool of ascending, distinct confidences and their outcomes."""
-    n, worth = outcomes @ _ONES, outcomes @ WORTH
+    n, worth = outcomes @ _ONES, outcomes @ REVIEWED_VALUES
     reviewed = int(n.sum())
     mean = float(confidence @ n) / reviewed if reviewed else 0.0
     return ConfidenceBins(confidence, outcomes, n, worth, reviewed, float(worth.sum()), mean)

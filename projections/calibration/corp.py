@@ -55,18 +55,18 @@ class Corp(msgspec.Struct, frozen=True, kw_only=True):
     band: list[BandPoint] | None = None
 
 
-def fit(rate: Floats, n: Floats) -> Floats:
+def fit_isotonic(rate: Floats, n: Floats) -> Floats:
     """Isotonic regression of rates, weighted, in the order given."""
     from scipy.optimize import isotonic_regression  # a third of a second that only who asks for figures should pay
 
     return np.asarray(isotonic_regression(rate, weights=n).x)
 
 
-def corp(pool: ConfidenceBins, *, curves: bool = False) -> Corp:
+def decompose_brier(pool: ConfidenceBins, *, curves: bool = False) -> Corp:
     """The decomposition of the Brier score of at least one decision."""
     total = pool.n.sum()
     rate = pool.rate
-    recalibrated = fit(rate, pool.n)
+    recalibrated = fit_isotonic(rate, pool.n)
     overall = pool.total_worth / total
     squares = float(pool.outcomes[:, 0].sum() + 0.25 * pool.outcomes[:, 1].sum())
     # S(c) - S(recalibrated), with the outcomes themselves cancelled out.
@@ -76,7 +76,7 @@ def corp(pool: ConfidenceBins, *, curves: bool = False) -> Corp:
         discrimination=float((pool.n * (recalibrated - overall) ** 2).sum() / total),
         uncertainty=max(0.0, float(squares / total - overall**2)),
         curve=_curve(pool, recalibrated) if curves else None,
-        band=band(pool) if curves else None,
+        band=consistency_band(pool) if curves else None,
     )
 
 
@@ -92,7 +92,7 @@ def _curve(pool: ConfidenceBins, recalibrated: Floats) -> list[CurvePoint]:
     ]
 
 
-def band(pool: ConfidenceBins) -> list[BandPoint]:
+def consistency_band(pool: ConfidenceBins) -> list[BandPoint]:
     """The consistency band: outcomes drawn as the agent stated them, refitted REFITS times."""
     c, n = _thinned(pool)
     low, high = _refitted(c.tobytes(), n.tobytes())
@@ -122,6 +122,6 @@ def _refitted(confidence: bytes, reviews: bytes) -> tuple[list[float], list[floa
     for place in range(len(c)):  # of one chance at a time, which numpy draws five times faster than of many
         drawn[:, place] = rng.binomial(int(n[place]), min(1.0, c[place]), REFITS)
     step = 2.0 * np.arange(REFITS)[:, None]
-    fitted = fit((drawn / n + step).ravel(), np.tile(n, REFITS)).reshape(REFITS, -1) - step
+    fitted = fit_isotonic((drawn / n + step).ravel(), np.tile(n, REFITS)).reshape(REFITS, -1) - step
     low, high = np.quantile(fitted, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0)
     return np.clip(low, 0, 1).tolist(), np.clip(high, 0, 1).tolist()

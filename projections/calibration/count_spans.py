@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-SPAN = 65_536
+SPAN_DECISIONS = 65_536
 """Decisions in a span."""
 
 Times = npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class CountSpans:
 
     def forget(self, decisions: npt.NDArray[np.int64]) -> None:
         """Let go of the spans of decisions that changed."""
-        for number in np.unique(decisions // SPAN).tolist():
+        for number in np.unique(decisions // SPAN_DECISIONS).tolist():
             self._kept.pop(number, None)
 
     def count(
@@ -55,9 +55,9 @@ class CountSpans:
     ) -> npt.NDArray[np.int64]:
         """Decisions made within a range, both ends included, counted in `size` places."""
         total = np.zeros(size, dtype=np.int64)
-        for start in range(0, len(columns.time_us), SPAN):
-            chosen = slice(start, min(start + SPAN, len(columns.time_us)))
-            span = self._span(start // SPAN, columns, chosen, width)
+        for start in range(0, len(columns.time_us), SPAN_DECISIONS):
+            chosen = slice(start, min(start + SPAN_DECISIONS, len(columns.time_us)))
+            span = self._span(start // SPAN_DECISIONS, columns, chosen, width)
             if span.first_us >= since_us and span.last_us <= until_us:
                 total[: len(span.counts)] += span.counts
             elif span.last_us >= since_us and span.first_us <= until_us:

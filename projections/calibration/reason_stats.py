@@ -17,7 +17,7 @@ from projections.calibration.scores import TOLERANCE
 
 REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)
 
-DIVERSE = 1.5
+MEAN_TYPES_MIN = 1.5
 """Kinds of reasons a decision below which reasoning is called one-sided."""
 
 Sums = npt.NDArray[np.float64]
@@ -80,7 +80,7 @@ class ReasonCounts(msgspec.Struct, frozen=True):
     confidence: Sums
     error: Sums
 
-    def of(self, masks: npt.NDArray[np.bool_]) -> dict[str, int | float | None]:
+    def stats_of(self, masks: npt.NDArray[np.bool_]) -> dict[str, int | float | None]:
         """The fields of Merits, over some sets of types."""
         count = self.count[masks].sum(axis=0)
         confidence = self.confidence[masks].sum(axis=0)[:, 1]
@@ -93,21 +93,21 @@ class ReasonCounts(msgspec.Struct, frozen=True):
             "partial": partial,
             "failure": failure,
             "abandoned": abandoned,
-            "success_rate": mean(success + 0.5 * partial, reviewed),
+            "success_rate": ratio(success + 0.5 * partial, reviewed),
             "stated": int(stated),
-            "mean_confidence": mean(confidence.sum(), stated),
+            "mean_confidence": ratio(confidence.sum(), stated),
             "judged": int(judged),
-            "judged_confidence": mean(confidence[1:].sum(), judged),
-            "brier_score": mean(self.error[masks].sum(), judged),
+            "judged_confidence": ratio(confidence[1:].sum(), judged),
+            "brier_score": ratio(self.error[masks].sum(), judged),
         }
 
 
-def mean(total: float, count: float) -> float | None:
+def ratio(total: float, count: float) -> float | None:
     """A sum over a count; None over nothing."""
     return float(total) / float(count) if count else None
 
 
-def recommend(
+def recommend_from_reasons(
     types: Sequence[ReasonTypeStats], counts: Sequence[ReasonCountStats], mean_types: float | None, min_reviewed: int
 ) -> Iterator[Recommendation]:
     """What the merits recommend. Nothing rests on fewer than `min_reviewed` reviewed decisions."""
@@ -115,7 +115,7 @@ def recommend(
         return
     yield from _compare_types([one for one in types if one.reviewed >= min_reviewed])
     yield from _overconfident(types, min_reviewed)
-    if mean_types < DIVERSE - TOLERANCE:
+    if mean_types < MEAN_TYPES_MIN - TOLERANCE:
         message = f"Decisions give {mean_types:.1f} types of reasons on average. Consider giving a second one."
         yield _advice("low_diversity", message, "warning")
     yield from _compare_counts(counts, min_reviewed)

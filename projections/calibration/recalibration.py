@@ -11,10 +11,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from projections.calibration.confidence_bins import WORTH, ConfidenceBins, pooled
-from projections.calibration.corp import fit
+from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
+from projections.calibration.corp import fit_isotonic
 from projections.calibration.scores import brier_score
-from projections.stats.intervals import Interval, wilson
+from projections.stats.intervals import Interval, wilson_interval
 
 FOLDS = 10
 
@@ -42,11 +42,11 @@ class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
     meanings: list[ConfidenceMeaning]
 
 
-def recalibration(found: ConfidenceBins) -> Recalibration | None:
+def fit_recalibration(found: ConfidenceBins) -> Recalibration | None:
     """The map of some decisions; None where it does not surely lower the cross-validated Brier score."""
     if found.reviewed < REVIEWS_MIN:
         return None
-    stated, tested = brier_score(found), cross_validated(found)
+    stated, tested = brier_score(found), cross_validate(found)
     if stated - tested.brier_score <= tested.standard_error:
         return None
     return Recalibration(stated_brier_score=stated, mapped_brier_score=tested.brier_score, meanings=_meanings(found))
@@ -59,7 +59,7 @@ class CrossValidation(NamedTuple):
     standard_error: float
 
 
-def cross_validated(found: ConfidenceBins) -> CrossValidation:
+def cross_validate(found: ConfidenceBins) -> CrossValidation:
     """The score of maps on the decisions they were not fitted to.
 
     Folds are drawn from the counts, each decision into one of them at random: which it was need not be known.
@@ -70,9 +70,9 @@ def cross_validated(found: ConfidenceBins) -> CrossValidation:
         held = folds[:, :, fold]
         known = (found.outcomes - held).sum(axis=1) > 0
         if known.any():
-            training = pooled(found.confidence[known], (found.outcomes - held)[known])
-            mapped = np.interp(found.confidence, training.confidence, fit(training.rate, training.n))
-            by = (found.confidence[:, None] - WORTH) ** 2 - (mapped[:, None] - WORTH) ** 2
+            training = bin_reviews(found.confidence[known], (found.outcomes - held)[known])
+            mapped = np.interp(found.confidence, training.confidence, fit_isotonic(training.rate, training.n))
+            by = (found.confidence[:, None] - REVIEWED_VALUES) ** 2 - (mapped[:, None] - REVIEWED_VALUES) ** 2
             lowered += float((held * by).sum())
             squares += float((held * by**2).sum())
     return CrossValidation(brier_score(found) - lowered / n, sqrt(max(0.0, squares / n - (lowered / n) ** 2) / n))
@@ -80,7 +80,7 @@ def cross_validated(found: ConfidenceBins) -> CrossValidation:
 
 def _meanings(found: ConfidenceBins) -> list[ConfidenceMeaning]:
     """One row a level of the curve, the lowest first."""
-    fitted = fit(found.rate, found.n)
+    fitted = fit_isotonic(found.rate, found.n)
     level = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0)])
     rows = []
     for number in range(level[-1] + 1):
@@ -89,7 +89,11 @@ def _meanings(found: ConfidenceBins) -> list[ConfidenceMeaning]:
         stated = found.confidence[inside]
         rows.append(
             ConfidenceMeaning(
-                low=float(stated[0]), high=float(stated[-1]), meant=worth / n, interval=wilson(worth, n), reviewed=n
+                low=float(stated[0]),
+                high=float(stated[-1]),
+                meant=worth / n,
+                interval=wilson_interval(worth, n),
+                reviewed=n,
             )
         )
     return rows

@@ -12,9 +12,9 @@ import msgspec
 
 from ledger import microseconds
 from projections.arrays import Floats
-from projections.calibration.change_point import Drift, detect
+from projections.calibration.change_point import Drift, detect_change
 from projections.calibration.counts import ReviewHistory
-from projections.stats.permutation_test import chance_of
+from projections.stats.permutation_test import permutation_p_value
 from projections.time_range import TimeRange
 
 RECENT = timedelta(days=30)
@@ -27,12 +27,12 @@ BRIER_RISE_MIN = 0.03
 ACCURACY_DROP_MIN = 0.05
 """Differences below these are too small to matter, whatever part they are of what was."""
 
-BRIER_LEAST: Final = 0.001
+BRIER_BASE_MIN: Final = 0.001
 """A rise is told as a part of this at least, so that one from nothing is a number."""
 
 _TOLERANCE: Final = 1e-9
 
-Kind = Literal["brier_degradation", "accuracy_drop"]
+AlertType = Literal["brier_degradation", "accuracy_drop"]
 
 
 class DriftWindow(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class DriftAlert(msgspec.Struct, frozen=True, kw_only=True):
     `p` is the chance of a change as bad were the decisions of both windows dealt out anew.
     """
 
-    type: Kind
+    type: AlertType
     recent: float
     historical: float
     change: float
@@ -81,7 +81,7 @@ class RecentDrift(msgspec.Struct, frozen=True, kw_only=True):
     drift: Drift
 
 
-def examined(now: datetime) -> TimeRange:
+def examined_range(now: datetime) -> TimeRange:
     """Both windows."""
     return TimeRange(now - RECENT - HISTORICAL, now)
 
@@ -92,7 +92,7 @@ def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) 
     loss = (confidence - worth) ** 2
     recent = history.time_us >= microseconds(now - RECENT)
     found = int(recent.sum()), int((~recent).sum())
-    drift = detect(confidence, worth, history.time_us)
+    drift = detect_change(confidence, worth, history.time_us)
     if min(found) < max(1, limits.min_decisions):
         return RecentDrift(found=found, recent=None, historical=None, alerts=[], unsupported=[], drift=drift)
     windows = (
@@ -102,10 +102,10 @@ def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) 
     beyond = []
     rise, drop = _rise(*windows), _drop(*windows)
     if rise is not None and rise > limits.brier_rise + _TOLERANCE:
-        p = chance_of(loss[recent], loss[~recent])
+        p = permutation_p_value(loss[recent], loss[~recent])
         beyond.append(_alert("brier_degradation", windows[0].brier_score, windows[1].brier_score, rise, p))
     if drop is not None and drop > limits.accuracy_drop + _TOLERANCE:
-        p = chance_of(-worth[recent], -worth[~recent])
+        p = permutation_p_value(-worth[recent], -worth[~recent])
         beyond.append(_alert("accuracy_drop", windows[0].accuracy, windows[1].accuracy, -drop, p))
     return RecentDrift(
         found=found,
@@ -127,14 +127,14 @@ def _span(since: datetime, until: datetime, loss: Floats, worth: Floats) -> Drif
     )
 
 
-def _alert(kind: Kind, recent: float, historical: float, change: float, p: float) -> DriftAlert:
+def _alert(kind: AlertType, recent: float, historical: float, change: float, p: float) -> DriftAlert:
     return DriftAlert(type=kind, recent=recent, historical=historical, change=change, p=p)
 
 
 def _rise(recent: DriftWindow, historical: DriftWindow) -> float | None:
     """How much of what it was the Brier score rose by; None where that is too little to matter."""
     rise = recent.brier_score - historical.brier_score
-    return rise / max(historical.brier_score, BRIER_LEAST) if rise >= BRIER_RISE_MIN - _TOLERANCE else None
+    return rise / max(historical.brier_score, BRIER_BASE_MIN) if rise >= BRIER_RISE_MIN - _TOLERANCE else None
 
 
 def _drop(recent: DriftWindow, historical: DriftWindow) -> float | None:

@@ -7,12 +7,12 @@ from typing import Literal
 import msgspec
 
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
-from projections.stats.intervals import MARGIN, gap_interval
+from projections.stats.intervals import GAP_MARGIN, gap_interval
 
-HABIT_MIN = 10
+HABIT_CONFIDENCES_MIN = 10
 """Stated confidences needed before their spread is called a habit."""
 
-CATEGORIES_MAX = 3
+WARNED_CATEGORIES_MAX = 3
 """Categories warned of, the worst first."""
 
 
@@ -39,13 +39,13 @@ class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
     brier_score: float
 
 
-def insufficient(found: int, needed: int) -> Recommendation:
+def recommend_more_reviews(found: int, needed: int) -> Recommendation:
     """The one recommendation where there is too little to go by."""
     message = f"Only {found} reviewed decisions found. Need at least {needed} for calibration."
     return Recommendation(type="insufficient_data", message=message, severity="info")
 
 
-def recommend(
+def recommend_from_scores(
     overall: CalibrationScores, buckets: Sequence[Bucket], spread: ConfidenceSpread | None
 ) -> Iterator[Recommendation]:
     """Everything the figures recommend, the whole first, then buckets, then habits."""
@@ -59,14 +59,14 @@ def recommend(
     calibrated = [bucket.bucket for bucket in buckets if bucket.interpretation == "well_calibrated"]
     if calibrated and len(calibrated) < len(buckets):
         yield _info("strength", f"Well calibrated at {', '.join(calibrated)} confidence.")
-    if spread is not None and spread.count >= HABIT_MIN:
+    if spread is not None and spread.count >= HABIT_CONFIDENCES_MIN:
         yield from _habits(spread)
 
 
-def warn_of_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
+def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
     """The worst categories that are surely overconfident by more than a tenth, which a good whole may hide."""
     worst = sorted(categories, key=lambda one: one.accuracy - one.mean_confidence) if len(categories) > 1 else []
-    for one in islice(filter(_surely_overconfident, worst), CATEGORIES_MAX):
+    for one in islice(filter(_surely_overconfident, worst), WARNED_CATEGORIES_MAX):
         message = (
             f"In {one.category}, actual success is {one.accuracy * 100:.0f}% where {one.mean_confidence * 100:.0f}% "
             f"was stated (n={one.reviewed:,})."
@@ -75,9 +75,9 @@ def warn_of_categories(categories: Sequence[CategoryScores]) -> Iterator[Recomme
 
 
 def _surely_overconfident(one: CategoryScores) -> bool:
-    if one.accuracy - one.mean_confidence >= -MARGIN:
+    if one.accuracy - one.mean_confidence >= -GAP_MARGIN:
         return False
-    return gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence).high < -MARGIN
+    return gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence).high < -GAP_MARGIN
 
 
 def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:

@@ -14,16 +14,16 @@ import numpy.typing as npt
 from msgspec import structs
 
 from projections.arrays import Floats
-from projections.calibration.confidence_bins import WORTH, ConfidenceBins, pool, pooled
-from projections.calibration.corp import Corp, corp
+from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
+from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.counts import Counts
 from projections.outcomes import UNREVIEWED
-from projections.stats.intervals import Interval, Side, gap_interval, reviews_needed, supports, wilson
+from projections.stats.intervals import GapSide, Interval, gap_interval, reviews_needed, supports, wilson_interval
 
 Verdict = Literal[
     "well_calibrated", "overconfident", "slightly_overconfident", "underconfident", "slightly_underconfident"
 ]
-Reading = Literal["excellent", "good", "fair", "poor"]
+BrierRating = Literal["excellent", "good", "fair", "poor"]
 
 TOLERANCE = 1e-9
 """Floats this close to a cut-off stand on it, so that the same gap reads the same wherever it occurs."""
@@ -34,7 +34,7 @@ BUCKET_REVIEWS_MIN = 3
 BUCKETS = (("0.9-1.0", 0.9, 0.95), ("0.7-0.9", 0.7, 0.80), ("0.5-0.7", 0.5, 0.60), ("0.0-0.5", 0.0, 0.25))
 """Name, lower bound (included) and expected rate of each bucket, from the top; 1.0 is in the first."""
 
-REVIEWS_LEAST = {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
+REVIEWS_MIN = {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
 """Reviews below which a figure says too little to be read."""
 
 
@@ -71,7 +71,7 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     mean_confidence: float
     gap: float
     interpretation: Verdict
-    brier_reading: Reading
+    brier_reading: BrierRating
     success: int
     partial: int
     failure: int
@@ -122,29 +122,29 @@ class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
     tenths: dict[str, int]
 
 
-def figures(confidence: Floats, counts: Counts, *, curves: bool = False) -> CalibrationScores | None:
+def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) -> CalibrationScores | None:
     """The figures of some cells; None where no decision is reviewed and has a confidence."""
-    found = pool(confidence, counts)
+    found = bin_counts(confidence, counts)
     if found.reviewed == 0:
         return None
     c, n, worth, mean = found.confidence, found.reviewed, found.total_worth, found.mean_confidence
     brier, gap = brier_score(found), _zero(worth / n - mean)
     log_score, interval = _log_score(found), gap_interval(worth, n, mean)
-    parts = corp(found, curves=curves)
+    parts = decompose_brier(found, curves=curves)
     success, partial, failure, abandoned = found.outcomes.sum(axis=0).tolist()
     return CalibrationScores(
         brier_score=brier,
         accuracy=worth / n,
         mean_confidence=mean,
         gap=gap,
-        **_judged(found, interpret(gap), interval),
-        brier_reading=read_brier(brier),
-        **structs.asdict(coverage(confidence, counts)),
+        **_judged(found, judge_gap(gap), interval),
+        brier_reading=rate_brier(brier),
+        **structs.asdict(count_coverage(confidence, counts)),
         success=success,
         partial=partial,
         failure=failure,
         abandoned=abandoned,
-        success_interval=wilson(success, n),
+        success_interval=wilson_interval(success, n),
         gap_interval=interval,
         log_score=log_score if isfinite(log_score) else None,
         log_score_infinite=not isfinite(log_score),
@@ -153,7 +153,7 @@ def figures(confidence: Floats, counts: Counts, *, curves: bool = False) -> Cali
         corp=parts,
         in_the_large=_test(found, np.ones_like(c)),
         spiegelhalter=_test(found, 1 - 2 * c) if partial == 0 else None,
-        too_few_for=[name for name, least in REVIEWS_LEAST.items() if n < least],
+        too_few_for=[name for name, least in REVIEWS_MIN.items() if n < least],
     )
 
 
@@ -165,13 +165,13 @@ class _Judged(TypedDict):
 
 def _judged(found: ConfidenceBins, verdict: Verdict, interval: Interval) -> _Judged:
     """A verdict with its evidence, given the interval of the gap to what was stated."""
-    side = side_of(verdict)
+    side = gap_side(verdict)
     supported = supports(side, interval)
     needed = 0 if supported else reviews_needed(side, found.total_worth, found.reviewed, found.mean_confidence)
     return {"interpretation": verdict, "supported": supported, "reviews_needed": needed}
 
 
-def coverage(confidence: Floats, counts: Counts) -> Coverage:
+def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
     """How many decisions some cells hold, and how many of them figures leave out."""
     everything, stated = counts.sum(axis=0).tolist(), counts[~np.isnan(confidence)].sum(axis=0).tolist()
     return Coverage(
@@ -185,7 +185,7 @@ def coverage(confidence: Floats, counts: Counts) -> Coverage:
 def brier_score(found: ConfidenceBins, forecast: Floats | None = None) -> float:
     """Mean squared distance of outcome and confidence, or of outcome and another forecast, one a confidence."""
     c = found.confidence if forecast is None else forecast
-    return float((found.outcomes * (c[:, np.newaxis] - WORTH) ** 2).sum()) / found.reviewed
+    return float((found.outcomes * (c[:, np.newaxis] - REVIEWED_VALUES) ** 2).sum()) / found.reviewed
 
 
 def _log_score(found: ConfidenceBins) -> float:
@@ -206,14 +206,14 @@ def _test(found: ConfidenceBins, weight: Floats) -> ZTest | None:
     return ZTest(z=z, p=erfc(abs(z) / sqrt(2)))
 
 
-def side_of(verdict: Verdict) -> Side:
+def gap_side(verdict: Verdict) -> GapSide:
     """The side that a verdict names."""
     if verdict == "well_calibrated":
         return "well"
     return "over" if verdict in {"overconfident", "slightly_overconfident"} else "under"
 
 
-def interpret(gap: float) -> Verdict:
+def judge_gap(gap: float) -> Verdict:
     """The verdict on accuracy less mean confidence."""
     size = abs(gap)
     if size < 0.05 - TOLERANCE:
@@ -223,14 +223,14 @@ def interpret(gap: float) -> Verdict:
     return "underconfident" if size > 0.10 + TOLERANCE else "slightly_underconfident"
 
 
-def interpret_bucket(gap: float) -> Verdict:
+def judge_bucket_gap(gap: float) -> Verdict:
     """The verdict on a bucket. A gap of .10 is none: stated .70 and achieved .70 stands .10 off its bucket's middle."""
     if abs(gap) <= 0.10 + TOLERANCE:
         return "well_calibrated"
     return "overconfident" if gap < 0 else "underconfident"
 
 
-def read_brier(score: float) -> Reading:
+def rate_brier(score: float) -> BrierRating:
     """The score in a word."""
     if score < 0.10 - TOLERANCE:
         return "excellent"
@@ -239,20 +239,20 @@ def read_brier(score: float) -> Reading:
     return "fair" if score < 0.30 - TOLERANCE else "poor"
 
 
-def bucket_of(confidence: Floats) -> npt.NDArray[np.intp]:
+def bucket_numbers(confidence: Floats) -> npt.NDArray[np.intp]:
     """The number of each confidence's bucket in `BUCKETS`; -1 where none is stated. 3 * 0.3 stands on .9."""
     edges = np.array([low for _, low, _ in reversed(BUCKETS)])
     numbers = len(BUCKETS) - np.searchsorted(edges, confidence + TOLERANCE, side="right")
     return np.where(np.isnan(confidence), -1, numbers)
 
 
-def buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
+def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
     """The buckets that hold at least BUCKET_REVIEWS_MIN reviews, from the top."""
-    found = pool(confidence, counts)
-    numbers = bucket_of(found.confidence)
+    found = bin_counts(confidence, counts)
+    numbers = bucket_numbers(found.confidence)
     for number, (name, _, expected) in enumerate(BUCKETS):
         inside = numbers == number
-        part = pooled(found.confidence[inside], found.outcomes[inside])
+        part = bin_reviews(found.confidence[inside], found.outcomes[inside])
         n, worth = part.reviewed, part.total_worth
         if n < BUCKET_REVIEWS_MIN:
             continue
@@ -264,14 +264,14 @@ def buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judged(part, interpret_bucket(gap), interval),
-            success_interval=wilson(int(part.outcomes[:, 0].sum()), n),
+            **_judged(part, judge_bucket_gap(gap), interval),
+            success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
             stated_gap=_zero(worth / n - part.mean_confidence),
             stated_gap_interval=interval,
         )
 
 
-def spread(confidence: Floats, counts: Counts) -> ConfidenceSpread | None:
+def measure_spread(confidence: Floats, counts: Counts) -> ConfidenceSpread | None:
     """The spread of all stated confidences; None where none is stated."""
     stated = ~np.isnan(confidence)
     c, n = confidence[stated] + 0.0, counts[stated].sum(axis=1)  # which turns -0.0 into 0.0

@@ -12,14 +12,14 @@ import numpy as np
 from projections.arrays import Floats
 
 
-class Shrunk(NamedTuple):
+class ShrunkGaps(NamedTuple):
     """For each group, the shrunk gap and the weight of its own."""
 
     gap: Floats
     weight: Floats
 
 
-def shrink(gap: Floats, spread: Floats, n: Floats) -> Shrunk | None:
+def shrink_gaps(gap: Floats, spread: Floats, n: Floats) -> ShrunkGaps | None:
     """Shrink gaps, given the sum of squares of o - c about each group's mean; None for fewer than two groups.
 
     Every group has at least one review. Where groups differ no more than chance would have it, or each has but one
@@ -30,10 +30,10 @@ def shrink(gap: Floats, spread: Floats, n: Floats) -> Shrunk | None:
     overall = float((n * gap).sum() / n.sum())
     free = float(n.sum()) - len(n)
     if free <= 0:
-        return Shrunk(np.full_like(gap, overall), np.zeros_like(gap))
+        return ShrunkGaps(np.full_like(gap, overall), np.zeros_like(gap))
     variance = float(spread.sum()) / free
     excess = float((n * (gap - overall) ** 2).sum()) - (len(n) - 1) * variance
     between = max(0.0, excess / float(n.sum() - (n**2).sum() / n.sum()))
     total = between + variance / n
     weight = np.divide(between, total, out=np.ones_like(gap), where=total > 0)
-    return Shrunk(weight * gap + (1 - weight) * overall, weight)
+    return ShrunkGaps(weight * gap + (1 - weight) * overall, weight)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ledger import microseconds, moment_of
 from projections.arrays import Floats
-from projections.calibration.change_point import Integers, gap_of
+from projections.calibration.change_point import Integers, gap_with_interval
 from projections.stats.intervals import Interval
 
 TREND_DAYS = 30
@@ -45,7 +45,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     windows: list[Window]
 
 
-def roll(confidence: Floats, outcome: Floats, time_us: Integers, days: int = TREND_DAYS) -> Trend:
+def compute_trend(confidence: Floats, outcome: Floats, time_us: Integers, days: int = TREND_DAYS) -> Trend:
     """The windows of reviewed decisions that are in order of time.
 
     A window is a third later than the one before, or more in a history of over WINDOWS_MAX such steps. The first begins
@@ -80,7 +80,7 @@ def _between(values: Floats, starts: Integers, ends: Integers) -> Floats:
 def _window(since: datetime, until: datetime, n: int, worth: float, stated: float, loss: float) -> Window:
     if n == 0:
         return Window(since=since, until=until, reviewed=0)
-    gap, interval = gap_of(worth, stated, n)
+    gap, interval = gap_with_interval(worth, stated, n)
     return Window(
         since=since,
         until=until,

@@ -18,16 +18,17 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
-from projections.columns import Shared, microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from ledger import microseconds
+from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcomes import OUTCOMES, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
-Sort = Literal["created_at", "confidence", "category", "stakes", "status"]
+SortField = Literal["created_at", "confidence", "category", "stakes", "status"]
 Status = Literal["pending", "reviewed"]
 Places = npt.NDArray[np.intp]
 
-UNTAGGED = 0
+NO_TAGS = 0
 """Number of the empty set of tags: most decisions have none."""
 
 DAY_US = 86_400_000_000
@@ -98,8 +99,8 @@ class DecisionIndex(Projection):
         """Place and moment at which to review, one after the other, of the decisions that name one."""
         self._patterns = array("Q")
         """A digest of the pattern; 0 where there is none."""
-        self._shareds: dict[Shared, int] = {}
-        self._tagsets: dict[tuple[str, ...], int] = {(): UNTAGGED}
+        self._shareds: dict[GroupKey, int] = {}
+        self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         index, subjects, shareds, tagsets = self.index, self._subjects, self._shareds, self._tagsets
@@ -118,7 +119,7 @@ class DecisionIndex(Projection):
                 if number is None:
                     number = shareds[about] = len(shareds)
                 shared.append(number)
-                tags.append(tagsets.setdefault(data.tags, len(tagsets)) if data.tags else UNTAGGED)
+                tags.append(tagsets.setdefault(data.tags, len(tagsets)) if data.tags else NO_TAGS)
                 confidence.append(_NAN if data.confidence is None else data.confidence)
                 outcome.append(0)
                 times.append(event.time)
@@ -196,8 +197,8 @@ class DecisionIndex(Projection):
     def find(self, wanted: DecisionSelection) -> Places:
         """The places of the decisions that fit, the oldest first."""
         keep_shared = np.array([_fits(wanted, shared) for shared in self._shareds], dtype=bool)
-        keep = keep_shared[view(self._shared, np.uint32)]
-        outcome = view(self._outcome, np.uint8)
+        keep = keep_shared[as_array(self._shared, np.uint32)]
+        outcome = as_array(self._outcome, np.uint8)
         if wanted.status is not None:
             pending = outcome == UNREVIEWED
             keep &= (pending & ("pending" in wanted.status)) | (~pending & ("reviewed" in wanted.status))
@@ -205,11 +206,11 @@ class DecisionIndex(Projection):
             keep &= outcome == _outcome.get(wanted.outcome, len(OUTCOMES))
         if wanted.tags:
             any_tag = np.array([not set(wanted.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
-            keep &= any_tag[view(self._tags, np.uint32)]
+            keep &= any_tag[as_array(self._tags, np.uint32)]
         if wanted.pr is not None:
-            places, prs = view(self._prs, np.uint64).reshape(-1, 2).T
+            places, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
             keep &= _among(places[prs == wanted.pr], len(keep))
-        confidence = view(self._confidence, np.float64)
+        confidence = as_array(self._confidence, np.float64)
         if wanted.confidence_min is not None:
             keep &= confidence >= wanted.confidence_min
         if wanted.confidence_max is not None:
@@ -218,22 +219,22 @@ class DecisionIndex(Projection):
 
     def _within(self, wanted: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Those of them that fit in time."""
-        time_us = view(self._time_us, np.int64)
+        time_us = as_array(self._time_us, np.int64)
         if wanted.range.since is not None:
             keep &= time_us >= microseconds(wanted.range.since)
         if wanted.range.until is not None:
             keep &= time_us <= microseconds(wanted.range.until)
         if wanted.compacted_before is not None:
             old = time_us < microseconds(wanted.compacted_before)
-            keep &= ~(old & (view(self._outcome, np.uint8) != UNREVIEWED))
-        places, dues = view(self._dues, np.int64).reshape(-1, 2).T
+            keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))
+        places, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         if wanted.due_before is not None:
             keep &= _among(places[dues < microseconds(wanted.due_before)], len(keep))
         if wanted.dated is not None:
             keep &= _among(places, len(keep)) == wanted.dated
         return keep
 
-    def order(self, places: Places, sort: Sort, *, descending: bool) -> Places:
+    def order(self, places: Places, sort: SortField, *, descending: bool) -> Places:
         """Places sorted by a field, ties by age; a missing value stands last either way."""
         keys = self._sort_keys(sort)[places]
         missing = np.isnan(keys)
@@ -242,20 +243,20 @@ class DecisionIndex(Projection):
         age = -places if descending else places
         return places[np.lexsort((age, ranked, missing))]
 
-    def _sort_keys(self, sort: Sort) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+    def _sort_keys(self, sort: SortField) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
         """What each decision is sorted by, NaN where it has none. Times stay whole: a float rounds those after 2255."""
         if sort == "created_at":
-            return view(self._time_us, np.int64)
+            return as_array(self._time_us, np.int64)
         if sort == "confidence":
-            return view(self._confidence, np.float64)
+            return as_array(self._confidence, np.float64)
         if sort == "status":
-            return np.not_equal(view(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
+            return np.not_equal(as_array(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
         if sort == "stakes":
             ranks = [_stakes_rank.get(shared[2] or "", float("nan")) for shared in self._shareds]
         else:
             names = {name: rank for rank, name in enumerate(sorted({shared[1] or "" for shared in self._shareds}))}
             ranks = [float("nan") if shared[1] is None else names[shared[1]] for shared in self._shareds]
-        return np.array(ranks, dtype=np.float64)[view(self._shared, np.uint32)]
+        return np.array(ranks, dtype=np.float64)[as_array(self._shared, np.uint32)]
 
     def subjects(self, places: Places) -> list[str]:
         """The streams of some decisions."""
@@ -263,24 +264,24 @@ class DecisionIndex(Projection):
 
     def recorded_within(self, places: Places, since: datetime) -> int:
         """How many of some decisions were made at or after a moment."""
-        return int((view(self._time_us, np.int64)[places] >= microseconds(since)).sum())
+        return int((as_array(self._time_us, np.int64)[places] >= microseconds(since)).sum())
 
     def pull_requests(self, places: Places) -> dict[int, int]:
         """Those of some decisions that name a pull request, by place."""
-        named, prs = view(self._prs, np.uint64).reshape(-1, 2).T
+        named, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
         kept = np.isin(named, places.astype(np.uint64))
         return dict(zip(named[kept].tolist(), prs[kept].tolist(), strict=True))
 
     def dues(self, places: Places) -> dict[int, datetime]:
         """When those of some decisions that say so were to be reviewed, by place."""
-        named, dues = view(self._dues, np.int64).reshape(-1, 2).T
+        named, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         kept = np.isin(named, places)
         moments = (_EPOCH + timedelta(microseconds=due) for due in dues[kept].tolist())
         return dict(zip(named[kept].tolist(), moments, strict=True))
 
     def shared_patterns(self, places: Places, most: int) -> tuple[int, list[Places]]:
         """How many patterns several of some decisions name, and who names each of the `most` that are named most."""
-        digests = view(self._patterns, np.uint64)[places]
+        digests = as_array(self._patterns, np.uint64)[places]
         named = places[digests != 0]
         digests = digests[digests != 0]
         order = np.argsort(digests, kind="stable")
@@ -293,10 +294,10 @@ class DecisionIndex(Projection):
 
     def count(self, places: Places) -> DecisionCounts:
         """Counts of some decisions by category, stakes, status, agent, day (UTC, newest first) and tag."""
-        shared = np.bincount(view(self._shared, np.uint32)[places], minlength=len(self._shareds))
+        shared = np.bincount(as_array(self._shared, np.uint32)[places], minlength=len(self._shareds))
         weighted = [(key, int(n)) for key, n in zip(self._shareds, shared, strict=True) if n]
-        reviewed = int((view(self._outcome, np.uint8)[places] != UNREVIEWED).sum())
-        days = view(self._time_us, np.int64)[places] // DAY_US
+        reviewed = int((as_array(self._outcome, np.uint8)[places] != UNREVIEWED).sum())
+        days = as_array(self._time_us, np.int64)[places] // DAY_US
         by_day = zip(*np.unique(days, return_counts=True), strict=True)
         statuses = {"pending": len(places) - reviewed, "reviewed": reviewed}
         return DecisionCounts(
@@ -310,7 +311,7 @@ class DecisionIndex(Projection):
         )
 
     def _count_tags(self, places: Places) -> list[tuple[str, int]]:
-        tagsets = np.bincount(view(self._tags, np.uint32)[places], minlength=len(self._tagsets))
+        tagsets = np.bincount(as_array(self._tags, np.uint32)[places], minlength=len(self._tagsets))
         tally: Counter[str] = Counter()
         for tags, n in zip(self._tagsets, tagsets, strict=True):
             for tag in set(tags):
@@ -328,11 +329,11 @@ class _Parts(msgspec.Struct):
     prs: bytes
     dues: bytes
     patterns: bytes
-    shareds: list[Shared]
+    shareds: list[GroupKey]
     tagsets: list[tuple[str, ...]]
 
 
-def _fits(wanted: DecisionSelection, shared: Shared) -> bool:
+def _fits(wanted: DecisionSelection, shared: GroupKey) -> bool:
     source = None if wanted.agent is None else source_of(wanted.agent)
     if isinstance(wanted.stakes, tuple) and shared[2] not in wanted.stakes:
         return False

@@ -56,7 +56,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     history: tuple[HistoryEntry, ...] = ()
 
 
-def stand(events: Iterable[Event]) -> DecisionState | None:
+def fold_decision(events: Iterable[Event]) -> DecisionState | None:
     """Fold the events of one decision, oldest first; None where there are none."""
     standing: DecisionState | None = None
     history: list[HistoryEntry] = []
@@ -90,7 +90,7 @@ def _open(event: Event) -> DecisionState:
 def _changes(standing: DecisionState, event: Event) -> dict[str, Any]:
     data = event.data
     if isinstance(data, DecisionAmended):
-        return {"decision": restated(standing.decision, data)}
+        return {"decision": apply_amendment(standing.decision, data)}
     if isinstance(data, DecisionAsked):
         return {"question": data.question}
     if isinstance(data, DecisionReviewed):
@@ -104,7 +104,7 @@ def _changes(standing: DecisionState, event: Event) -> dict[str, Any]:
     return {}
 
 
-def restated(stated: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
+def apply_amendment(stated: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
     """What was stated, with an amendment applied."""
     values = {name: getattr(amendment, name) for name in amendment.__struct_fields__ if name != "decision_id"}
     return structs.replace(stated, **{name: value for name, value in values.items() if value is not None})

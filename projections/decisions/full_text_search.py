@@ -27,13 +27,13 @@ from events.envelope import EventFacts
 from ledger.errors import LedgerUnavailable
 from ledger.sqlite.connection import connect
 from projections.decisions.decision_index import Places
-from projections.decisions.searchable_text import TextPiece, piece_of, pieces_of, says_text
+from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
 
 VERSION = 1
 """Raise it whenever the same events give another index."""
 
-Side = Literal["structure", "function"]
+BridgeSide = Literal["structure", "function"]
 
 _SIDE_WEIGHT = 4.0
 """How much a word on the side of the bridge that was asked for counts, against one elsewhere."""
@@ -119,7 +119,7 @@ class FullTextSearch:
         places: Mapping[str, int],
         *,
         rank: bool = False,
-        side: Side | None = None,
+        side: BridgeSide | None = None,
     ) -> SearchHits:
         """The decisions that held any of some words behind a position; ranked only where it is asked for.
 
@@ -168,11 +168,11 @@ class FullTextSearch:
                     await connection.execute(statement)
             begin = min(position, upto)
             end = min(upto, begin + _COMMIT_EVENTS)
-            async with aclosing(self._engine.facts(begin, end)) as slices:
+            async with aclosing(self._engine.read_slices(begin, end)) as slices:
                 async for events in slices:
                     await self._index(connection, events, places)
             if begin < end:
-                anchor = await self._engine.anchor(end)
+                anchor = await self._engine.line_digest(end)
                 await connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?)", (VERSION, end, anchor))
             await connection.commit()
         except BaseException:
@@ -184,7 +184,7 @@ class FullTextSearch:
         """How far the file is to be believed: position 0 where it was made by other code, or from other lines."""
         rows = await _rows(connection, "SELECT position, anchor FROM state WHERE version = ?", (VERSION,))
         position, anchor = rows[0] if rows else (0, b"")
-        return position if position and await self._engine.anchor(position) == anchor else 0
+        return position if position and await self._engine.line_digest(position) == anchor else 0
 
     async def _index(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
@@ -194,12 +194,12 @@ class FullTextSearch:
         pieces = [
             (places[event.subject], piece)
             for event in events
-            if event.subject not in anew and (piece := piece_of(event.position, event.data)) is not None
+            if event.subject not in anew and (piece := piece_from_event(event.position, event.data)) is not None
         ]
         first, last = events[0].position, events[-1].position
         ended: list[tuple[int, int]] = []
-        for subject, stream in (await self._engine.streams(sorted(anew), last)).items():
-            for piece in pieces_of(stream):
+        for subject, stream in (await self._engine.read_streams(sorted(anew), last)).items():
+            for piece in pieces_from_stream(stream):
                 if piece.position >= first:
                     pieces.append((places[subject], piece))
                 elif piece.until is not None and piece.until >= first:
@@ -218,7 +218,7 @@ class FullTextSearch:
         anew: set[str] = set()
         reviewed: dict[int, str] = {}
         for event in events:
-            if not says_text(event.data):
+            if not has_searchable_text(event.data):
                 continue
             if isinstance(event.data, DecisionAmended) or places[event.subject] in reviewed:
                 anew.add(event.subject)
@@ -272,7 +272,7 @@ class FullTextSearch:
                 await connection.close()
 
 
-def _ranked(side: Side | None) -> str:
+def _ranked(side: BridgeSide | None) -> str:
     weights = {name: _SIDE_WEIGHT if side == name else 1.0 for name in ("structure", "function")}
     return _RANKED.format(unit=_SCORE_UNIT, **weights)
 

@@ -45,7 +45,7 @@ class ThoughtScope(NamedTuple):
         return {self, ThoughtScope(None, self.decision_id), ThoughtScope(self.agent_id, None)}
 
 
-class PendingThought(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ThoughtEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where a thought stands, what it is scoped by, and which decision took it up, where and when.
 
     `position` is that of `thought.recorded`, `taken` that of `thought.adopted`, 0 while there is none.
@@ -81,7 +81,7 @@ class ThoughtIndex(Projection):
     reads: ClassVar[tuple[type[Payload], ...]] = (ThoughtRecorded, ThoughtAdopted)
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[str, PendingThought]] = {}
+        self._of: dict[str, dict[str, ThoughtEntry]] = {}
         """Source to stream to thought, each in the order of the log."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
@@ -98,7 +98,7 @@ class ThoughtIndex(Projection):
         kept = self._of.setdefault(event.source, {})
         if len(kept) == THOUGHTS_MAX:
             del kept[next(iter(kept))]
-        kept[event.subject] = PendingThought(event.subject, event.position, event.time, data.agent_id, data.decision_id)
+        kept[event.subject] = ThoughtEntry(event.subject, event.position, event.time, data.agent_id, data.decision_id)
 
     def _adopt(self, event: EventFacts) -> None:
         data, subject = event.data, event.subject
@@ -116,7 +116,7 @@ class ThoughtIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         made = cls()
-        for source, kept in msgspec.msgpack.decode(state, type=dict[str, list[PendingThought]]).items():
+        for source, kept in msgspec.msgpack.decode(state, type=dict[str, list[ThoughtEntry]]).items():
             made._of[source] = {thought.subject: thought for thought in kept}
         return made
 
@@ -133,7 +133,7 @@ class ThoughtIndex(Projection):
 
     def pending(
         self, source: str, scopes: set[ThoughtScope] | None, now: datetime, position: int | None = None
-    ) -> list[PendingThought]:
+    ) -> list[ThoughtEntry]:
         """The thoughts of an agent that wait in some scopes, in any where none is named; the oldest in the log first.
 
         Those of THOUGHT_AGE_MAX or older wait no longer, nor do those dated as far ahead. `position` asks for what
@@ -148,13 +148,13 @@ class ThoughtIndex(Projection):
             and abs(thought.age(now)) < THOUGHT_AGE_MAX
         ]
 
-    def waiting(self, now: datetime) -> Iterator[tuple[str, PendingThought]]:
+    def waiting(self, now: datetime) -> Iterator[tuple[str, ThoughtEntry]]:
         """Every thought that waits, with its agent's name."""
         for source in self._of:
             for thought in self.pending(source, None, now):
                 yield agent_of(source), thought
 
-    def taken(self) -> Iterator[tuple[str, PendingThought]]:
+    def taken(self) -> Iterator[tuple[str, ThoughtEntry]]:
         """Every kept thought that was taken up, with its agent's name."""
         for source, kept in self._of.items():
             for thought in kept.values():

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from events.decision import Bridge, DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.envelope import EventFacts
 from events.payload import Payload
-from projections.decisions.decision_state import restated
-from projections.decisions.tokenizer import fold
+from projections.decisions.decision_state import apply_amendment
+from projections.decisions.tokenizer import fold_text
 
 _RESTATED = frozenset({"decision", "context", "reasons", "tags", "pattern", "bridge"})
 _REVIEWED = ("actual_result", "lessons", "notes")
@@ -28,25 +28,25 @@ class TextPiece(NamedTuple):
     until: int | None = None
 
 
-def piece_of(position: int, data: Payload) -> TextPiece | None:
+def piece_from_event(position: int, data: Payload) -> TextPiece | None:
     """The piece of an event that restates nothing; None where it has no text to search."""
     if isinstance(data, DecisionRecorded):
         return _statement(position, data)
     if isinstance(data, DecisionThought):
-        return TextPiece(position, False, fold(data.text))
-    if isinstance(data, DecisionReviewed) and says_text(data):
+        return TextPiece(position, False, fold_text(data.text))
+    if isinstance(data, DecisionReviewed) and has_searchable_text(data):
         return TextPiece(position, True, _joined(getattr(data, name) for name in _REVIEWED))
     return None
 
 
-def says_text(data: Payload) -> bool:
+def has_searchable_text(data: Payload) -> bool:
     """Whether an amendment or a review says something that is searched."""
     if isinstance(data, DecisionAmended):
         return any(getattr(data, name) is not None for name in _RESTATED)
     return isinstance(data, DecisionReviewed) and any(getattr(data, name) is not None for name in _REVIEWED)
 
 
-def pieces_of(events: Iterable[EventFacts]) -> list[TextPiece]:
+def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
     """All pieces of one decision's events, oldest first."""
     pieces: list[TextPiece] = []
     live: dict[bool, int] = {}
@@ -57,16 +57,16 @@ def pieces_of(events: Iterable[EventFacts]) -> list[TextPiece]:
         if isinstance(data, DecisionRecorded):
             stated = data
         if isinstance(data, DecisionAmended):
-            if not says_text(data):
+            if not has_searchable_text(data):
                 continue
             assert stated is not None, "a decision opens with decision.recorded"
-            stated = restated(stated, data)
+            stated = apply_amendment(stated, data)
             piece: TextPiece | None = _statement(event.position, stated)
-        elif isinstance(data, DecisionReviewed) and says_text(data):
+        elif isinstance(data, DecisionReviewed) and has_searchable_text(data):
             said |= {name: text for name in _REVIEWED if (text := getattr(data, name)) is not None}
             piece = TextPiece(event.position, True, _joined(said.values()))
         else:
-            piece = piece_of(event.position, data)
+            piece = piece_from_event(event.position, data)
         if piece is None:
             continue
         if not isinstance(data, DecisionThought):
@@ -79,7 +79,7 @@ def pieces_of(events: Iterable[EventFacts]) -> list[TextPiece]:
 
 def _statement(position: int, stated: DecisionRecorded) -> TextPiece:
     bridge = stated.bridge or Bridge()
-    structure, function = fold(bridge.structure or ""), fold(bridge.function or "")
+    structure, function = fold_text(bridge.structure or ""), fold_text(bridge.function or "")
     return TextPiece(position, False, _joined(_stated(stated)), structure, function)
 
 
@@ -97,4 +97,4 @@ def _stated(stated: DecisionRecorded) -> Iterator[str | None]:
 
 
 def _joined(texts: Iterable[str | None]) -> str:
-    return "\n".join(fold(text) for text in texts if text)
+    return "\n".join(fold_text(text) for text in texts if text)

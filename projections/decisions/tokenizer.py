@@ -13,14 +13,14 @@ _ACCENT_CLASS_MIN = 10
 _word = re.compile(r"[a-z0-9]+")
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text with its words lowered and bare. In ASCII, what is neither letter nor digit stands between words yet."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)
 
 
-def words_of(text: str) -> set[str]:
+def split_words(text: str) -> set[str]:
     """The different words of a text."""
-    return set(_word.findall(text.lower()) if text.isascii() else fold(text).split())
+    return set(_word.findall(text.lower()) if text.isascii() else fold_text(text).split())
 
 
 class _Folded(dict[int, str]):

@@ -13,16 +13,16 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from projections.arrays import Places, grouped, tally
+from projections.arrays import Places, group_places, sum_by_name
 from projections.discovery.identity_conflicts import (
-    NOBODY,
+    NO_NAME,
     Claims,
     IdenticalOutputs,
     IdentityConflictRow,
-    contradictions,
-    counted,
-    identical,
-    resolve,
+    count_claims,
+    find_contradictions,
+    find_identical_outputs,
+    resolve_claims,
 )
 from projections.discovery.model_names import Kind, ResolvedName
 from projections.discovery.sighting_index import AttemptColumns
@@ -113,18 +113,18 @@ class InventoryView(msgspec.Struct, frozen=True, kw_only=True):
 _Row = TypeVar("_Row", InventoryModel, UnnamedClaims)
 
 
-def survey(attempts: AttemptColumns, model: str | None = None) -> InventoryView:
+def build_inventory(attempts: AttemptColumns, model: str | None = None) -> InventoryView:
     """The inventory; of one model, by any of its names, where it is asked for."""
-    claims = resolve(attempts)
+    claims = resolve_claims(attempts)
     wanted = None if model is None else attempts.names.resolve(model)
     most = RUNS_SHOWN if wanted is None else len(attempts.run)
-    rows = dict(zip(claims.named, grouped(claims.counted, len(claims.named)), strict=True))
+    rows = dict(zip(claims.named, group_places(claims.counted, len(claims.named)), strict=True))
     return InventoryView(
         models=_ranked(_models(attempts, rows, wanted, most)),
         wrappers=_ranked(_unnamed(attempts, rows, "wrapper", wanted, most)),
         unresolved=_ranked(_unnamed(attempts, rows, "unresolved", wanted, most)),
-        contradictions=contradictions(attempts, wanted, most),
-        identical=identical(attempts, claims, wanted, most),
+        contradictions=find_contradictions(attempts, wanted, most),
+        identical=find_identical_outputs(attempts, claims, wanted, most),
         routers=_routers(attempts, claims),
         runs=len(attempts.runs),
         attempts=len(attempts.run),
@@ -179,7 +179,7 @@ def _unnamed(
 
 def _sightings(attempts: AttemptColumns, places: Places, most: int) -> dict[str, Any]:
     """The fields of `Sightings` of some attempts."""
-    told = counted(attempts, places)
+    told = count_claims(attempts, places)
     identities = [(identity, n) for (_, identity, _), n in told if identity is not None]
     runs, inverse, sizes = np.unique(attempts.run[places], return_inverse=True, return_counts=True)
     times = attempts.time_us[places]
@@ -188,11 +188,11 @@ def _sightings(attempts: AttemptColumns, places: Places, most: int) -> dict[str,
     newest = np.lexsort((runs, last))[::-1][:most].tolist()
     return {
         "sightings": len(places),
-        "claims": tally((identity.model_name, n) for identity, n in identities),
-        "providers": tally((identity.provider, n) for identity, n in identities),
-        "versions": tally((identity.version, n) for identity, n in identities),
-        "hosts": tally((identity.wrapper, n) for identity, n in identities),
-        "reported": tally((reported, n) for (_, _, reported), n in told),
+        "claims": sum_by_name((identity.model_name, n) for identity, n in identities),
+        "providers": sum_by_name((identity.provider, n) for identity, n in identities),
+        "versions": sum_by_name((identity.version, n) for identity, n in identities),
+        "hosts": sum_by_name((identity.wrapper, n) for identity, n in identities),
+        "reported": sum_by_name((reported, n) for (_, _, reported), n in told),
         "runs": len(runs),
         "by_run": [RunSightings(run_id=attempts.runs[runs[one]], sightings=int(sizes[one])) for one in newest],
         "by_router": _by_router(attempts, runs.tolist(), sizes.tolist()),
@@ -220,15 +220,15 @@ def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
     runs = np.bincount(of_run, minlength=len(numbers)).tolist()
     is_model = np.array([name.kind == "model" for name in claims.named], dtype=bool)
     made = []
-    for router, places in zip(numbers, grouped(of_run[attempts.run], len(numbers)), strict=True):
+    for router, places in zip(numbers, group_places(of_run[attempts.run], len(numbers)), strict=True):
         sighted = np.unique(claims.counted[places])
         made.append(
             RouterSightings(
                 router=router,
                 runs=runs[numbers[router]],
                 attempts=len(places),
-                outcomes=tally((outcome, n) for (outcome, _, _), n in counted(attempts, places)),
-                models=int(is_model[sighted[sighted != NOBODY]].sum()),
+                outcomes=sum_by_name((outcome, n) for (outcome, _, _), n in count_claims(attempts, places)),
+                models=int(is_model[sighted[sighted != NO_NAME]].sum()),
                 last_seen=_moment(int(attempts.time_us[places].max())) if len(places) else None,
             )
         )

@@ -17,7 +17,7 @@ from events.envelope import EventFacts
 from events.payload import Payload
 from events.probe import ProbeScored
 from projections.arrays import Floats, Ints
-from projections.columns import microseconds_column, pack, view
+from projections.columns import as_array, microseconds_column, pack
 from projections.projection import Projection
 
 Table = tuple[str, str | None, str, str | None]
@@ -122,11 +122,11 @@ class ProbeScoreIndex(Projection):
     def scores(self) -> ProbeScoreColumns:
         """What the tables need, as it stands now."""
         return ProbeScoreColumns(
-            about=view(self._about, np.uint32).copy(),
-            labels=view(self._labels, np.uint32).copy(),
-            total=view(self._total, np.float64).copy(),
-            time_us=view(self._time_us, np.int64).copy(),
-            values=view(self._values, np.float64).copy(),
+            about=as_array(self._about, np.uint32).copy(),
+            labels=as_array(self._labels, np.uint32).copy(),
+            total=as_array(self._total, np.float64).copy(),
+            time_us=as_array(self._time_us, np.int64).copy(),
+            values=as_array(self._values, np.float64).copy(),
             abouts=list(self._abouts),
             labelled=list(self._labelled),
         )

@@ -11,13 +11,13 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from projections.arrays import Floats, Places, grouped
+from projections.arrays import Floats, Places, group_places
 from projections.discovery.model_names import ModelNames, ResolvedName
 from projections.discovery.probe_score_index import ProbeScoreColumns, Table
-from projections.stats.discrimination import Discrimination, discriminate
-from projections.stats.intervals import Interval, scores_interval
+from projections.stats.discrimination import Discrimination, measure_discrimination
+from projections.stats.intervals import Interval, mean_score_interval
 
-Kind = Literal["model", "wrapper", "unresolved", "unnamed"]
+ScoredKind = Literal["model", "wrapper", "unresolved", "unnamed"]
 
 _ALIKE = 1e-9
 """Means nearer to each other than this are one."""
@@ -25,7 +25,7 @@ _ALIKE = 1e-9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class ScoredModel(msgspec.Struct, frozen=True, kw_only=True):
+class TimedScore(msgspec.Struct, frozen=True, kw_only=True):
     """A total, and when it was scored."""
 
     total: float
@@ -42,7 +42,7 @@ class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
     first.
     """
 
-    kind: Kind
+    kind: ScoredKind
     model: str | None
     known: bool
     scores: int
@@ -54,8 +54,8 @@ class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
     max: float | None
     valid_share: float | None
     percentile: float | None
-    first: ScoredModel | None
-    last: ScoredModel | None
+    first: TimedScore | None
+    last: TimedScore | None
     change: float | None
     counts: dict[str, float]
     dimensions: dict[str, float]
@@ -81,14 +81,14 @@ class ProbeScoreQuery(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-def tabulate(scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery) -> list[ProbeScores]:
+def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery) -> list[ProbeScores]:
     """The tables that are asked for, by probe and scorer. A row is ranked among all, whichever are shown."""
     tables: dict[Table, int] = {}
     of_about = np.array([tables.setdefault(about[:4], len(tables)) for about in scores.abouts], dtype=np.uint32)
     starts = _starts(scores)
     made = [
         _table(scores, names, wanted, table, places, starts)
-        for table, places in zip(tables, grouped(of_about[scores.about], len(tables)), strict=True)
+        for table, places in zip(tables, group_places(of_about[scores.about], len(tables)), strict=True)
         if _is(table[0], table[1], wanted.probe) and _is(table[2], table[3], wanted.scorer)
     ]
     return sorted(
@@ -110,11 +110,11 @@ def _starts(scores: ProbeScoreColumns) -> Places:
 def _table(
     scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery, table: Table, places: Places, starts: Places
 ) -> ProbeScores:
-    rows: dict[tuple[Kind, str | None], int] = {}
+    rows: dict[tuple[ScoredKind, str | None], int] = {}
     of_about = np.zeros(len(scores.abouts), dtype=np.uint32)
     for number in np.unique(scores.about[places]).tolist():
         of_about[number] = rows.setdefault(_named(names, scores.abouts[number][4]), len(rows))
-    own = [places[those] for those in grouped(of_about[scores.about[places]], len(rows))]
+    own = [places[those] for those in group_places(of_about[scores.about[places]], len(rows))]
     totals = {row: _totals(scores, mine) for row, mine in zip(rows, own, strict=True)}
     compared = {key or "": found for (kind, key), found in totals.items() if kind == "model"}
     others = [found for (kind, _), found in totals.items() if kind != "model"]
@@ -131,7 +131,7 @@ def _table(
         scorer_id=table[2],
         scorer_version=table[3],
         scores=len(places),
-        discrimination=discriminate(
+        discrimination=measure_discrimination(
             [found.tolist() for found in compared.values()],
             np.concatenate(others).tolist() if others else (),
         ),
@@ -143,7 +143,7 @@ def _best_first(row: ModelScores) -> tuple[bool, float, str]:
     return row.kind != "model", 1.0 if row.mean is None else -row.mean, row.model or ""
 
 
-def _named(names: ModelNames, model_name: str | None) -> tuple[Kind, str | None]:
+def _named(names: ModelNames, model_name: str | None) -> tuple[ScoredKind, str | None]:
     if model_name is None:
         return "unnamed", None
     found: ResolvedName = names.resolve(model_name)
@@ -157,7 +157,7 @@ def _totals(scores: ProbeScoreColumns, places: Places) -> Floats:
 
 def _row(
     scores: ProbeScoreColumns,
-    row: tuple[Kind, str | None],
+    row: tuple[ScoredKind, str | None],
     known: bool,
     places: Places,
     starts: Places,
@@ -177,7 +177,7 @@ def _row(
         scores=len(places),
         totals=n,
         mean=float(totals.mean()) if n else None,
-        interval=None if spread is None else scores_interval(float(totals.mean()), spread, n),
+        interval=None if spread is None else mean_score_interval(float(totals.mean()), spread, n),
         std_dev=spread,
         min=float(totals.min()) if n else None,
         max=float(totals.max()) if n else None,
@@ -201,8 +201,8 @@ def percentiles(means: Mapping[str, float]) -> dict[str, float]:
     return {key: 50.0 * (below[key] + upto[key]) / len(values) for key in means}
 
 
-def _scored(scores: ProbeScoreColumns, place: int) -> ScoredModel:
-    return ScoredModel(
+def _scored(scores: ProbeScoreColumns, place: int) -> TimedScore:
+    return TimedScore(
         total=float(scores.total[place]), time=_EPOCH + timedelta(microseconds=int(scores.time_us[place]))
     )
 

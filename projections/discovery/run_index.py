@@ -25,20 +25,21 @@ from events.envelope import EventFacts, agent_of
 from events.limits import LABEL_CHARS_MAX
 from events.payload import Payload
 from events.probe import ProbeScored
-from projections.columns import microseconds, microseconds_column, pack, pack_names, unpack_names, view
+from ledger import microseconds
+from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
 ATTEMPT_OUTCOMES: tuple[AttemptOutcome, ...] = get_args(AttemptOutcome)
 
-GOING = 0
+UNFINISHED = 0
 """Number of the end of a run that has none."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDTH = len(ATTEMPT_OUTCOMES)
 _outcome = {name: number for number, name in enumerate(ATTEMPT_OUTCOMES)}
 
-End = tuple[Ending | None, str]
+RunEnding = tuple[Ending | None, str]
 """Why a run ended: in one word, where there is one, and as its report says it, cut."""
 
 
@@ -103,7 +104,7 @@ class RunIndex(Projection):
         self._scores = array("Q")
         """Place of the run and position of the event, one after the other, of the scores that name a run."""
         self._abouts: dict[RunFacts, int] = {}
-        self._ends: dict[End | None, int] = {None: GOING}
+        self._ends: dict[RunEnding | None, int] = {None: UNFINISHED}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         index, outcomes, score, numbers, width = self._index, self._outcomes, self._scores.append, _outcome, _WIDTH
@@ -134,7 +135,7 @@ class RunIndex(Projection):
         about = RunFacts(event.source, data.router, data.requested_model, data.probe_id, data.probe_version)
         self._about.append(self._abouts.setdefault(about, len(self._abouts)))
         self._end_us.append(0)
-        self._end.append(GOING)
+        self._end.append(UNFINISHED)
         self._signals.append(0)
         self._outcomes.extend((0,) * _WIDTH)
 
@@ -177,10 +178,10 @@ class RunIndex(Projection):
         return made
 
     def summary(self) -> Mapping[str, object]:
-        counted = view(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
+        counted = as_array(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
         return {
             "runs": len(self._index),
-            "going": int((view(self._end, np.uint32) == GOING).sum()),
+            "going": int((as_array(self._end, np.uint32) == UNFINISHED).sum()),
             "attempts": {name: int(n) for name, n in zip(ATTEMPT_OUTCOMES, counted, strict=True) if n},
             "scores": len(self._scores) // 2,
         }
@@ -197,8 +198,8 @@ class RunIndex(Projection):
     def find(self, wanted: RunSelection) -> npt.NDArray[np.intp]:
         """The places of the runs that fit, the one that began last first."""
         fits = np.array([_fits(wanted, about) for about in self._abouts], dtype=bool)
-        keep = fits[view(self._about, np.uint32)]
-        start_us = view(self._start_us, np.int64)
+        keep = fits[as_array(self._about, np.uint32)]
+        start_us = as_array(self._start_us, np.int64)
         if wanted.range.since is not None:
             keep &= start_us >= microseconds(wanted.range.since)
         if wanted.range.until is not None:
@@ -209,13 +210,13 @@ class RunIndex(Projection):
     def entries(self, places: npt.NDArray[np.intp]) -> list[RunEntry]:
         """Some runs in short."""
         names, abouts, ends = list(self._index), list(self._abouts), list(self._ends)
-        scores = np.bincount(view(self._scores, np.uint64)[::2].astype(np.intp), minlength=len(names))
+        scores = np.bincount(as_array(self._scores, np.uint64)[::2].astype(np.intp), minlength=len(names))
         return [
             self._entry(names[place], place, abouts[self._about[place]], ends[self._end[place]], int(scores[place]))
             for place in places.tolist()
         ]
 
-    def _entry(self, run_id: str, place: int, about: RunFacts, end: End | None, scores: int) -> RunEntry:
+    def _entry(self, run_id: str, place: int, about: RunFacts, end: RunEnding | None, scores: int) -> RunEntry:
         counted = self._outcomes[place * _WIDTH : (place + 1) * _WIDTH]
         outcomes = {name: n for name, n in zip(ATTEMPT_OUTCOMES, counted, strict=True) if n}
         return RunEntry(
@@ -242,7 +243,7 @@ class RunIndex(Projection):
 
     def scores(self, run_id: str) -> list[int]:
         """The positions of the scores that name a run, oldest first."""
-        places, positions = view(self._scores, np.uint64).reshape(-1, 2).T
+        places, positions = as_array(self._scores, np.uint64).reshape(-1, 2).T
         found: list[int] = positions[places == self._index[run_id]].tolist()
         return found
 
@@ -257,7 +258,7 @@ class _Parts(msgspec.Struct):
     signals: bytes
     scores: bytes
     abouts: list[RunFacts]
-    ends: list[End]
+    ends: list[RunEnding]
 
 
 def _fits(wanted: RunSelection, about: RunFacts) -> bool:

@@ -25,10 +25,10 @@ from events.model import ModelIdentity
 from events.payload import Count, Digest, Label, StreamName
 from events.probe import Counts, ProbeScored, Whole
 
-REPORTED = "reported"
+REPORTED_SCORER_ID = "reported"
 """The scorer of a score that a report states: it names none."""
 
-TOTAL = "total_score"
+TOTAL_KEY = "total_score"
 """The figure of a score that is no count."""
 
 Share = Annotated[int, msgspec.Meta(ge=0, le=1)] | Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -189,7 +189,7 @@ class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def report_of(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunReport:
+def build_report(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunReport:
     """A run as its report says it. `texts` are outputs that stand beside the log by digest, None where erased."""
     begun, finished = run.begun, run.finished
     end = finished.data if finished is not None else None
@@ -226,12 +226,12 @@ def report_of(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunReport:
     )
 
 
-def models_of(report: RunReport) -> tuple[ModelIdentity, ...]:
+def report_models(report: RunReport) -> tuple[ModelIdentity, ...]:
     """The models of a report's results, those that `unique_models` names where it says no more."""
     return tuple(result.model for result in report.results or ())
 
 
-def attempts_of(run: DiscoveryRun, texts: Mapping[str, str | None]) -> tuple[RunAttempt, ...]:
+def build_attempts(run: DiscoveryRun, texts: Mapping[str, str | None]) -> tuple[RunAttempt, ...]:
     """Every attempt with every score. `texts` holds None for each digest whose text was erased."""
     scored: dict[int | None, list[EventFacts]] = {}
     for event in run.scores:
@@ -255,7 +255,7 @@ def attempts_of(run: DiscoveryRun, texts: Mapping[str, str | None]) -> tuple[Run
     return tuple(told)
 
 
-def signals_of(run: DiscoveryRun) -> tuple[RunSignal, ...]:
+def build_signals(run: DiscoveryRun) -> tuple[RunSignal, ...]:
     """Every signal; one that states no time has that of its event, one that names no agent its source's."""
     told = []
     for event in run.signals:
@@ -275,7 +275,7 @@ def signals_of(run: DiscoveryRun) -> tuple[RunSignal, ...]:
     return tuple(told)
 
 
-def whole(value: float) -> int | float:
+def as_reported_number(value: float) -> int | float:
     """A number as reports write it: 1, not 1.0."""
     return int(value) if value == int(value) else value
 
@@ -294,7 +294,7 @@ def _score(event: EventFacts) -> AttemptScore:
         output_digest=one.output_digest,
         valid=one.valid,
         counts=one.counts,
-        total_score=None if one.total_score is None else whole(one.total_score),
+        total_score=None if one.total_score is None else as_reported_number(one.total_score),
         dimension_scores=_dimensions(one),
         apart=one.apart,
     )
@@ -311,7 +311,7 @@ def _stated(run: DiscoveryRun) -> dict[int, ProbeScored]:
         one = event.data
         assert isinstance(one, ProbeScored)
         attempt = one.attempt
-        fits = one.scorer_id == REPORTED if run.imported else one.probe_id == run.begun.probe_id
+        fits = one.scorer_id == REPORTED_SCORER_ID if run.imported else one.probe_id == run.begun.probe_id
         if attempt is not None and fits and told_by.get(attempt) == event.source:
             found.setdefault(attempt, one)
     return found
@@ -355,11 +355,11 @@ def _figures(scored: ProbeScored) -> dict[str, int | float] | None:
         return None
     figures: dict[str, int | float] = dict(scored.counts or {})
     if scored.total_score is not None:
-        figures[TOTAL] = whole(scored.total_score)
+        figures[TOTAL_KEY] = as_reported_number(scored.total_score)
     return figures
 
 
 def _dimensions(scored: ProbeScored) -> dict[str, int | float] | None:
     if scored.dimension_scores is None:
         return None
-    return {name: whole(value) for name, value in scored.dimension_scores.items()}
+    return {name: as_reported_number(value) for name, value in scored.dimension_scores.items()}

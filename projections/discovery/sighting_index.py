@@ -17,18 +17,18 @@ from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import EventFacts
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.payload import Payload
-from projections.columns import microseconds_column, pack, pack_names, unpack_names, view
+from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.discovery.model_names import ModelNames, RegisteredModel
 from projections.projection import Projection
 
 DIGEST_BYTES = 32
-UNDIGESTED = "00" * DIGEST_BYTES
+NO_DIGEST = "00" * DIGEST_BYTES
 """Stands where no digest of the output is known."""
 
-Asked = tuple[str | None, str | None]
+RunRequest = tuple[str | None, str | None]
 """What many runs share: the router, and the model it was asked for."""
 
-Claimed = tuple[str, ModelIdentity | None, str | None]
+AttemptClaim = tuple[str, ModelIdentity | None, str | None]
 """What many attempts share: the outcome, who the answer claims to be from, and the model the endpoint reports."""
 
 
@@ -42,8 +42,8 @@ class AttemptColumns(NamedTuple):
     digest: npt.NDArray[np.bytes_]
     runs: Sequence[str]
     run_asked: npt.NDArray[np.uint32]
-    asked: Sequence[Asked]
-    claims: Sequence[Claimed]
+    asked: Sequence[RunRequest]
+    claims: Sequence[AttemptClaim]
     names: ModelNames
 
 
@@ -59,8 +59,8 @@ class SightingIndex(Projection):
         self._index: dict[str, int] = {}
         """Stream of a run to its number."""
         self._run_asked = array("I")
-        self._asked: dict[Asked, int] = {}
-        self._claims: dict[Claimed, int] = {}
+        self._asked: dict[RunRequest, int] = {}
+        self._claims: dict[AttemptClaim, int] = {}
         self._run = array("I")
         self._number = array("q")
         self._time_us = array("q")
@@ -84,7 +84,7 @@ class SightingIndex(Projection):
                 run(index[event.subject])
                 number(data.attempt)
                 times.append(event.time)
-                digests.append(data.output_digest or UNDIGESTED)
+                digests.append(data.output_digest or NO_DIGEST)
             elif type(data) is DiscoveryStarted:
                 index[event.subject] = len(index)
                 asked = (data.router, data.requested_model)
@@ -141,13 +141,13 @@ class SightingIndex(Projection):
     def attempts(self) -> AttemptColumns:
         """What a survey needs, as it stands now."""
         return AttemptColumns(
-            run=view(self._run, np.uint32).copy(),
-            number=view(self._number, np.int64).copy(),
-            time_us=view(self._time_us, np.int64).copy(),
-            claim=view(self._claim, np.uint32).copy(),
+            run=as_array(self._run, np.uint32).copy(),
+            number=as_array(self._number, np.int64).copy(),
+            time_us=as_array(self._time_us, np.int64).copy(),
+            claim=as_array(self._claim, np.uint32).copy(),
             digest=np.frombuffer(bytes(self._digest), dtype=f"S{DIGEST_BYTES}"),
             runs=[subject.removeprefix("discovery/") for subject in self._index],
-            run_asked=view(self._run_asked, np.uint32).copy(),
+            run_asked=as_array(self._run_asked, np.uint32).copy(),
             asked=list(self._asked),
             claims=list(self._claims),
             names=self._names.copy(),
@@ -159,8 +159,8 @@ class _Parts(msgspec.Struct):
     said: list[tuple[str, str]]
     runs: bytes
     run_asked: bytes
-    asked: list[Asked]
-    claims: list[Claimed]
+    asked: list[RunRequest]
+    claims: list[AttemptClaim]
     run: bytes
     number: bytes
     time_us: bytes

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.evaluation.view_types import ScenarioResult, Verdict
-from projections.stats.intervals import Floats, Interval, weighted_interval, wilson
+from projections.stats.intervals import Floats, Interval, weighted_mean_interval, wilson_interval
 
 FAILED, PASSED, ERROR, SKIPPED = range(4)
 """What came of an attempt: scored without passing, passed, an error, skipped."""
@@ -22,7 +22,7 @@ POINTS_MAX = 100.0
 Numbers = npt.NDArray[np.int64]
 
 
-class KnownScenarios(NamedTuple):
+class ScenarioLabels(NamedTuple):
     """What a scenario's own events say of it."""
 
     name: str | None = None
@@ -44,7 +44,7 @@ class ScoreTally(NamedTuple):
     mean_scored: Floats
 
 
-def tally(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: Floats, size: int) -> ScoreTally:
+def tally_scores(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: Floats, size: int) -> ScoreTally:
     """What attempts at the scenarios 0..size-1 came to. `points` counts of those scored alone."""
     counts = np.bincount(scenario.astype(np.int64) * 4 + outcome, minlength=4 * size).reshape(size, 4)
     scored = outcome <= PASSED
@@ -56,14 +56,14 @@ def tally(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: Floats,
     return ScoreTally(attempts, counts[:, PASSED], counts[:, ERROR], counts[:, SKIPPED], mean, mean_scored)
 
 
-def weigh(scenario: npt.NDArray[Any], stated: Floats, size: int) -> Floats:
+def scenario_weights(scenario: npt.NDArray[Any], stated: Floats, size: int) -> Floats:
     """The weight of each scenario: the last that its scores state, 1 where none does. NaN is none."""
     weights, there = np.ones(size), ~np.isnan(stated)
     weights[scenario[there]] = stated[there]
     return weights
 
 
-def pool(found: ScoreTally, weights: Floats) -> dict[str, Any]:
+def pool_scores(found: ScoreTally, weights: Floats) -> dict[str, Any]:
     """The fields of `Pooled`. `weights` are those of the scenarios."""
     tried = found.attempts > 0
     whole = found.passed == found.attempts
@@ -88,11 +88,11 @@ def pool(found: ScoreTally, weights: Floats) -> dict[str, Any]:
         "mean_interval": interval,
         "mean_scored": _mean(found.mean_scored, weights)[0],
         "pass_rate": rate,
-        "pass_interval": None if rate is None else wilson(_whole(rate * len(rates)), len(rates)),
+        "pass_interval": None if rate is None else wilson_interval(_whole(rate * len(rates)), len(rates)),
     }
 
 
-def difference(before: Floats, after: Floats, weights: Floats) -> tuple[float | None, Interval | None]:
+def mean_difference(before: Floats, after: Floats, weights: Floats) -> tuple[float | None, Interval | None]:
     """The mean of differences by weight, with its interval over scenarios; NaN on either side is left out."""
     return _mean(after - before, weights, -POINTS_MAX)
 
@@ -103,7 +103,7 @@ def _mean(values: Floats, weights: Floats, low: float = 0.0) -> tuple[float | No
     values, weights = values[there], weights[there]
     if not len(values):
         return None, None
-    return weighted_interval(values, weights, low, POINTS_MAX)
+    return weighted_mean_interval(values, weights, low, POINTS_MAX)
 
 
 def _whole(successes: float) -> float:
@@ -112,7 +112,7 @@ def _whole(successes: float) -> float:
     return nearest if abs(successes - nearest) < 1e-9 else successes
 
 
-def verdict(attempts: int, passed: int, errors: int) -> Verdict:
+def scenario_verdict(attempts: int, passed: int, errors: int) -> Verdict:
     """Of one scenario."""
     if not attempts:
         return "skipped"
@@ -121,29 +121,29 @@ def verdict(attempts: int, passed: int, errors: int) -> Verdict:
     return "error" if errors == attempts else "failing"
 
 
-def results(
-    found: ScoreTally, weights: Floats, scenarios: Sequence[str], known: Mapping[str, KnownScenarios]
+def scenario_results(
+    found: ScoreTally, weights: Floats, scenarios: Sequence[str], known: Mapping[str, ScenarioLabels]
 ) -> tuple[ScenarioResult, ...]:
     """Each scenario that was tried or skipped, by its id, without rows."""
     made = []
     columns = (column.tolist() for column in (*found, weights))
     for scenario_id, attempts, passed, errors, skipped, mean, scored, weight in zip(scenarios, *columns, strict=True):
         if attempts or skipped:
-            about = known.get(scenario_id, KnownScenarios())
+            about = known.get(scenario_id, ScenarioLabels())
             made.append(
                 ScenarioResult(
                     scenario_id=scenario_id,
                     name=about.name,
                     family=about.family,
                     failure_type=about.failure_type,
-                    verdict=verdict(attempts, passed, errors),
+                    verdict=scenario_verdict(attempts, passed, errors),
                     weight=weight,
                     attempts=attempts,
                     passed=passed,
                     errors=errors,
                     skipped=skipped,
                     pass_rate=passed / attempts if attempts else None,
-                    pass_interval=wilson(passed, attempts) if attempts else None,
+                    pass_interval=wilson_interval(passed, attempts) if attempts else None,
                     mean=mean if attempts else None,
                     mean_scored=scored if attempts > errors else None,
                 )

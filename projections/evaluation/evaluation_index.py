@@ -17,16 +17,17 @@ import numpy.typing as npt
 from events.envelope import EventFacts
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.payload import Payload
-from projections.columns import microseconds, microseconds_column, pack, pack_names, unpack_names, view
-from projections.evaluation.aggregation import KnownScenarios
+from ledger import microseconds
+from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.score_context import (
     RunEnd,
     RunSpan,
     ScenarioVersion,
     ScoreAttribution,
-    agent_of_run,
-    by_of,
-    outcome_of,
+    attribute_score,
+    run_agent,
+    score_outcome,
 )
 from projections.projection import Projection
 from projections.time_range import TimeRange
@@ -53,7 +54,7 @@ class EvaluationScoreColumns(NamedTuple):
     bys: Sequence[ScoreAttribution]
     ons: Sequence[ScenarioVersion]
     scenarios: Sequence[str]
-    known: Mapping[str, KnownScenarios]
+    known: Mapping[str, ScenarioLabels]
     runs: Sequence[RunSpan]
 
     def taken(self, places: npt.NDArray[Any]) -> "EvaluationScoreColumns":
@@ -94,7 +95,7 @@ class EvaluationIndex(Projection):
         self._start_us = array("q")
         self._ends: dict[int, RunEnd] = {}
         self._scenarios: dict[str, int] = {}
-        self._known: dict[str, KnownScenarios] = {}
+        self._known: dict[str, ScenarioLabels] = {}
         self._bys: dict[ScoreAttribution, int] = {}
         self._ons: dict[ScenarioVersion, int] = {}
         self._bys_of: dict[int, set[int]] = {}
@@ -124,14 +125,14 @@ class EvaluationIndex(Projection):
             elif kind is EvalFinished:
                 self._ends[self._index[data.run_id]] = RunEnd(microseconds(event.moment), data.reason, data.elapsed_ns)
             elif kind is EvalScenarioCaptured or kind is EvalScenarioRevised:
-                self._known[data.scenario_id] = KnownScenarios(data.name, data.family, data.failure_type)
+                self._known[data.scenario_id] = ScenarioLabels(data.name, data.family, data.failure_type)
         self._start_us.frombytes(microseconds_column(starts))
         self._time_us.frombytes(microseconds_column(times))
 
     def _score(self, data: EvalScored) -> None:
         run = self._index[data.run_id]
         by, on = (
-            by_of(self._started[run], data),
+            attribute_score(self._started[run], data),
             ScenarioVersion(data.fixture_digest, data.expectation_digest, data.weight),
         )
         number = self._bys.setdefault(by, len(self._bys))
@@ -140,7 +141,7 @@ class EvaluationIndex(Projection):
         self._run.append(run)
         self._scenario.append(self._scenarios.setdefault(data.scenario_id, len(self._scenarios)))
         self._attempt.append(data.attempt)
-        self._outcome.append(outcome_of(data))
+        self._outcome.append(score_outcome(data))
         self._points.append(_NAN if data.total_score is None else data.total_score)
         self._on.append(self._ons.setdefault(on, len(self._ons)))
 
@@ -169,7 +170,7 @@ class EvaluationIndex(Projection):
         made._ons = {on: number for number, on in enumerate(parts.ons)}
         for name in ("start_us", *_COLUMNS):
             getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        pairs = view(made._run, np.uint32).astype(np.int64) * len(made._bys) + view(made._by, np.uint32)
+        pairs = as_array(made._run, np.uint32).astype(np.int64) * len(made._bys) + as_array(made._by, np.uint32)
         for pair in np.unique(pairs).tolist():
             made._bys_of.setdefault(pair // len(made._bys), set()).add(pair % len(made._bys))
         assert len(made._index) == len(made._started) == len(made._start_us), "runs of unlike number"
@@ -186,7 +187,7 @@ class EvaluationIndex(Projection):
         }
 
     @property
-    def known(self) -> Mapping[str, KnownScenarios]:
+    def known(self) -> Mapping[str, ScenarioLabels]:
         """What is known of scenarios, by id. Copy it to keep it."""
         return self._known
 
@@ -207,7 +208,7 @@ class EvaluationIndex(Projection):
         """Who is evaluated: who the start names, else whom all scores do."""
         place = self._index[run_id]
         own = self._bys_of.get(place, set())
-        return agent_of_run(self._started[place], {by for by, number in self._bys.items() if number in own})[0]
+        return run_agent(self._started[place], {by for by, number in self._bys.items() if number in own})[0]
 
     def find(self, wanted: EvaluationSelection) -> list[int]:
         """The places of the evaluations that fit, the one that began last first."""
@@ -247,14 +248,14 @@ class EvaluationIndex(Projection):
         """What lists and the board need, as it stands now."""
         runs = enumerate(zip(self._index, self._started, self._start_us, strict=True))
         return EvaluationScoreColumns(
-            run=view(self._run, np.uint32).copy(),
-            scenario=view(self._scenario, np.uint32).copy(),
-            attempt=view(self._attempt, np.int64).copy(),
-            outcome=view(self._outcome, np.uint8).copy(),
-            points=view(self._points, np.float64).copy(),
-            time_us=view(self._time_us, np.int64).copy(),
-            by=view(self._by, np.uint32).copy(),
-            on=view(self._on, np.uint32).copy(),
+            run=as_array(self._run, np.uint32).copy(),
+            scenario=as_array(self._scenario, np.uint32).copy(),
+            attempt=as_array(self._attempt, np.int64).copy(),
+            outcome=as_array(self._outcome, np.uint8).copy(),
+            points=as_array(self._points, np.float64).copy(),
+            time_us=as_array(self._time_us, np.int64).copy(),
+            by=as_array(self._by, np.uint32).copy(),
+            on=as_array(self._on, np.uint32).copy(),
             bys=list(self._bys),
             ons=list(self._ons),
             scenarios=list(self._scenarios),
@@ -273,7 +274,7 @@ class _Parts(msgspec.Struct):
     started: list[EvalStarted]
     ends: list[tuple[int, RunEnd]]
     scenarios: bytes
-    known: list[tuple[str, KnownScenarios]]
+    known: list[tuple[str, ScenarioLabels]]
     bys: list[ScoreAttribution]
     ons: list[ScenarioVersion]
     start_us: bytes

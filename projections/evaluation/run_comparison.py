@@ -20,17 +20,17 @@ from typing import NamedTuple
 import numpy as np
 
 from events.evaluation import PatternFinding
-from projections.evaluation.aggregation import difference
+from projections.evaluation.aggregation import mean_difference
 from projections.evaluation.view_types import (
     Evaluation,
-    EvaluationHead,
+    EvaluationSummary,
     McNemarTest,
     RunComparison,
     ScenarioChange,
     ScenarioResult,
     ScoreRow,
 )
-from projections.stats.intervals import mcnemar
+from projections.stats.intervals import mcnemar_p_value
 
 _SAME = 1e-9
 """Points nearer to each other than this are as many."""
@@ -47,7 +47,7 @@ class _Compared(NamedTuple):
     pairs: list[Pair]
 
 
-def contrast(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
+def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
     """The candidate less the baseline, scenario by scenario."""
     before = {one.scenario_id: one for one in baseline.results if one.attempts}
     after = {one.scenario_id: one for one in candidate.results}
@@ -86,7 +86,7 @@ def _contrast(
     weights = np.array([one.weight for one in compared])
     before = np.array([one.change.before for one in compared], dtype=np.float64)
     after = np.array([one.change.after for one in compared], dtype=np.float64)
-    gap, interval = difference(before, after, weights)
+    gap, interval = mean_difference(before, after, weights)
     nothing = np.zeros(len(compared))
     changes = [one.change for one in compared]
     regressed = [one for one in changes if _passes(one) < 0]
@@ -97,8 +97,8 @@ def _contrast(
         candidate=_head(candidate),
         scenarios=len(compared),
         pairs=sum(len(one.pairs) for one in compared),
-        mean_baseline=difference(nothing, before, weights)[0],
-        mean_candidate=difference(nothing, after, weights)[0],
+        mean_baseline=mean_difference(nothing, before, weights)[0],
+        mean_candidate=mean_difference(nothing, after, weights)[0],
         difference=gap,
         difference_interval=interval,
         mcnemar=_mcnemar(pair for one in compared for pair in one.pairs),
@@ -117,7 +117,7 @@ def _contrast(
 def _mcnemar(pairs: Iterable[Pair]) -> McNemarTest:
     turned = Counter((bool(was.passed), bool(now.passed)) for was, now in pairs)
     lost, won = turned[True, False], turned[False, True]
-    return McNemarTest(passed_to_failed=lost, failed_to_passed=won, p=mcnemar(lost, won))
+    return McNemarTest(passed_to_failed=lost, failed_to_passed=won, p=mcnemar_p_value(lost, won))
 
 
 def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:
@@ -231,5 +231,5 @@ def _worst_first(changes: Iterable[ScenarioChange]) -> tuple[ScenarioChange, ...
     return tuple(sorted(changes, key=lambda one: (_points(one), _passes(one), one.scenario_id)))
 
 
-def _head(whole: Evaluation) -> EvaluationHead:
-    return EvaluationHead(**{name: getattr(whole, name) for name in EvaluationHead.__struct_fields__})
+def _head(whole: Evaluation) -> EvaluationSummary:
+    return EvaluationSummary(**{name: getattr(whole, name) for name in EvaluationSummary.__struct_fields__})

@@ -47,7 +47,7 @@ class RunSpan(NamedTuple):
     end: RunEnd | None
 
 
-def by_of(started: EvalStarted, data: EvalScored) -> ScoreAttribution:
+def attribute_score(started: EvalStarted, data: EvalScored) -> ScoreAttribution:
     """Who answered and what scored, as a score says, else its run. The version of another is nobody's."""
     return ScoreAttribution(
         started.suite,
@@ -65,15 +65,15 @@ def _stated(
     return (run_name if name is None else name), (run_version if version is None else version)
 
 
-def outcome_of(data: EvalScored) -> int:
+def score_outcome(data: EvalScored) -> int:
     """What came of an attempt."""
     return _outcome[data.state] if data.state != "scored" else PASSED if data.passed else FAILED
 
 
-def about_run(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
+def run_fields(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
     """What the head of an evaluation says beside its figures; `bys` are those of its scores."""
     started, end = run.started, run.end
-    agent, agent_version = agent_of_run(started, bys)
+    agent, agent_version = run_agent(started, bys)
     scorers = {(by.scorer_id, by.scorer_version) for by in bys}
     scorer_id, scorer_version = _agreed(scorers, (started.scorer_id, started.scorer_version))
     planned = started.scenarios
@@ -98,7 +98,7 @@ def about_run(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
     }
 
 
-def agent_of_run(started: EvalStarted, bys: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
+def run_agent(started: EvalStarted, bys: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
     """Who is evaluated, and its version: as the start says, completed by what the scores agree on."""
     return _agreed({(by.agent, by.agent_version) for by in bys}, (started.agent, started.agent_version))
 

@@ -21,17 +21,24 @@ from msgspec import structs
 
 from events.evaluation import Baseline
 from projections.arrays import Places
-from projections.evaluation.aggregation import ScoreTally, difference, pool, results, tally, weigh
+from projections.evaluation.aggregation import (
+    ScoreTally,
+    mean_difference,
+    pool_scores,
+    scenario_results,
+    scenario_weights,
+    tally_scores,
+)
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
 from projections.evaluation.score_context import ScoreAttribution, moment
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
-from projections.stats.intervals import Interval, wilson
+from projections.stats.intervals import Interval, wilson_interval
 
-NOTHING = -1
+MISSING = -1
 """Stands for what is not stated, or is not there."""
 
 
-VERSIONS = 100
+VERSIONS_SHOWN = 100
 """How many versions of an agent are shown in full unless it is said."""
 
 
@@ -43,7 +50,7 @@ class ScoreboardQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     suite: str | None = None
     agent: str | None = None
-    versions: int = VERSIONS
+    versions: int = VERSIONS_SHOWN
 
 
 class AgentVersion(NamedTuple):
@@ -62,7 +69,7 @@ class ScoreboardEntry(NamedTuple):
     shown: ScoreboardRow
 
 
-def scoreboard(scores: EvaluationScoreColumns, wanted: ScoreboardQuery) -> Scoreboard:
+def build_scoreboard(scores: EvaluationScoreColumns, wanted: ScoreboardQuery) -> Scoreboard:
     """The boards that are asked for."""
     scores = scores.counted()
     suite_of = np.array([by.suite for by in scores.bys], dtype=object)
@@ -84,7 +91,7 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, wanted: S
     keep = counts[scores.by[places]]
     for field in ("fixture_digest", "expectation_digest"):
         keep &= _current(scores, field, places, scenario, len(chosen))
-    weights = weigh(scenario[keep], stated_weights(scores.ons)[scores.on[places[keep]]], len(chosen))
+    weights = scenario_weights(scenario[keep], stated_weights(scores.ons)[scores.on[places[keep]]], len(chosen))
     agents: list[ScoreboardEntry] = []
     aside: list[ScoreboardEntry] = []
     for version, own in _versions(scores, places).items():
@@ -99,7 +106,8 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, wanted: S
         scorer_id=scorer[0],
         scorer_version=scorer[1],
         rows=tuple(
-            structs.replace(row.shown, results=results(row.found, weights, names, scores.known)) for row in rows
+            structs.replace(row.shown, results=scenario_results(row.found, weights, names, scores.known))
+            for row in rows
         ),
         left_out=len(agents) + len(aside) - len(rows),
         trend=tuple(_point(row.shown) for row in told),
@@ -108,9 +116,9 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, wanted: S
 
 def _scorer(scores: EvaluationScoreColumns, places: Places) -> tuple[str | None, str | None]:
     """The scorer that the newest score names, in the newest version that any score of it states."""
-    newest = np.full(len(scores.bys), NOTHING)
+    newest = np.full(len(scores.bys), MISSING)
     newest[scores.by[places]] = np.arange(len(places))
-    bys = [scores.bys[number] for number in np.argsort(-newest).tolist() if newest[number] != NOTHING]
+    bys = [scores.bys[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
     named: ScoreAttribution | None = next((by for by in bys if by.scorer_id is not None), None)
     if named is None:
         return None, None
@@ -126,12 +134,12 @@ def _current(
     scores: EvaluationScoreColumns, field: str, places: Places, scenario: npt.NDArray[Any], size: int
 ) -> npt.NDArray[np.bool_]:
     """Which of some scores, oldest first, state of their scenario what the newest that states it does, or nothing."""
-    numbers: dict[str | None, int] = {None: NOTHING}
+    numbers: dict[str | None, int] = {None: MISSING}
     digest = np.array([numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.ons], dtype=np.int64)
     stated = digest[scores.on[places]]
-    newest = np.full(size, NOTHING)
-    newest[scenario[stated != NOTHING]] = stated[stated != NOTHING]
-    fits: npt.NDArray[np.bool_] = (stated == NOTHING) | (stated == newest[scenario])
+    newest = np.full(size, MISSING)
+    newest[scenario[stated != MISSING]] = stated[stated != MISSING]
+    fits: npt.NDArray[np.bool_] = (stated == MISSING) | (stated == newest[scenario])
     return fits
 
 
@@ -155,11 +163,11 @@ def _row(
     weights: npt.NDArray[np.float64],
 ) -> ScoreboardEntry:
     kept = places[keep]
-    found = tally(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
+    found = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
     runs = np.unique(scores.run[places])
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = ScoreboardRow(
-        **pool(found, weights),
+        **pool_scores(found, weights),
         agent=version.agent,
         agent_version=version.agent_version,
         baseline=version.baseline,
@@ -182,7 +190,7 @@ def _compared(
         assert row is not None
         shown = row.shown
         if before is not None and before.shown.agent == shown.agent:
-            gap, interval = difference(before.found.mean, row.found.mean, weights)
+            gap, interval = mean_difference(before.found.mean, row.found.mean, weights)
             shown = structs.replace(
                 shown,
                 previous_version=before.shown.agent_version,
@@ -212,7 +220,7 @@ def _rank(found: ScoreTally, place: int) -> int:
 
 
 def _passes(found: ScoreTally, place: int) -> Interval:
-    return wilson(int(found.passed[place]), int(found.attempts[place]))
+    return wilson_interval(int(found.passed[place]), int(found.attempts[place]))
 
 
 def _newest(rows: Sequence[ScoreboardEntry], versions: int) -> list[ScoreboardEntry]:

@@ -101,7 +101,7 @@ class PooledScores(_View, frozen=True, kw_only=True):
     pass_interval: Interval | None = None
 
 
-class EvaluationHead(PooledScores, frozen=True, kw_only=True):
+class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
     """An evaluation in short. One that has not `ended` goes on, or was left.
 
     `planned` is how many attempts were announced. The agent, its version and the scorer are those of the start; where
@@ -127,7 +127,7 @@ class EvaluationHead(PooledScores, frozen=True, kw_only=True):
     elapsed_ns: int | None = None
 
 
-class Evaluation(EvaluationHead, frozen=True, kw_only=True):
+class Evaluation(EvaluationSummary, frozen=True, kw_only=True):
     """An evaluation whole: every scenario with every score, by scenario id."""
 
     results: tuple[ScenarioResult, ...]
@@ -179,8 +179,8 @@ class RunComparison(_View, frozen=True, kw_only=True):
     added: scored now, and not before.
     """
 
-    baseline: EvaluationHead
-    candidate: EvaluationHead
+    baseline: EvaluationSummary
+    candidate: EvaluationSummary
     scenarios: int
     pairs: int
     mcnemar: McNemarTest

@@ -40,19 +40,19 @@ SATURATED_SHARE = 0.9
 SATURATED_SCORES_MIN = 5
 """Scores below which nothing is called saturated."""
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Models are told apart where scores dealt out anew differ as far with a lower chance than this."""
 
 SHUFFLED_MAX = 2_000
 """More scores than this are not shuffled; the F distribution is taken."""
 
-TELLING = 0.05
+DIFFERENCE_MIN = 0.05
 """A smaller difference of two scores says nothing. Source: a fifth of the least weight in the total of refactor."""
 
-GRAIN = 1_000_000
+SCORE_SCALE = 1_000_000
 """Scores are compared as whole millionths, so that 0.85 and 0.8 differ by as much as they seem to."""
 
-CEILING: Final = GRAIN
+_CEILING: Final = SCORE_SCALE
 _SHUFFLES: Final = 999
 _SEED: Final = 1_935
 _TOLERANCE: Final = 1e-9
@@ -91,7 +91,7 @@ class Discrimination(msgspec.Struct, frozen=True, kw_only=True):
     """All this in words."""
 
 
-def discriminate(models: Iterable[Sequence[float]], others: Sequence[float] = ()) -> Discrimination:
+def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[float] = ()) -> Discrimination:
     """Whether a probe tells models apart, from the scores (0..1) of each model.
 
     `others` are scores that no model can be named for: they count in what says whether the probe is saturated, and in
@@ -107,8 +107,8 @@ def discriminate(models: Iterable[Sequence[float]], others: Sequence[float] = ()
     found = Discrimination(
         scores=len(every),
         distinct=len(values),
-        ceiling_share=None if most is None else float((every == CEILING).mean()),
-        mode=None if most is None else float(values[most] / GRAIN),
+        ceiling_share=None if most is None else float((every == _CEILING).mean()),
+        mode=None if most is None else float(values[most] / SCORE_SCALE),
         mode_share=None if most is None else float(counts[most] / len(every)),
         between=between,
         within=within,
@@ -117,14 +117,14 @@ def discriminate(models: Iterable[Sequence[float]], others: Sequence[float] = ()
         compared=sum(map(len, compared)),
         variance_share=share,
         p=p,
-        tells_apart=None if p is None else p < LEVEL,
+        tells_apart=None if p is None else p < SIGNIFICANCE_LEVEL,
         says="",
     )
     return structs.replace(found, says=_say(found))
 
 
 def _grains(scores: Sequence[float]) -> Ints:
-    return np.sort(np.rint(np.array(scores, dtype=np.float64) * GRAIN).astype(np.int64))
+    return np.sort(np.rint(np.array(scores, dtype=np.float64) * SCORE_SCALE).astype(np.int64))
 
 
 def _pairs_told_apart(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
@@ -141,7 +141,7 @@ def _pairs(grains: Ints) -> int:
 
 def _alike(grains: Ints) -> int:
     """Pairs of sorted scores that are not told apart."""
-    first = np.searchsorted(grains, grains - round(TELLING * GRAIN), side="right")
+    first = np.searchsorted(grains, grains - round(DIFFERENCE_MIN * SCORE_SCALE), side="right")
     return int((np.arange(len(grains)) - first).sum())
 
 
@@ -152,7 +152,7 @@ def _share(alike: int, pairs: int) -> float | None:
 def _analyse(groups: Sequence[Ints]) -> tuple[float, float] | tuple[None, None]:
     """ICC(1) and its p; None where all scores are one and the same."""
     sizes = np.array([len(own) for own in groups])
-    scores = np.concatenate(groups) / GRAIN
+    scores = np.concatenate(groups) / SCORE_SCALE
     n, k = len(scores), len(groups)
     scores = scores - scores.mean()
     if np.ptp(scores) < _TOLERANCE:

@@ -16,13 +16,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 Z = 1.959963984540054
 """The normal quantile of that level."""
 
-EXACT_BELOW = 100
+EXACT_REVIEWS_BELOW = 100
 
-MARGIN = 0.10
+GAP_MARGIN = 0.10
 """A gap whose interval lies within plus and minus this is called none."""
 
 REVIEWS_MAX = 10**9
@@ -31,7 +31,7 @@ REVIEWS_MAX = 10**9
 _SAME = 1e-9
 
 Floats = npt.NDArray[np.float64]
-Side = Literal["over", "under", "well"]
+GapSide = Literal["over", "under", "well"]
 
 
 class Interval(msgspec.Struct, frozen=True, array_like=True):
@@ -41,7 +41,7 @@ class Interval(msgspec.Struct, frozen=True, array_like=True):
     high: float
 
 
-def wilson(successes: float, n: float) -> Interval:
+def wilson_interval(successes: float, n: float) -> Interval:
     """Wilson's interval of a rate; n > 0."""
     rate, spread = successes / n, Z * Z / n
     middle = (rate + spread / 2) / (1 + spread)
@@ -51,13 +51,13 @@ def wilson(successes: float, n: float) -> Interval:
     return Interval(low, high)
 
 
-def mean_interval(worth: float, n: float) -> Interval:
+def mean_outcome_interval(worth: float, n: float) -> Interval:
     """The interval of a mean outcome, from the sum of outcomes; n > 0."""
     worth = round(2 * worth) / 2  # halves and wholes, which a mean times n may miss by a rounding
-    return _beta(floor(worth), ceil(worth), n) if n < EXACT_BELOW else _beta(worth, worth, n)
+    return _beta(floor(worth), ceil(worth), n) if n < EXACT_REVIEWS_BELOW else _beta(worth, worth, n)
 
 
-def scores_interval(mean: float, spread: float, n: int) -> Interval | None:
+def mean_score_interval(mean: float, spread: float, n: int) -> Interval | None:
     """Student's interval of the mean of scores in 0..1, from their sample deviation; n > 1.
 
     None where the scores are all the same, which says nothing of how far the next one may be.
@@ -66,11 +66,11 @@ def scores_interval(mean: float, spread: float, n: int) -> Interval | None:
 
     if spread < _SAME:
         return None
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * spread / sqrt(n)
+    half = float(stdtrit(n - 1, (1 + CONFIDENCE_LEVEL) / 2)) * spread / sqrt(n)
     return Interval(max(0.0, mean - half), min(1.0, mean + half))
 
 
-def weighted_interval(values: Floats, weights: Floats, low: float, high: float) -> tuple[float, Interval | None]:
+def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: float) -> tuple[float, Interval | None]:
     """The mean of values by weight, and Student's interval of it, within `low` and `high`; weights > 0, one at least.
 
     Values of unlike weight are worth fewer of like weight: as many as (sum of weights)^2 / sum of squared weights
@@ -86,13 +86,13 @@ def weighted_interval(values: Floats, weights: Floats, low: float, high: float) 
     worth = total * total / fsum(weights * weights)
     if float(np.ptp(values)) < _SAME:
         return mean, None
-    half = float(stdtrit(worth - 1, (1 + LEVEL) / 2)) * sqrt(spread / (worth - 1)) if worth > 1 else inf
+    half = float(stdtrit(worth - 1, (1 + CONFIDENCE_LEVEL) / 2)) * sqrt(spread / (worth - 1)) if worth > 1 else inf
     if not half < inf:
         return mean, Interval(low, high)
     return mean, Interval(max(low, mean - half), min(high, mean + half))
 
 
-def mcnemar(one: int, other: int) -> float | None:
+def mcnemar_p_value(one: int, other: int) -> float | None:
     """McNemar's exact test: the two-sided chance of a split of discordant pairs as uneven as this; None without any."""
     from scipy.special import bdtr
 
@@ -102,18 +102,18 @@ def mcnemar(one: int, other: int) -> float | None:
 
 def gap_interval(worth: float, n: float, mean_confidence: float) -> Interval:
     """The interval of accuracy less mean stated confidence; n > 0."""
-    mean = mean_interval(worth, n)
+    mean = mean_outcome_interval(worth, n)
     return Interval(mean.low - mean_confidence, mean.high - mean_confidence)
 
 
-def supports(side: Side, gap: Interval) -> bool:
+def supports(side: GapSide, gap: Interval) -> bool:
     """Whether a gap's interval carries the verdict that names a side: it excludes 0, or lies within the margin."""
     if side == "well":
-        return gap.low >= -MARGIN and gap.high <= MARGIN
+        return gap.low >= -GAP_MARGIN and gap.high <= GAP_MARGIN
     return gap.high < 0 if side == "over" else gap.low > 0
 
 
-def reviews_needed(side: Side, worth: float, n: float, mean_confidence: float) -> int | None:
+def reviews_needed(side: GapSide, worth: float, n: float, mean_confidence: float) -> int | None:
     """How many more reviews would carry a verdict that these do not, if they went on alike; None where none would."""
     rate = worth / n
 
@@ -142,7 +142,7 @@ def _beta(low: float, high: float, n: float) -> Interval:
     """Quantiles of beta distributions: Clopper and Pearson's between two counts of successes, or Jeffreys'."""
     from scipy.special import betaincinv  # a quarter of a second that only who asks for figures should pay
 
-    tail, less = (1 - LEVEL) / 2, 0.0 if n < EXACT_BELOW else 0.5
+    tail, less = (1 - CONFIDENCE_LEVEL) / 2, 0.0 if n < EXACT_REVIEWS_BELOW else 0.5
     return Interval(
         float(betaincinv(low + less, n - low + 1 - less, tail)) if low > 0 else 0.0,
         float(betaincinv(high + 1 - less, n - high + less, 1 - tail)) if high < n else 1.0,

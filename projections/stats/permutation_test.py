@@ -19,7 +19,7 @@ _SEED: Final = 1_951
 _TOLERANCE: Final = 1e-9
 
 
-def chance_of(sample: Floats, others: Floats) -> float:
+def permutation_p_value(sample: Floats, others: Floats) -> float:
     """The chance of a sample's mean standing at least as far above the others' if both were dealt from one lot.
 
     Both have at least one value. The same values give the same answer.

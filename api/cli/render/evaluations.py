@@ -16,7 +16,7 @@ from api.service.evaluation.queries import EvaluationPage
 from api.text import count, moment
 from projections.evaluation.view_types import (
     Evaluation,
-    EvaluationHead,
+    EvaluationSummary,
     RunComparison,
     ScenarioChange,
     ScenarioResult,
@@ -224,15 +224,15 @@ def _figures(contrast: RunComparison) -> Iterator[str]:
         )
 
 
-def _mean(head: EvaluationHead) -> str:
+def _mean(head: EvaluationSummary) -> str:
     return f"{points(head.mean)}{bracketed(between(head.mean_interval))}"
 
 
-def _rate(head: EvaluationHead) -> str:
+def _rate(head: EvaluationSummary) -> str:
     return f"{rate(head.pass_rate)}{bracketed(rates(head.pass_interval))}"
 
 
-def _verdicts(head: EvaluationHead) -> str:
+def _verdicts(head: EvaluationSummary) -> str:
     counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
     told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
     return f"of {counted(head.scenarios, 'scenario')} {told}"

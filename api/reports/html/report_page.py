@@ -16,7 +16,7 @@ from api.reports.excerpt import answer_of, excerpts
 from api.reports.gate import sentence
 from api.reports.html.trend_chart import trend_chart
 from api.reports.report import COMPONENTS, EvaluationReport, changes, costs, course, ordered, scorer, unwanted, who
-from projections.evaluation.view_types import Evaluation, EvaluationHead, ScenarioResult, ScoreRow
+from projections.evaluation.view_types import Evaluation, EvaluationSummary, ScenarioResult, ScoreRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -91,7 +91,7 @@ def _errors(run: Evaluation) -> list[tuple[_Error, list[tuple[ScenarioResult, Sc
     return list(groups.items())
 
 
-def _verdict_counts(run: EvaluationHead) -> list[tuple[str, int]]:
+def _verdict_counts(run: EvaluationSummary) -> list[tuple[str, int]]:
     counts = {"stable": run.stable, "flaky": run.flaky, "failing": run.failing, "error": run.broken}
     return [(verdict, number) for verdict, number in counts.items() if number]
 

@@ -79,7 +79,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     entity: Entity = Entity()
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class CausalLink(msgspec.Struct, frozen=True, kw_only=True):
     """What a condition of one group did to another."""
 
     source: Word
@@ -106,7 +106,7 @@ class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[ItbenchAlert, ...]
     fault: tuple[Condition, ...]
     aliases: tuple[tuple[Word, ...], ...] = ()
-    propagations: tuple[Link, ...] = ()
+    propagations: tuple[CausalLink, ...] = ()
     recommended_actions: tuple[Recommended, ...] = ()
     recommended: tuple[Recommended, ...] = msgspec.field(name="recommendedActions", default=())
 

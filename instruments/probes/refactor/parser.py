@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, Parameter, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
 
 OUTPUT_BYTES_MAX = 65_536
 """The longest text that is read, in bytes of UTF-8."""
@@ -137,7 +137,7 @@ def _fill_signature(function: Declaration, types: set[str], language: Language) 
     generic = node.child_by_field_name("type_parameters")
     loose = set() if generic is None else function.used_in(generic)
     parameters = tuple(
-        Parameter(found.name, None) if loose & set(re.findall(r"\w+", found.type or "")) else found
+        ParameterDeclaration(found.name, None) if loose & set(re.findall(r"\w+", found.type or "")) else found
         for found in _listed(node.child_by_field_name("parameters"), language)
     )
     if function.within is not None:
@@ -151,19 +151,20 @@ def _fill_signature(function: Declaration, types: set[str], language: Language) 
     results = node.child_by_field_name(language.results)
     if results is not None:
         several = results.type == language.several
-        function.results = tuple(_listed(results, language)) if several else (Parameter(None, _tokens(results)),)
+        one = ParameterDeclaration(None, _tokens(results))
+        function.results = tuple(_listed(results, language)) if several else (one,)
     function.variables.update(found.name for found in (*parameters, *function.results) if found.name)
 
 
-def _listed(node: Node | None, language: Language) -> Iterator[Parameter]:
+def _listed(node: Node | None, language: Language) -> Iterator[ParameterDeclaration]:
     """The parameters in a list of them, each by itself."""
     for child in () if node is None else node.named_children:
         kind = child.child_by_field_name("type")
         said = None if kind is None else language.prefixes.get(child.type, "") + _tokens(kind)
         names = _names(child) or _first_identifier(child)
-        yield from (Parameter(_text(name), said) for name in names)
+        yield from (ParameterDeclaration(_text(name), said) for name in names)
         if not names and said is not None:
-            yield Parameter(None, said)
+            yield ParameterDeclaration(None, said)
 
 
 def _guards(node: Node, language: Language) -> bool:

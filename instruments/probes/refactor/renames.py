@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from tree_sitter import Node
 
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.source import Declaration, Parameter, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
 
 Pair = tuple[str, set[str]]
 """A name of the original, and the names that may stand for it; none, where it vanished with its use."""
-Fits = Callable[[Parameter, Parameter], bool]
+Fits = Callable[[ParameterDeclaration, ParameterDeclaration], bool]
 
 
 def pairs_of(
@@ -24,13 +24,13 @@ def pairs_of(
     ]
 
 
-def _parameters(before: Sequence[Parameter], after: Sequence[Parameter]) -> list[Pair]:
+def _parameters(before: Sequence[ParameterDeclaration], after: Sequence[ParameterDeclaration]) -> list[Pair]:
     """Parameters, aligned by place and type.
 
     Where types are said, those of one type belong together, at the same place if they can. A parameter whose type is
     not said belongs to the one of its name, or else to the next that is left.
     """
-    aligned: dict[int, Parameter] = {}
+    aligned: dict[int, ParameterDeclaration] = {}
     left = dict(enumerate(after))
     for index, mine in enumerate(before):
         if mine.type is not None and index in left and left[index].type == mine.type:

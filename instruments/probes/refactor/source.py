@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 
 @dataclass(slots=True, frozen=True)
-class Parameter:
+class ParameterDeclaration:
     """A parameter or a result; None where it has no name, or its type is not said."""
 
     name: str | None
@@ -31,8 +31,8 @@ class Declaration:
     """The type it stands in."""
     home: str | None = None
     """The type that a method is of."""
-    parameters: tuple[Parameter, ...] = ()
-    results: tuple[Parameter, ...] = ()
+    parameters: tuple[ParameterDeclaration, ...] = ()
+    results: tuple[ParameterDeclaration, ...] = ()
     used: list[tuple[int, str]] = field(default_factory=list)
     """Identifiers and where they stand, without labels and members."""
     members: set[str] = field(default_factory=set)

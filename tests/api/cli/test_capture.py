@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, load_one
+from instruments.evals import BadFixtures, load
 from tests.api.cli.capturing import (
     FILES,
     INVESTIGATION,
@@ -63,7 +63,7 @@ def test_the_template_is_refused_until_it_is_edited_and_then_is_a_revision(
     folder = tmp_path / "image-pull"
     done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation, "--family", "image")
     with pytest.raises(BadFixtures) as caught:
-        load_one(folder, tmp_path)
+        load(folder)
     assert len(caught.value.faults) == 5
     assert {fault.advice for fault in caught.value.faults} == {"Edit it: write what is really expected."}
     scenario = edit(folder)

@@ -12,7 +12,7 @@ from api.errors import TABLE
 from api.http.app import routes
 from api.http.openapi.document import ANY_ERRORS
 from api.http.operation import Operation
-from api.http.operations import OPERATIONS, openapi_document
+from api.http.route_table import OPERATIONS, openapi_document
 from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
 from tests.support.server import Served

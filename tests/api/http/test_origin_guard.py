@@ -33,8 +33,8 @@ NEEDED: dict[str, str | None] = {
     "POST /events": "append", "POST /cstp": "read", "PUT /evidence": "append", "DELETE /evidence/{digest}": "admin",
     "POST /discovery": "append", "POST /discovery/{run}/responses": "append", "POST /discovery/{run}/signals": "append",
     "POST /discovery/{run}/finish": "append read",
-    "GET /healthz": None, "GET /readyz": None, "GET /metrics": None, "GET /openapi.json": None, "GET /health": None,
-    "GET /.well-known/agent.json": None,
+    "GET /": None, "GET /healthz": None, "GET /readyz": None, "GET /metrics": None, "GET /openapi.json": None,
+    "GET /health": None, "GET /.well-known/agent.json": None,
 }  # fmt: skip
 """The scopes that each route asks for; `read` where it is not named. POST /cstp is asked for figures."""
 

@@ -343,7 +343,6 @@ def test_a_time_that_has_not_come(client: httpx.Client, path: str) -> None:
         ("/streams/nothing", "not-found"),
         ("/events/999999999", "not-found"),
         ("/nowhere", "no-route"),
-        ("/", "no-route"),
         ("/decisions/a/b", "no-route"),
         ("/events/", "no-route"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from api.http.operations import OPERATIONS, openapi_document
+from api.http.route_table import OPERATIONS, openapi_document
 from tests.support.server import Served, served
 
 SEED = 20261121

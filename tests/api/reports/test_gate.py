@@ -3,7 +3,7 @@
 import pytest
 
 from api.reports import EvaluationReport, GateLimits, judge, page, sentence
-from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import RunComparison, ScenarioResult, ScoreRow
 from tests.api.reports.fixed_evaluations import (
     AFTER,
@@ -18,11 +18,11 @@ SKIPPED = ScoreRow(attempt=1, state="skipped", position=1)
 
 
 def runs(before: list[ScenarioResult], after: list[ScenarioResult]) -> RunComparison:
-    return contrast(evaluation("a", "1", *before), evaluation("b", "2", *after))
+    return compare_runs(evaluation("a", "1", *before), evaluation("b", "2", *after))
 
 
 def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
-    found = contrast(BEFORE, AFTER)
+    found = compare_runs(BEFORE, AFTER)
     judged = judge(found, GateLimits())
     assert (judged.verdict, judged.exit) == ("worse", 1)
     assert sentence(judged, found) == "Worse: 3 regressions, where none is allowed."

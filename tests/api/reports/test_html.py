@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 
 from api.reports import EvaluationReport, page
-from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import ScenarioResult
 from tests.api.reports.fixed_evaluations import (
     AFTER,
@@ -162,7 +162,7 @@ def test_the_course_of_versions_is_drawn_where_there_is_one() -> None:
 
 def test_a_run_without_scores_and_one_of_many() -> None:
     Read(page(EvaluationReport(evaluation=evaluation("r", "1"))))
-    Read(page(EvaluationReport(evaluation=AFTER, contrast=contrast(evaluation("r", "1"), AFTER))))
+    Read(page(EvaluationReport(evaluation=AFTER, contrast=compare_runs(evaluation("r", "1"), AFTER))))
     many = evaluation("r", "1", *(result(f"s{number}", scored(number % 101, FOUND)) for number in range(500)))
     said = page(EvaluationReport(evaluation=many))
     assert said.count('<details class="scenario') == 500

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.json import encode
 
 from events import Draft
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection, Sort
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.random_histories import (
@@ -73,10 +73,10 @@ def found(index: DecisionIndex, wanted: DecisionSelection) -> list[str]:
     return index.subjects(index.find(wanted))
 
 
-@given(drafts=histories(), wanted=narrow, sort=st.sampled_from(get_args(Sort)), descending=st.booleans())
+@given(drafts=histories(), wanted=narrow, sort=st.sampled_from(get_args(SortField)), descending=st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_find_order_and_count_are_the_models(
-    drafts: list[Draft], wanted: DecisionSelection, sort: Sort, descending: bool
+    drafts: list[Draft], wanted: DecisionSelection, sort: SortField, descending: bool
 ) -> None:
     lines = lines_of(drafts)
     told, index = reference_model.tell(lines), index_of(drafts)
@@ -99,7 +99,7 @@ def test_find_order_and_count_are_the_models(
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("sort", ["confidence", "category", "stakes"])
-def test_a_missing_value_stands_last_either_way(sort: Sort, descending: bool) -> None:
+def test_a_missing_value_stands_last_either_way(sort: SortField, descending: bool) -> None:
     index = index_of(
         [
             record("none"),
@@ -167,7 +167,7 @@ def test_an_empty_index_answers() -> None:
     index = DecisionIndex()
     index.fold([])
     every = index.find(DecisionSelection(tags=("a",), outcome="success", status="pending"))
-    for sort in get_args(Sort):
+    for sort in get_args(SortField):
         assert index.subjects(index.order(every, sort, descending=True)) == []
     assert index.count(every) == reference_model.count([])
     assert index.matching("") == []

@@ -20,7 +20,7 @@ from projections import engine as engine_module
 from projections.decisions import full_text_search as search_module
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.full_text_search import FullTextSearch
-from projections.decisions.tokenizer import words_of
+from projections.decisions.tokenizer import split_words
 from tests.projections.open_ledgers import Opened, engine, write
 from tests.projections.random_histories import (
     amend,
@@ -51,7 +51,7 @@ def held(lines: Iterable[bytes]) -> dict[str, set[str]]:
             case "decision.recorded.v1" | "decision.amended.v1":
                 stated.setdefault(subject, {}).update(data)
     return {
-        subject: words_of(" ".join([*texts(data), *texts(said.get(subject, {})), *texts(thoughts.get(subject, []))]))
+        subject: split_words(" ".join([*texts(data), *texts(said.get(subject, {})), *texts(thoughts.get(subject, []))]))
         for subject, data in stated.items()
     }
 

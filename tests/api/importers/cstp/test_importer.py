@@ -342,5 +342,5 @@ def test_a_token_needs_to_read_and_to_import(tmp_path: Path) -> None:
     tokens = [msgspec.json.decode(out)["token"] for out in made]
     with serving(ledger) as url:
         said = refused(ledger, "import", "cstp", folder, "--url", url, "--token", tokens[0])
-        assert "cannot speak as" in said
+        assert "cannot append as" in said
         assert taken(ledger, folder, "--url", url, "--token", tokens[1])["appended"] == 2
