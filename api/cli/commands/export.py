@@ -39,20 +39,20 @@ def export(
     import asyncio
 
     from api.cli.output import print_json, progress
-    from api.client.download import fetch
-    from api.export import selection_of
-    from api.export.output_path import check_place
+    from api.client.download import download_export
+    from api.export import parse_selection
+    from api.export.output_path import check_output
 
     parameters = given(
         since=since, until=until, type=type_, subject=subject, agent=agent, format=format_,
         gzip="true" if gzip else None, evidence="true" if evidence else None,
     )  # fmt: skip
-    check_place(output)
+    check_output(output)
     if url is not None:
         with progress("receiving", "bytes") as report:
-            manifest = asyncio.run(fetch(url, token, parameters, output, report))
+            manifest = asyncio.run(download_export(url, token, parameters, output, report))
     else:
-        manifest = asyncio.run(_export(context, selection_of(parameters), output))
+        manifest = asyncio.run(_export(context, parse_selection(parameters), output))
     if as_json:
         print_json(manifest)
     else:
@@ -61,16 +61,16 @@ def export(
 
 async def _export(context: typer.Context, selection: "ExportSelection", output: Path) -> "Manifest":
     from api.cli.output import progress
-    from api.export import opened, place
+    from api.export import open_export, write_export
 
-    async with _house(ledger_of(context)) as service, opened(service, selection) as export:
+    async with _house(ledger_of(context)) as service, open_export(service, selection) as export:
         with progress("exporting", "events") as report:
-            return await place(export, output, report)
+            return await write_export(export, output, report)
 
 
 @asynccontextmanager
 async def _house(ledger: Path) -> "AsyncIterator[LedgerService]":
-    """The ledger, opened to sign it where no other process writes it, else beside that one."""
+    """The ledger, open_export to sign it where no other process writes it, else beside that one."""
     from api.cli.output import say
     from api.service.ledger import LedgerService
     from ledger.errors import LedgerLocked
