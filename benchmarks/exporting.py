@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.export import opened, place, selection_of
+from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
 from benchmarks import ledgers
 from benchmarks.measure import Measure, paired
@@ -27,13 +27,13 @@ def exporting(folder: Path, events: int) -> Iterator[Measure]:
 
 
 async def _export(path: Path, output: Path) -> float:
-    """The time that an export takes once the ledger is open, until it stands in its place."""
+    """The time that an export takes once the ledger is open, until it stands in its write_export."""
     ledger = await LedgerService.open(path, writable=True, views=False)
     try:
         await ledger.proving.checkpoint((await ledger.reader.head()).position)
-        async with opened(ledger, selection_of({})) as export:
+        async with open_export(ledger, parse_selection({})) as export:
             began = time.perf_counter()
-            await place(export, output, lambda done, total: None)
+            await write_export(export, output, lambda done, total: None)
             return time.perf_counter() - began
     finally:
         await ledger.close()

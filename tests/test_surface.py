@@ -9,7 +9,15 @@ import pytest
 PACKAGES = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 
 SURFACE: dict[str, list[str]] = {
-    "api.export": ["Export", "ExportSelection", "Manifest", "ZipTarget", "opened", "place", "selection_of"],
+    "api.export": [
+        "Export",
+        "ExportSelection",
+        "Manifest",
+        "ZipTarget",
+        "open_export",
+        "parse_selection",
+        "write_export",
+    ],
     "api.importers.cstp": ["CstpImport", "CstpImportResult", "Loss", "SourceConflict"],
     "api.importers.runs": [
         "FileFault",
