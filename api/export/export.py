@@ -49,7 +49,7 @@ from api.service.ledger import LedgerService
 from events.envelope import timestamp
 from ledger import LogReader, LogTree, Page, SignedCheckpoint, SqliteReader
 from ledger.errors import LedgerUnusable
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH
@@ -116,12 +116,12 @@ class Export:
             async with aclosing(self._members()) as members:
                 async for member in members:
                     written = FileWriter(target, member.name)
-                    await on_thread(written.begin)
+                    await run_on_thread(written.begin)
                     async with aclosing(member.pieces) as pieces:
                         async for piece in pieces:
-                            await on_thread(written.put, piece)
+                            await run_on_thread(written.put, piece)
                             yield self._last or 0
-                    self._count(member.name, await on_thread(written.end))
+                    self._count(member.name, await run_on_thread(written.end))
         finally:
             if self._counting is not None:
                 self._counting.cancel()

@@ -15,7 +15,7 @@ from api.export.manifest import Manifest
 from api.export.targets import ExportTarget, FolderTarget, ZipTarget
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 
 ZIP = ".zip"
 
@@ -73,8 +73,8 @@ async def write_export(export: Export, output: Path, report: Report) -> Manifest
             with part.open("xb", buffering=0) as file:
                 with ZipTarget(file.write, export.created) as archive:
                     await _write(export, archive, report)
-                    await on_thread(archive.close)
-                await on_thread(os.fsync, file.fileno())
+                    await run_on_thread(archive.close)
+                await run_on_thread(os.fsync, file.fileno())
         else:
             part.mkdir()
             with FolderTarget(part) as folder:

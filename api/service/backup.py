@@ -20,7 +20,7 @@ import msgspec
 
 from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
-from ledger.atomic_file import PART, failure, replace_whole, sync_folder
+from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
 from ledger.sqlite.file_copy import SQLITES, clear, copy, kept_evidence, move, was_erased
 from ledger.sqlite.lock import WriterLock, lock_path
@@ -212,7 +212,7 @@ def _telling(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise failure(error, what, "nothing was put in its place") from error
+        raise write_error(error, what, "nothing was put in its place") from error
 
 
 def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = False) -> None:
@@ -230,10 +230,10 @@ def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) 
     missing: dict[str, Damaged] = {}
     with progress("copying", "blobs of evidence") as report:
         for done, (digest, stored) in enumerate(kept.items(), 1):
-            held = (store for store in stores if store.holds(digest, stored.size_bytes))
+            held = (store for store in stores if store.is_readable(digest, stored.size_bytes))
             try:
-                target.hold({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
-                target.settle(digest)
+                target.write_pending({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
+                target.publish(digest)
             except Damaged as error:
                 missing[digest] = error
             report(done, len(kept))
