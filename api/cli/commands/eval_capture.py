@@ -21,18 +21,18 @@ from instruments.evals.capture.alertmanager import (
     Alertmanager,
     BadAlertmanager,
     FiringAlert,
-    at_index,
-    with_fingerprint,
+    select_by_fingerprint,
+    select_by_index,
 )
 from instruments.evals.capture.investigator import ADVICE, Investigator, NoInvestigation
 from instruments.evals.capture.scenario_template import (
     ScenarioDetails,
-    asked,
-    description_of,
-    failure_of,
-    family_of,
-    labels_of,
-    window_s,
+    alert_description,
+    alert_family,
+    alert_labels,
+    initial_investigation,
+    parse_window_s,
+    stated_failure,
 )
 from ledger.errors import InvalidQuery, NotFound
 
@@ -201,7 +201,7 @@ def _source(typed: CaptureOptions, *, show: bool) -> Alertmanager | None:
         raise InvalidQuery("investigation", "is missing, and so is --alertmanager.", advice)
     if typed.index is not None and typed.fingerprint is not None:
         raise InvalidQuery("alert_index", "does not go with --fingerprint.", "Choose the alert by one of them.")
-    if window_s(typed.time_window) is None:
+    if parse_window_s(typed.time_window) is None:
         raise InvalidQuery("time_window", f"{typed.time_window!r} is none.", "Write 30m, 1h or 2d.")
     if investigation is not None or not address:
         return None
@@ -245,7 +245,7 @@ def _alerted(
         command = typed.investigate
         investigator = None if command is None else Investigator(command, timeout_s=typed.timeout_s)
     alert = _choose(typed, _alerts(address, typed.timeout_s), address.name)
-    given = found = asked(alert, typed.time_window, datetime.now(UTC))
+    given = found = initial_investigation(alert, typed.time_window, datetime.now(UTC))
     names = _named(typed, place, given)
     if investigator is not None:
         asyncio.run(reach(tried, place))
@@ -263,9 +263,9 @@ def _choose(typed: CaptureOptions, alerts: list[FiringAlert], address: str) -> F
         raise NotFound(detail, "Silenced and inhibited ones are left out.")
     with _told():
         if typed.index is not None:
-            return at_index(alerts, typed.index)
+            return select_by_index(alerts, typed.index)
         if typed.fingerprint is not None:
-            return with_fingerprint(alerts, typed.fingerprint)
+            return select_by_fingerprint(alerts, typed.fingerprint)
     print_choice(alerts)
     numbers = {str(index): alert for index, alert in enumerate(alerts)}
     while (answer := _ask("Which alert", "0")) not in numbers:
@@ -277,9 +277,9 @@ def _named(typed: CaptureOptions, place: CaptureFolder, found: dict[str, Any]) -
     """The scenario's name and failure type, typed or asked for. Errors: InvalidQuery, typer.Abort."""
     name, failure = typed.name, typed.failure_type
     if typed.interactive:
-        alertname = labels_of(found).get("alertname")
+        alertname = alert_labels(found).get("alertname")
         name = name or _ask("Scenario name", alertname or place.folder.name)
-        failure = failure or _ask("Failure type", failure_of(found) or alertname)
+        failure = failure or _ask("Failure type", stated_failure(found) or alertname)
     for option, value in (("scenario-name", name), ("failure-type", failure)):
         if value is None:
             advice = f"Give --{option}, or --interactive to be asked."
@@ -293,8 +293,8 @@ def _about(typed: CaptureOptions, source: str, name: str, failure_type: str, fou
     return ScenarioDetails(
         name=name,
         failure_type=failure_type,
-        family=typed.family or family_of(found),
-        description=typed.description or description_of(found),
+        family=typed.family or alert_family(found),
+        description=typed.description or alert_description(found),
         source=source,
         captured_at=datetime.now(UTC),
         captured_by=typed.captured_by or os.environ.get("USER") or None,

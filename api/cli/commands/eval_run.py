@@ -128,10 +128,10 @@ def _run(asked: "EvalOptions", ledger: Path, url: str | None, token: str | None,
     from api.cli.render.eval_run import print_evaluation
     from api.service.evaluation.report_data import without_analyses
     from api.service.evaluation.runner import EvalRunner
-    from instruments.evals.scoring.semantic import meaning_of
+    from instruments.evals.scoring.semantic import matcher_from_environment
 
     cache = None if url is not None else ledger.with_name(f"{ledger.name}.embeddings")
-    examination = EvalRunner(asked, meaning_of(os.environ, cache))
+    examination = EvalRunner(asked, matcher_from_environment(os.environ, cache))
     report, signals = asyncio.run(_examine(examination, ledger, url, token, say))
     found = report.evaluation
     if as_json:
