@@ -10,7 +10,12 @@ from typing import Any
 import msgspec
 
 from benchmarks.measure import Measure, at_most, median
-from instruments.evals import Scenario, analysis_of, load, score
+from instruments.evals import (
+    Scenario,
+    load,
+    parse_analysis,
+    score,
+)
 
 SUITE_S_MAX = 5.0
 PATTERN_S_MAX = 1.0
@@ -46,7 +51,7 @@ def grading(folder: Path, scenarios: int) -> Iterator[Measure]:
     for _ in range(ROUNDS):
         began = time.perf_counter()
         for scenario in load(folder / "suite").scenarios:
-            assert score(scenario, analysis_of(scenario.captured)).total is not None
+            assert score(scenario, parse_analysis(scenario.captured)).total is not None
         took.append(time.perf_counter() - began)
     name = f"{scenarios} scenarios loaded and scored from captured analyses"
     yield at_most(name, median(took), SUITE_S_MAX, "s", "the limit", 1.0)
@@ -60,7 +65,7 @@ def _hostile(scenario: Scenario, pattern: str) -> float:
     expected = {"root_cause": {"patterns": [pattern], "match_type": "regex"}}
     about = msgspec.convert({"name": "hostile", "expected_outcomes": expected}, type(scenario.about))
     text = "a" * 50_000 + "!"
-    answer = analysis_of({"rca": {"root_cause": text}, "decision": {"why": [text] * 20}})
+    answer = parse_analysis({"rca": {"root_cause": text}, "decision": {"why": [text] * 20}})
     began = time.perf_counter()
     assert score(msgspec.structs.replace(scenario, about=about), answer).failure == "pattern"
     return time.perf_counter() - began

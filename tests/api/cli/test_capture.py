@@ -249,7 +249,7 @@ def test_a_fixture_that_is_there_is_not_overwritten(ledger: Path, tmp_path: Path
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
     done(ledger, *words)
     (tmp_path / "a" / "README.md").write_text("mine")
-    assert "holds a fixture already" in refused(ledger, *words)
+    assert "already contains a fixture" in refused(ledger, *words)
     assert (tmp_path / "a" / "README.md").read_text() == "mine"
     assert len(scenarios(ledger)) == 1
 

@@ -270,7 +270,7 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
     assert "ERROR: 3 faults in the scenarios:\n" in said
     assert "  fixtures/one/scenario.json: expected_outcomes.root_cause.match_type 'regexp' is unknown." in said
     assert "  fixtures/one/scenario.json: expected_outcomes.root_cause.patterns[0] is empty." in said
-    assert "  fixtures/two/investigation.json is no JSON object." in said
+    assert "  fixtures/two/investigation.json is not a JSON object." in said
     assert "Traceback" not in said
     assert not (tmp_path / "l.db").exists()
 
@@ -278,7 +278,10 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tallystick-fixtures", "empty"], "ERROR: empty holds no scenario. Name a folder with NAME/scenario.yaml"),
+        (
+            ["--tallystick-fixtures", "empty"],
+            "ERROR: empty contains no scenario. Name a folder with NAME/scenario.yaml",
+        ),
         (["--tallystick-fixtures", "nowhere"], "nowhere cannot be read: No such file or directory."),
         (["--tallystick-ledger", "l.db"], "--tallystick-ledger is for scenarios: name their folder with"),
         (
