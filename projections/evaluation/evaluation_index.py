@@ -164,19 +164,19 @@ class EvaluationIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._index, made._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
-        made._started, made._ends, made._known = parts.started, dict(parts.ends), dict(parts.known)
-        made._bys = {by: number for number, by in enumerate(parts.bys)}
-        made._ons = {on: number for number, on in enumerate(parts.ons)}
+        new = cls()
+        new._index, new._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
+        new._started, new._ends, new._known = parts.started, dict(parts.ends), dict(parts.known)
+        new._bys = {by: number for number, by in enumerate(parts.bys)}
+        new._ons = {on: number for number, on in enumerate(parts.ons)}
         for name in ("start_us", *_COLUMNS):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        pairs = as_array(made._run, np.uint32).astype(np.int64) * len(made._bys) + as_array(made._by, np.uint32)
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        pairs = as_array(new._run, np.uint32).astype(np.int64) * len(new._bys) + as_array(new._by, np.uint32)
         for pair in np.unique(pairs).tolist():
-            made._bys_of.setdefault(pair // len(made._bys), set()).add(pair % len(made._bys))
-        assert len(made._index) == len(made._started) == len(made._start_us), "runs of unlike number"
-        assert len({len(getattr(made, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
-        return made
+            new._bys_of.setdefault(pair // len(new._bys), set()).add(pair % len(new._bys))
+        assert len(new._index) == len(new._started) == len(new._start_us), "runs of unlike number"
+        assert len({len(getattr(new, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {
@@ -198,8 +198,8 @@ class EvaluationIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        found = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(found, range(limit), strict=False)]
+        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
 
     def started(self, run_id: str) -> EvalStarted:
         """Return the start of an evaluation."""
@@ -216,7 +216,7 @@ class EvaluationIndex(Projection):
         own = {number for by, number in self._bys.items() if by.agent == selection.agent}
         since = None if selection.range.since is None else microseconds(selection.range.since)
         until = None if selection.range.until is None else microseconds(selection.range.until)
-        found = [
+        places = [
             place
             for place, started in enumerate(self._started)
             if selection.suite in (None, started.suite)
@@ -224,7 +224,7 @@ class EvaluationIndex(Projection):
             and (until is None or self._start_us[place] <= until)
             and (selection.agent in (None, started.agent) or not own.isdisjoint(self._bys_of.get(place, ())))
         ]
-        return sorted(found, key=self._age, reverse=True)
+        return sorted(places, key=self._age, reverse=True)
 
     def latest(self, suite: str | None, *, before: str | None = None, agent: str | None = None) -> str | None:
         """Return the newest finished evaluation of a suite and an agent (None: any) that is not of a baseline.

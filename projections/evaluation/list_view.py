@@ -16,12 +16,12 @@ def summarize_runs(scores: EvaluationScoreColumns, places: Sequence[int]) -> lis
     stated = stated_weights(scores.ons)[scores.on]
     order = np.argsort(scores.run, kind="stable")
     begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))
-    made = []
+    summaries = []
     for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
         own = order[begin:end]
         chosen, scenario = np.unique(scores.scenario[own], return_inverse=True)
-        found = tally_scores(scenario, scores.outcome[own], scores.points[own], len(chosen))
-        figures = pool_scores(found, scenario_weights(scenario, stated[own], len(chosen)))
+        tally = tally_scores(scenario, scores.outcome[own], scores.points[own], len(chosen))
+        figures = pool_scores(tally, scenario_weights(scenario, stated[own], len(chosen)))
         bys = {scores.bys[number] for number in np.unique(scores.by[own]).tolist()}
-        made.append(EvaluationSummary(**figures, **run_fields(scores.runs[place], bys)))
-    return made
+        summaries.append(EvaluationSummary(**figures, **run_fields(scores.runs[place], bys)))
+    return summaries
