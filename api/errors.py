@@ -1,4 +1,4 @@
-"""One table: what each error is over HTTP, over JSON-RPC and on the command line."""
+"""Errors of the interfaces, and a table of the codes of every error: HTTP, JSON-RPC and the command line."""
 
 from typing import NamedTuple
 
@@ -34,67 +34,67 @@ INTERNAL_ERROR = -32603
 
 
 class BodyTooLarge(TallystickError):
-    """A request body over the limit; nothing was read or written."""
+    """A request body is over the limit; nothing was read or written."""
 
 
 class HeadTooLarge(TallystickError):
-    """The head of a request over the limits; nothing was done."""
+    """The head of a request is over the limits; nothing was done."""
 
 
 class AddressTooLong(TallystickError):
-    """The address of a request over the limit; nothing was done."""
+    """The address of a request is over the limit; nothing was done."""
 
 
 class TooSlow(TallystickError):
-    """A head or a body that trickled; nothing was done."""
+    """The client sent a head or a body too slowly; nothing was done."""
 
 
 class StalledReader(TallystickError):
-    """An answer that nobody took; the connection was ended."""
+    """The client did not read the answer; the connection was closed."""
 
 
 class TooManyConnections(TallystickError):
-    """As many connections are open as may be; nothing was read."""
+    """The limit of open connections is reached; nothing was read."""
 
 
 class UnsupportedMedia(TallystickError):
-    """A content type that is not spoken here; nothing was written."""
+    """A content type that is not supported; nothing was written."""
 
 
 class NoRoute(TallystickError):
-    """No such path."""
+    """The path does not exist."""
 
 
 class WrongMethod(TallystickError):
-    """The path is there, the method is not."""
+    """The path exists, but not with this method."""
 
 
 class InternalFault(TallystickError):
-    """A bug of ours. The log says more under the request's id."""
+    """A bug in Tallystick. The log has the traceback under the request's id."""
 
 
 class RunEnded(TallystickError):
-    """The run has ended and takes nothing more; nothing was written: read its report, or begin another."""
+    """The run has ended; nothing was written: read its report, or start another."""
 
 
 class AttemptTaken(TallystickError):
-    """The attempt that is answered is not the one that is due; nothing was written: read the prompt again."""
+    """The answer is to another attempt than the next one; nothing was written: read the prompt again."""
 
 
 class Unwitnessed(TallystickError):
-    """A witness did not cosign, or not so that its key bears it out; nothing was kept."""
+    """A witness did not cosign, or its signature does not verify; nothing was stored."""
 
 
 class CrossSite(AccessRefused):
-    """A browser says that a page of elsewhere wants to write; nothing was done."""
+    """A browser sent this for the page of another site, which may not write; nothing was done."""
 
 
 class ForeignHost(AccessRefused):
-    """A ledger without tokens was asked under a name that is not loopback's; nothing was done."""
+    """The Host is not a loopback name, and the ledger has no tokens; nothing was done."""
 
 
 class ErrorCodes(NamedTuple):
-    """How an error class is told: title, HTTP status, JSON-RPC code, exit code (1 the answer is no, 2 bad input)."""
+    """The codes of an error class: title, HTTP status, JSON-RPC code, exit code (1 the answer is no, 2 bad input)."""
 
     title: str
     status: int
@@ -107,10 +107,10 @@ TABLE: dict[type[TallystickError], ErrorCodes] = {
     LineTooLong: ErrorCodes("Event too long", 413, INVALID_PARAMS, 2),
     InvalidEvent: ErrorCodes("Invalid event", 422, INVALID_PARAMS, 2),
     StreamConflict: ErrorCodes("Stream has moved on", 409, INTERNAL_ERROR, 1),
-    LifecycleViolation: ErrorCodes("Not at this place of the stream", 409, INTERNAL_ERROR, 1),
-    IdentityConflict: ErrorCodes("Id taken", 409, INTERNAL_ERROR, 1),
+    LifecycleViolation: ErrorCodes("Not allowed at this point of the stream", 409, INTERNAL_ERROR, 1),
+    IdentityConflict: ErrorCodes("Id in use", 409, INTERNAL_ERROR, 1),
     RunEnded: ErrorCodes("Run ended", 409, INTERNAL_ERROR, 1),
-    AttemptTaken: ErrorCodes("Attempt not due", 409, INTERNAL_ERROR, 1),
+    AttemptTaken: ErrorCodes("Not the next attempt", 409, INTERNAL_ERROR, 1),
     LedgerBusy: ErrorCodes("Ledger busy", 503, INTERNAL_ERROR, 1),
     LedgerFull: ErrorCodes("Disk full", 507, INTERNAL_ERROR, 1),
     LedgerUnavailable: ErrorCodes("Ledger unavailable", 503, INTERNAL_ERROR, 1),
@@ -123,22 +123,22 @@ TABLE: dict[type[TallystickError], ErrorCodes] = {
     NotFound: ErrorCodes("Not found", 404, INVALID_PARAMS, 2),
     Gone: ErrorCodes("Erased", 410, INVALID_PARAMS, 1),
     LedgerDamaged: ErrorCodes("Ledger damaged", 500, INTERNAL_ERROR, 1),
-    Occupied: ErrorCodes("Name taken", 409, INVALID_PARAMS, 2),
+    Occupied: ErrorCodes("Name in use", 409, INVALID_PARAMS, 2),
     Damaged: ErrorCodes("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unwitnessed: ErrorCodes("Not cosigned", 503, INTERNAL_ERROR, 1),
-    Forked: ErrorCodes("History differs from what was signed", 503, INTERNAL_ERROR, 1),
-    UnusableExport: ErrorCodes("Not a whole export", 422, INVALID_PARAMS, 2),
+    Forked: ErrorCodes("History differs from the signed one", 503, INTERNAL_ERROR, 1),
+    UnusableExport: ErrorCodes("Not a complete export", 422, INVALID_PARAMS, 2),
     BadNote: ErrorCodes("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: ErrorCodes("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: ErrorCodes("Not allowed", 403, INTERNAL_ERROR, 2),
-    CrossSite: ErrorCodes("Not from this page", 403, INTERNAL_ERROR, 2),
-    ForeignHost: ErrorCodes("Not under this name", 421, INTERNAL_ERROR, 2),
+    CrossSite: ErrorCodes("Refused to another site's page", 403, INTERNAL_ERROR, 2),
+    ForeignHost: ErrorCodes("Host is not a loopback name", 421, INTERNAL_ERROR, 2),
     RateLimited: ErrorCodes("Too many requests", 429, INTERNAL_ERROR, 1),
     BodyTooLarge: ErrorCodes("Body too large", 413, INVALID_PARAMS, 2),
     HeadTooLarge: ErrorCodes("Head too large", 431, INVALID_PARAMS, 2),
     AddressTooLong: ErrorCodes("Address too long", 414, INVALID_PARAMS, 2),
     TooSlow: ErrorCodes("Too slow", 408, INTERNAL_ERROR, 1),
-    StalledReader: ErrorCodes("Answer not taken", 408, INTERNAL_ERROR, 1),
+    StalledReader: ErrorCodes("Answer not read", 408, INTERNAL_ERROR, 1),
     TooManyConnections: ErrorCodes("Too many connections", 503, INTERNAL_ERROR, 1),
     UnsupportedMedia: ErrorCodes("Unsupported media type", 415, INVALID_PARAMS, 2),
     NoRoute: ErrorCodes("No such path", 404, INVALID_PARAMS, 2),
@@ -149,7 +149,7 @@ TABLE: dict[type[TallystickError], ErrorCodes] = {
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """RFC 9457 problem document, with the field, the event's 0-based index in its batch, and what to do."""
+    """RFC 9457 problem document, with the field, the event's 0-based index in its batch, and advice."""
 
     type: str
     title: str
@@ -161,18 +161,18 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     request_id: str | None = None
 
 
-def answer_of(error: TallystickError) -> ErrorCodes:
-    """The row of an error's class."""
+def error_codes(error: TallystickError) -> ErrorCodes:
+    """Return the codes of an error."""
     return TABLE[type(error)]
 
 
-def problem_of(error: TallystickError, request_id: str | None = None) -> Problem:
-    """The problem document of an error."""
-    answer = answer_of(error)
+def make_problem(error: TallystickError, request_id: str | None = None) -> Problem:
+    """Return the problem document of an error."""
+    codes = error_codes(error)
     return Problem(
         type=f"urn:tallystick:problem:{slug(type(error).__name__)}",
-        title=answer.title,
-        status=answer.status,
+        title=codes.title,
+        status=codes.status,
         detail=error.detail,
         advice=error.advice or None,
         field=getattr(error, "field", None),
@@ -182,5 +182,5 @@ def problem_of(error: TallystickError, request_id: str | None = None) -> Problem
 
 
 def slug(name: str) -> str:
-    """The end of a problem's type for a class's name: `invalid-event` for InvalidEvent."""
+    """Return the end of a problem's type for a class name: `invalid-event` for InvalidEvent."""
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")

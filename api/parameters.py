@@ -1,78 +1,243 @@
-"""Parameters as text, from a query string or a command line, to what operations take. Errors name the parameter."""
+"""Parameters of queries: their declarations, and the parsing of their texts.
+
+A `Parameter` states name, meaning and bounds once: query strings and the command line are parsed by it, and
+`/openapi.json` describes it. Every error is an InvalidQuery that names the parameter.
+"""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
 from projections.time_range import TimeRange
+
+JsonSchema = dict[str, Any]
 
 WINDOWS = {"30d": 30, "60d": 60, "90d": 90, "all": None}
 """Names of the windows that end now, with their days."""
 
 POSITION_MAX = 2**63 - 2
 
-_offset_lost = re.compile(r" (\d\d:\d\d)$")
-_Choice = TypeVar("_Choice", bound=str)
+POSITION_SCHEMA: JsonSchema = {"type": "integer", "minimum": 1, "maximum": POSITION_MAX}
+CURSOR_SCHEMA: JsonSchema = {"type": "integer", "minimum": 0, "maximum": POSITION_MAX}
+TIME_SCHEMA: JsonSchema = {"type": "string", "format": "date-time"}
+DATE_SCHEMA: JsonSchema = {"type": "string", "format": "date"}
+
+_plus_as_space = re.compile(r" (\d\d:\d\d)$")
+_Value = TypeVar("_Value")
+_Word = TypeVar("_Word", bound=str)
 
 
-def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters of a query string by name. Errors: InvalidQuery, for one that is given twice: which counts?"""
+@dataclass(frozen=True, kw_only=True)
+class Parameter(Generic[_Value]):
+    """A named parameter: its meaning, its JSON Schema, and how its text is parsed.
+
+    `parse` raises InvalidQuery. `default` is the value when the parameter is absent; None: it has none.
+    """
+
+    name: str
+    description: str
+    schema: JsonSchema
+    parse: Callable[[str], _Value]
+    default: _Value | None = None
+    required: bool = False
+
+    def find(self, parameters: Mapping[str, str]) -> _Value | None:
+        """Return the value of this parameter, its default, or None. Errors: InvalidQuery."""
+        text = parameters.get(self.name)
+        return self.default if text is None else self.parse(text)
+
+    def read(self, parameters: Mapping[str, str]) -> _Value:
+        """Return the value of this parameter or its default. Errors: InvalidQuery, if it has neither."""
+        value = self.find(parameters)
+        if value is None:
+            raise InvalidQuery(self.name, "is missing.", f"Add it: ?{self.name}=VALUE.")
+        return value
+
+
+def integer_parameter(
+    name: str,
+    description: str,
+    low: int,
+    high: int = POSITION_MAX,
+    *,
+    default: int | None = None,
+    required: bool = False,
+) -> Parameter[int]:
+    """Declare a whole number from `low` to `high`."""
+    schema: JsonSchema = {"type": "integer", "minimum": low, "maximum": high}
+    if default is not None:
+        schema["default"] = default
+    return Parameter(
+        name=name,
+        description=description,
+        schema=schema,
+        parse=lambda text: parse_integer(name, text, low, high),
+        default=default,
+        required=required,
+    )
+
+
+def choice_parameter(
+    name: str,
+    description: str,
+    choices: Collection[_Word],
+    *,
+    default: _Word | None = None,
+    aliases: Mapping[str, _Word] | None = None,
+) -> Parameter[_Word]:
+    """Declare one of some words. `aliases` are further spellings, each with its word."""
+    spellings = {**{str(word): word for word in choices}, **(aliases or {})}
+    schema: JsonSchema = {"enum": list(spellings)}
+    if default is not None:
+        schema["default"] = default
+    return Parameter(
+        name=name,
+        description=description,
+        schema=schema,
+        parse=lambda text: spellings[parse_choice(name, text, spellings)],
+        default=default,
+    )
+
+
+def list_parameter(name: str, description: str, choices: Collection[_Word]) -> Parameter[tuple[_Word, ...]]:
+    """Declare a list of some words, separated by commas; empty by default."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema=_list_schema({"enum": list(choices)}),
+        parse=lambda text: tuple(parse_choice(name, word, choices) for word in split_list(name, text)),
+        default=(),
+    )
+
+
+def texts_parameter(name: str, description: str) -> Parameter[tuple[str, ...]]:
+    """Declare a list of texts without commas; empty by default."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema=_list_schema({"type": "string", "pattern": "^[^,]+$"}),
+        parse=lambda text: split_list(name, text),
+        default=(),
+    )
+
+
+def text_parameter(
+    name: str, description: str, schema: JsonSchema | None = None, *, required: bool = False
+) -> Parameter[str]:
+    """Declare a text. Bounds in its schema are checked by the use case that takes the text."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema={"type": "string"} if schema is None else schema,
+        parse=str,
+        required=required,
+    )
+
+
+def probability_parameter(name: str, description: str) -> Parameter[float]:
+    """Declare a number from 0 to 1."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema={"type": "number", "minimum": 0, "maximum": 1},
+        parse=lambda text: parse_probability(name, text),
+    )
+
+
+def flag_parameter(name: str, description: str) -> Parameter[bool]:
+    """Declare `true` or `false`, which is the default."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema={"type": "boolean", "default": False},
+        parse=lambda text: parse_choice(name, text, ("false", "true")) == "true",
+        default=False,
+    )
+
+
+def time_parameter(name: str, description: str, *, end: bool = False) -> Parameter[datetime]:
+    """Declare a time or a date: its first moment or, as an end, its last."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema={"anyOf": [TIME_SCHEMA, DATE_SCHEMA]},
+        parse=lambda text: parse_instant(name, text, end=end),
+    )
+
+
+SINCE = time_parameter("since", "From this time on, or from the first moment of this day, UTC.")
+UNTIL = time_parameter("until", "Up to this time, or to the last moment of this day, UTC.", end=True)
+WINDOW = choice_parameter("window", "Days back from now. Overrides `since`.", WINDOWS)
+
+
+def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
+    """Read `since` and `until`, or `window`, which ends now and overrides `since`. Errors: InvalidQuery."""
+    begin, end, window = SINCE.find(parameters), UNTIL.find(parameters), WINDOW.find(parameters)
+    if window is not None:
+        days = WINDOWS[window]
+        begin = now - timedelta(days=days) if days is not None else None
+    if begin is not None and end is not None and begin > end:
+        if window is not None:
+            raise InvalidQuery("window", "begins after until ends.", "A window ends now: omit window or until.")
+        raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
+    return TimeRange(begin, end)
+
+
+def index_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the parameters of a query string by name. Errors: InvalidQuery, if one is given twice."""
     found: dict[str, str] = {}
     for name, text in pairs:
         if name in found:
-            raise InvalidQuery(name, "is given more than once.", "Give it once; several values stand between commas.")
+            raise InvalidQuery(name, "is given more than once.", "Give it once; separate several values by commas.")
         found[name] = text
     return found
 
 
-def several(name: str, text: str | None) -> tuple[str, ...]:
-    """Values separated by commas; none where there is no such parameter. Errors: InvalidQuery."""
-    values = tuple(text.split(",")) if text is not None else ()
+def check_names(given: Collection[str], known: Collection[Parameter[Any]]) -> None:
+    """Refuse unknown parameters: a misspelt filter must not look like an empty answer. Errors: InvalidQuery."""
+    names = {parameter.name for parameter in known}
+    for name in given:
+        if name not in names:
+            advice = f"Parameters: {', '.join(sorted(names))}." if names else "Omit it: this takes no parameters."
+            raise InvalidQuery(name, "is not a parameter here.", advice)
+
+
+def split_list(name: str, text: str) -> tuple[str, ...]:
+    """Return the values that commas separate. Errors: InvalidQuery, for more than ITEMS_MAX."""
+    values = tuple(text.split(","))
     if len(values) > ITEMS_MAX:
-        raise InvalidQuery(name, f"{len(values)} values are more than {ITEMS_MAX}.", "Ask in several requests.")
+        raise InvalidQuery(name, f"{len(values)} values are more than {ITEMS_MAX}.", "Send several requests.")
     return values
 
 
-def known(given: Collection[str], allowed: Collection[str]) -> None:
-    """Errors: InvalidQuery, for a parameter that is not one: a typing error must not look like an empty answer."""
-    for name in given:
-        if name not in allowed:
-            raise InvalidQuery(name, "is not a parameter here.", f"Parameters: {', '.join(sorted(allowed))}.")
-
-
-def integer(name: str, text: str | None, default: int, low: int, high: int = POSITION_MAX) -> int:
-    """A whole number in a range. Errors: InvalidQuery."""
-    if text is None:
-        return default
+def parse_integer(name: str, text: str, low: int, high: int = POSITION_MAX) -> int:
+    """Read a whole number in a range. Errors: InvalidQuery."""
     if not re.fullmatch(r"[+-]?[0-9]{1,19}", text, re.ASCII) or not low <= int(text) <= high:
         raise InvalidQuery(name, f"{text!r} is not a whole number from {low} to {high}.", "Correct it.")
     return int(text)
 
 
-def chance(name: str, text: str | None) -> float | None:
-    """A number from 0 to 1. Errors: InvalidQuery."""
-    if text is None:
-        return None
+def parse_probability(name: str, text: str) -> float:
+    """Read a number from 0 to 1. Errors: InvalidQuery."""
     if re.fullmatch(r"\d{0,20}\.?\d{1,20}(e-?\d{1,3})?", text, re.ASCII | re.IGNORECASE) is None or float(text) > 1:
-        raise InvalidQuery(name, f"{text!r} is not a number from 0 to 1.", "Write 0.9 for nine in ten.")
+        raise InvalidQuery(name, f"{text!r} is not a number from 0 to 1.", "Write 0.9 for 90%.")
     return float(text)
 
 
-def choice(name: str, text: str | None, choices: Collection[_Choice], default: _Choice) -> _Choice:
-    """One of some words. Errors: InvalidQuery."""
-    if text is None:
-        return default
+def parse_choice(name: str, text: str, choices: Collection[_Word]) -> _Word:
+    """Return the word that a text is. Errors: InvalidQuery, for another text."""
     for word in choices:
         if word == text:
             return word
-    raise InvalidQuery(name, f"{text!r} is not one of them.", f"Choose of: {', '.join(choices)}.")
+    raise InvalidQuery(name, f"{text!r} is not a known value.", f"Values: {', '.join(filter(None, choices))}.")
 
 
-def instant(name: str, text: str, *, end: bool = False) -> datetime:
-    """An RFC 3339 instant, or a date, which is its first moment or, as an end, its last. No offset means UTC.
+def parse_instant(name: str, text: str, *, end: bool = False) -> datetime:
+    """Read an RFC 3339 time or a date: its first moment or, as an end, its last. Without offset it is UTC.
 
     Errors: InvalidQuery.
     """
@@ -80,26 +245,12 @@ def instant(name: str, text: str, *, end: bool = False) -> datetime:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
             day = datetime.combine(date.fromisoformat(text), time(), UTC)
             return day + timedelta(days=1, microseconds=-1) if end else day
-        moment = datetime.fromisoformat(_offset_lost.sub(r"+\1", text))
+        moment = datetime.fromisoformat(_plus_as_space.sub(r"+\1", text))
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         advice = "Write 2026-02-05, or 2026-02-05T14:30:00Z."
         raise InvalidQuery(name, f"{text!r} is neither a date nor an RFC 3339 time.", advice) from None
 
 
-def time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
-    """`since` and `until`, or `window`, which counts back from now and beats `since`. Errors: InvalidQuery."""
-    since, until = parameters.get("since"), parameters.get("until")
-    begin = instant("since", since) if since is not None else None
-    end = instant("until", until, end=True) if until is not None else None
-    window = parameters.get("window")
-    if window is not None:
-        if window not in WINDOWS:
-            raise InvalidQuery("window", f"{window!r} is not a window.", f"Windows: {', '.join(WINDOWS)}.")
-        days = WINDOWS[window]
-        begin = now - timedelta(days=days) if days is not None else None
-    if begin is not None and end is not None and begin > end:
-        if window is not None:
-            raise InvalidQuery("window", "begins after until ends.", "It ends now: leave one of them out.")
-        raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
-    return TimeRange(begin, end)
+def _list_schema(items: JsonSchema) -> JsonSchema:
+    return {"type": "array", "items": items, "minItems": 1, "maxItems": ITEMS_MAX}

@@ -1,8 +1,8 @@
-"""How fast one token may go, so that an agent that runs wild starves nobody else.
+"""Rate limits: how fast one token may be used, so that one busy agent does not slow down the others.
 
-A bucket of requests a token: it fills at a steady rate up to a burst. A request takes one; a batch takes one more for
-every EVENTS_PER_REQUEST of its events, even where that is more than there is: the token then waits until the debt is
-paid. So nothing is refused after it was read, and a full batch is never too large for a small bucket.
+Each token has a bucket of requests that fills at a steady rate up to a burst. A request takes one; a batch takes one
+more for every EVENTS_PER_REQUEST of its events, even if fewer are left: the bucket is then in debt, and the token waits
+until it has filled again. So a body is never refused after it was read, and a full batch fits any bucket.
 """
 
 from math import ceil
@@ -11,17 +11,17 @@ from typing import NamedTuple
 from events.errors import TallystickError
 
 EVENTS_PER_REQUEST = 10
-"""Events of a batch that weigh as much as a request: what a batch of 1,000 costs beside single posts, measured."""
+"""Events of a batch that cost as much as one request, measured on batches of 1,000."""
 
 RATE_DEFAULT = 1_000.0
-"""Requests a second that a token may send on average: about a tenth of what one core answers."""
+"""Requests a second that a token may send on average: about a tenth of what one core can answer."""
 
 BURST_DEFAULT = 10_000.0
-"""Requests that a token may send at once after a pause: an import of 100,000 events passes unhindered."""
+"""Requests that a token may send at once after a pause: enough for an import of 100,000 events."""
 
 
 class RateLimited(TallystickError):
-    """The token was used faster than it may be; nothing was done: retry after `retry_after_s` seconds."""
+    """The token was used faster than its rate allows; nothing was done: retry after `retry_after_s` seconds."""
 
     def __init__(self, agent: str, per_s: float, retry_after_s: int) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class Rate(NamedTuple):
 
 
 class TokenBucket:
-    """What one token may still send."""
+    """The requests that one token may still send."""
 
     __slots__ = ("_agent", "_left", "_rate", "_seen_s")
 
@@ -49,8 +49,8 @@ class TokenBucket:
         self._left = rate.burst
         self._seen_s = float("-inf")
 
-    def ask(self, now_s: float) -> None:
-        """Take one request at a time of a clock that never goes back. Errors: RateLimited."""
+    def take(self, now_s: float) -> None:
+        """Take one request; `now_s` is from a monotonic clock. Errors: RateLimited."""
         per_s, burst = self._rate
         left = self._left + (now_s - self._seen_s) * per_s
         left = min(left, burst)
@@ -61,5 +61,5 @@ class TokenBucket:
         self._left = left - 1.0
 
     def spend(self, events: int) -> None:
-        """Take what a batch weighs beyond its request; the bucket may end up in debt."""
+        """Take the cost of a batch beyond its request; the bucket may end up in debt."""
         self._left -= (events - 1) / EVENTS_PER_REQUEST

@@ -1,10 +1,10 @@
-"""Types as msgspec describes them: bare of annotations, and in words that tell a caller what one admits."""
+"""Descriptions of types, for the messages of validation errors."""
 
 from msgspec import inspect
 
 
-def plain(info: inspect.Type) -> inspect.Type:
-    """A type without its annotations and without `or None`."""
+def strip_annotations(info: inspect.Type) -> inspect.Type:
+    """Return a type without its annotations and without `or None`."""
     while True:
         if isinstance(info, inspect.Metadata):
             info = info.type
@@ -14,9 +14,9 @@ def plain(info: inspect.Type) -> inspect.Type:
             return info
 
 
-def allowed(info: inspect.Type) -> str:
-    """What a type admits, in words that follow "must be"."""
-    match plain(info):
+def describe_type(info: inspect.Type) -> str:
+    """Describe the values of a type, in words that follow "must be"."""
+    match strip_annotations(info):
         case inspect.LiteralType(values):
             return f"one of {{{', '.join(map(str, values))}}}"
         case inspect.FloatType(ge=low, le=high) if low is not None and high is not None:
@@ -31,8 +31,8 @@ def allowed(info: inspect.Type) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.VarTupleType(item_type=item, max_length=most):
-            return f"a list of at most {most} items, each {allowed(item)}"
+            return f"a list of at most {most} items, each {describe_type(item)}"
         case inspect.DictType(value_type=value):
-            return f"an object, each value {allowed(value)}"
+            return f"an object, each value {describe_type(value)}"
         case _:
             return "an object"

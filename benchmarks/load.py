@@ -45,10 +45,8 @@ class Process(NamedTuple):
 @contextmanager
 def tallystick(ledger: Path) -> Iterator[Process]:
     """Our server on a ledger file, ready, its views folded."""
-    with _process([sys.executable, "-m", "api.cli.main", "--ledger", str(ledger), "serve", "--port", "0"]) as (
-        process,
-        log,
-    ):
+    command = [sys.executable, "-m", "tallystick", "--ledger", str(ledger), "serve", "--port", "0"]
+    with _process(command) as (process, log):
         for line in log:
             said = msgspec.json.decode(line) if line.startswith(b"{") else {}
             if said.get("event") == "serving":

@@ -16,7 +16,7 @@ from eventsourcing.domain import DomainEvent
 from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUIDAsHex
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
-from api.http.server import settle_collector
+from api.http.server import tune_garbage_collection
 from benchmarks import ledgers
 from benchmarks.measure import Measure, at_least, median, paired
 from events.registry import VOCABULARY
@@ -55,7 +55,7 @@ def _in_turns(path: Path) -> tuple[list[float], list[float]]:
 
 def _apart(measured: Callable[[Path], float], path: Path) -> float:
     """A measurement in a process of its own, as `tallystick replay` is one: no heap that another has worn."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=settle_collector) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=tune_garbage_collection) as pool:
         return pool.submit(measured, path).result()
 
 

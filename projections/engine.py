@@ -98,19 +98,6 @@ class Engine:
         finally:
             await self._snapshots.close()
 
-    async def replace(self, kind: type[Projection]) -> None:
-        """Fold another version of a projection beside the live one, then swap the two."""
-        fresh, position = kind(), 0
-        while True:
-            position = await self._fold([fresh], position, self.position)
-            async with self._folding:
-                if position == self.position:
-                    self._kinds[kind.name] = kind
-                    self._live[kind.name] = fresh
-                    _share(self._live)
-                    self._saved = 0
-                    return
-
     async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
         """Return the live state of a projection, or its state as of a position; and the position of that state.
 

@@ -47,10 +47,6 @@ class Projection(ABC):
         two makes a replay a tenth faster.
         """
 
-    def apply(self, event: EventFacts) -> None:
-        """Fold one event."""
-        self.fold((event,))
-
     def digest(self) -> str:
         """Return the SHA-256 of the encoded state, in hex."""
         return sha256(self.encode()).hexdigest()

@@ -1,179 +1,202 @@
-"""The documents are run: README's commands work when pasted, and nothing a user can name is left out of them."""
+"""The documents are run, and nothing a user can name is left out of them.
 
-import os
+`python -m tests.documents --update` renews what the pages show as printed.
+"""
+
 import re
 import subprocess
 import sys
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import pytest
-import typer.main
-from starlette.routing import Route
 
-from api.auth import SCOPES
-from api.cli.main import app
-from api.errors import TABLE
-from api.http.app import routes
-from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
-from events import VOCABULARY, limits
+from docs._generate.insert import GENERATORS, inserted
+from docs._generate.program import (
+    BURST_DEFAULT,
+    RATE_DEFAULT,
+    SCOPES,
+    TABLE,
+    VOCABULARY,
+    limits,
+    metrics,
+    plugin_options,
+    routes_named,
+    slug,
+    variables_read,
+    verbs,
+)  # fmt: skip
+from tests.documents.page import PAGES, files_needed, name_of
+from tests.documents.run import run
 from tests.support.paths import ROOT, SHARED
-from tests.support.server import COMMAND, served
+from tests.support.server import COMMAND, serving
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = README + "".join(
-    (ROOT / name).read_text(encoding="utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md")
-)
+BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
+README_WORDS_MAX = 700
+TERMS = (ROOT / "tests" / "documents" / "terms.txt").read_text(encoding="utf-8").splitlines()
+"""What the first README named: options, fields, files, variables. A page must name each of them still."""
 
-FINDING = SHARED / "calibration" / "llm_confidence.csv"
+MANUAL = "\n".join(inserted(path.read_text(encoding="utf-8")) for path in PAGES)
+EVERYTHING = MANUAL + "\n".join(path.read_text(encoding="utf-8") for path in BESIDE)
 
-_block = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_varying = (
-    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "UUID"),
-    (re.compile(r"recorded \d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "recorded TIME"),
-    (re.compile(r'"request_id":"[0-9a-f-]+"'), "REQUEST"),
-    (re.compile(r"[\d.,]+ s, [\d.,]+ rows/s"), "RATE"),
-    (re.compile(r" *\d+ms"), "MS"),
-    (re.compile(r"; [\d.,]+ m?s\."), "; TIME."),
-)
+_fence = re.compile(r"^(`{3,})[^\n]*\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
+_span = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
 
-def _alike(text: str) -> str:
-    """A text without what differs from run to run."""
-    for pattern, name in _varying:
-        text = pattern.sub(name, text)
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+def code_of(text: str) -> str:
+    """All the code of a text, span by span and block by block, a line each."""
+    blocks = [found[1] for found in _fence.findall(text)]
+    spans = [" ".join(found[1].split()) for found in _span.findall(_fence.sub("", text))]
+    return "\n".join(part.replace("\\|", "|") for part in [*spans, *blocks])
 
 
-def _paste(commands: str, folder: Path, url: str) -> str:
-    """Paste commands into a shell whose server is at a URL; what they print."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
-    environment |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands.replace("http://127.0.0.1:8321", url)],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+CODE = code_of(MANUAL)
 
 
-def _follow(blocks: list[tuple[str, str]], folder: Path, url: str) -> None:
-    """Paste every block of commands; what it prints is the block of text that stands behind it."""
-    for (kind, text), (kind_after, text_after) in pairwise([*blocks, ("", "")]):
-        if kind == "sh" and not text.startswith(("make ", "export PATH")):
-            said = _paste(text, folder, url)
-            if kind_after == "text":
-                assert _alike(said) == _alike(text_after)
+def named(term: str) -> bool:
+    """Whether the manual names a term as code, and not only as a part of another."""
+    return re.search(rf"(?<![\w-]){re.escape(term)}(?![\w-])", CODE) is not None
 
 
-def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    blocks = _block.findall(README)
-    first_served = next(number for number, (_, text) in enumerate(blocks) if "8321" in text)
-    _follow(blocks[:first_served], tmp_path, "")
-    with served(tmp_path / "tallystick.db", module=COMMAND) as server:
-        _follow(blocks[first_served:], tmp_path, server.url)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_a_page_does_what_it_says(path: Path, tmp_path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if missing := [file.name for file in files_needed(text) if not file.is_file()]:
+        pytest.skip(f"{', '.join(missing)} is not beside this checkout")
+    folder = tmp_path / "page"
+    folder.mkdir()
+    for shown in run(text, folder):
+        assert shown.true, (
+            f"{name_of(path)} shows\n{shown.block.text}\nand this is printed:\n{shown.printed}\n"
+            f"Where that is right: python -m tests.documents --update {name_of(path)}"
+        )
+
+
+def test_every_generator_is_used() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    used = set(re.findall(r"^<!-- generated: (.+) -->$", text, re.MULTILINE))
+    assert used <= set(GENERATORS)
+    assert {"command line", "http", "http shapes", "events"} <= used
 
 
 def test_every_make_target_of_the_documents_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"`make ([a-z]+)`", DOCUMENTS))
-    assert named <= targets, f"no such target: {sorted(named - targets)}"
-    assert {"serve", "test", "install", "bench"} <= targets
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named_targets = set(re.findall(r"`make ([a-z-]+)`", EVERYTHING)) | set(
+        re.findall(r"^make ([a-z-]+)", EVERYTHING, re.MULTILINE)
+    )
+    assert named_targets <= targets, f"no such target: {sorted(named_targets - targets)}"
+    assert {"serve", "test", "install", "bench", "docs"} <= targets
+    assert targets - {"help"} <= named_targets, (
+        f"name in a page or in CONTRIBUTING.md: {sorted(targets - named_targets)}"
+    )
 
 
-def test_every_event_type_is_in_the_readme() -> None:
-    missing = [name for name in VOCABULARY.types if f"`{name}`" not in README]
-    assert not missing, f"add to README's table: {missing}"
-
-
-def test_every_verb_is_in_the_readme() -> None:
-    group = typer.main.get_command(app)
-    missing = [verb for verb in _verbs(group, "tallystick") if f"`{verb}`" not in README]
-    assert not missing, f"add to README's table: {missing}"
-
-
-def _verbs(command: object, path: str) -> list[str]:
-    inner: dict[str, object] = getattr(command, "commands", {})
-    if not inner:
-        return [path]
-    return [verb for name, each in inner.items() for verb in _verbs(each, f"{path} {name}")]
-
-
-def test_every_route_is_in_the_readme() -> None:
-    named = [
-        f"{method} {re.sub(r':[a-z]+}', '}', route.path)}"
-        for route in routes()
-        if isinstance(route, Route)
-        for method in sorted((route.methods or set()) - {"HEAD"})
+def test_every_event_type_and_its_fields_are_documented() -> None:
+    missing = [name for name in VOCABULARY.types if not named(name)]
+    missing += [
+        f"{kind.name}: {field}"
+        for kind in VOCABULARY.kinds.values()
+        for field in kind.payload.__struct_fields__
+        if not named(field)
     ]
-    missing = [route for route in named if f"`{route}`" not in README]
-    assert not missing, f"add to README's table: {missing}"
+    assert not missing
 
 
-def test_every_environment_variable_is_in_the_readme() -> None:
-    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "api").rglob("*.py"))
-    named = set(re.findall(r"TALLYSTICK_[A-Z]+", code))
-    missing = [name for name in sorted(named) if name not in README]
-    assert named, "no variable was found in the code"
-    assert not missing, f"add to README's settings: {missing}"
+def test_every_verb_and_its_options_are_documented() -> None:
+    missing = [verb.name for verb in verbs() if not named(verb.name)]
+    missing += [f"{verb.name} {option}" for verb in verbs() for option in verb.options if not named(option)]
+    assert not missing
 
 
-def test_every_dependency_is_argued_in_the_architecture() -> None:
+def test_every_route_is_documented() -> None:
+    missing = [route for route in routes_named() if not named(route)]
+    assert not missing
+
+
+def test_every_environment_variable_is_documented() -> None:
+    read = variables_read()
+    assert {"TALLYSTICK_LEDGER", "TALLYSTICK_URL", "TALLYSTICK_TOKEN"} <= read
+    missing = sorted(name for name in read if not named(name))
+    assert not missing, f"add to the settings: {missing}"
+
+
+def test_every_option_of_the_pytest_plugin_is_documented() -> None:
+    options = plugin_options()
+    assert "--tallystick-fixtures" in options
+    assert not [option for option in options if not named(option)]
+
+
+def test_every_error_is_documented() -> None:
+    missing = [slug(error.__name__) for error in TABLE if not named(slug(error.__name__))]
+    assert not missing
+
+
+def test_every_metric_is_documented(tmp_path: Path) -> None:
+    with serving(tmp_path / "tallystick.db") as url:
+        served = metrics(httpx.get(f"{url}/metrics").text)
+    assert "tallystick_http_requests_total" in served
+    missing = sorted(name for name in served if not named(name))
+    assert not missing
+
+
+def test_nothing_that_was_documented_once_is_lost() -> None:
+    missing = [term for term in TERMS if not named(term)]
+    assert not missing, f"{len(missing)} terms that a page must name: {missing}"
+
+
+def test_the_readme_is_short() -> None:
+    words = (ROOT / "README.md").read_text(encoding="utf-8").split()
+    assert len(words) <= README_WORDS_MAX, f"README has {len(words)} words: move what is not a beginner's to a page"
+
+
+@pytest.mark.skipif(not ANSWERS.is_file(), reason="the answers of four language models are not beside this checkout")
+def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", COMMAND, "--ledger", str(tmp_path / "t.db")]
+    mapped = ["--map", "decision=question_id", "--map", "question=question_id"]
+    drawn = tmp_path / "calibration.svg"
+    for words in (["import", "decisions", ANSWERS, *mapped], ["calibration", "--agent", "gpt-4o", "--plot", drawn]):
+        subprocess.run([*command, *map(str, words)], cwd=ROOT, check=True, capture_output=True)
+    assert drawn.read_bytes() == (ROOT / "docs" / "images" / "calibration.svg").read_bytes()
+
+
+def test_every_dependency_is_argued() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
     names = [re.split(r"[<>=\[ ]", requirement)[0] for requirement in wanted]
-    missing = [name for name in names if not re.search(rf"\b{re.escape(name)}\b", text)]
+    missing = [name for name in names if not re.search(rf"\b{re.escape(name)}\b", EVERYTHING)]
     assert not missing, f"argue each in a line: {missing}"
 
 
-def test_the_figures_of_the_readme_are_those_of_a_run() -> None:
-    rows = re.findall(r"^\|(?:append|replay|/calibration|memory)[^\n]*\|$", README, re.MULTILINE)
-    assert len(rows) >= 8, "README's table of speed is what `python -m benchmarks --markdown` prints"
+def test_the_figures_of_speed_are_those_of_a_run() -> None:
+    rows = re.findall(r"^\|(?:append|replay|/calibration|memory)[^\n]*\|$", MANUAL, re.MULTILINE)
+    assert len(rows) >= 8, "the table of speed is what `python -m benchmarks --markdown` prints"
 
 
-@pytest.mark.skipif(not FINDING.is_file(), reason="the answers of four language models are not beside this checkout")
-def test_the_finding_of_the_readme_is_in_the_data(tmp_path: Path) -> None:
-    _paste(f"tallystick import decisions {FINDING} --map decision=question_id --map question=question_id", tmp_path, "")
-    agents = {"claude-3-7-sonnet-20250219": "", "gpt-4o": " --detail curves"}
-    said = "".join(
-        _paste(f"tallystick calibration --agent {agent} --group-by category{asked}", tmp_path, "")
-        for agent, asked in agents.items()
-    )
-    said += _paste("tallystick calibration --include comparison", tmp_path, "")
-    section = README.partition("### A good average")[2].partition("\n## ")[0]
-    told = [line for kind, text in _block.findall(section) for line in text.splitlines() if kind == "text" and line]
-    assert len(told) > 10
-    assert [line for line in told if line not in map(str.rstrip, said.splitlines())] == []
-
-
-def test_the_limits_of_the_security_policy_are_those_of_the_code() -> None:
-    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## Limits")[2]
-    figures = {figure.replace(",", "") for figure in re.findall(r"\b\d[\d,]*\b", told)}
-    wanted = (
-        limits.BODY_BYTES_MAX, limits.LINE_BYTES_MAX, limits.BATCH_EVENTS_MAX, limits.URL_BYTES_MAX,
-        limits.HEAD_BYTES_MAX, limits.HEADERS_MAX, limits.HEAD_S, limits.BODY_S, limits.BODY_BYTES_PER_S_MIN,
-        limits.STALL_S, limits.STALL_BYTES, limits.PIPELINED_MAX, limits.CONNECTIONS_MAX, limits.IDLE_S,
-        round(RATE_DEFAULT), round(BURST_DEFAULT), limits.QUEUE_EVENTS_MAX,
-    )  # fmt: skip
+def test_the_limits_of_the_manual_are_those_of_the_code() -> None:
+    text = inserted((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8"))
+    figures = {figure.replace(",", "") for figure in re.findall(r"\b\d[\d,]*\b", text)}
+    inside = {"BATCH_BYTES_MAX", "GROUP_EVENTS_MAX", "LINGER_S", "PAYLOAD_BYTES_MAX"}
+    """Bounds of the implementation: no input is refused for them."""
+    wanted = {value for name, value in vars(limits).items() if name.isupper() and name not in inside}
+    wanted |= {round(RATE_DEFAULT), round(BURST_DEFAULT)}
+    assert len(wanted) > 15
     assert {str(figure) for figure in wanted} <= figures
     statuses = {str(answer.status) for answer in TABLE.values()}
-    assert set(re.findall(r"\|(\d{3})\|$", told, re.MULTILINE)) <= statuses
+    assert set(re.findall(r"\|([45]\d\d)\|$", text, re.MULTILINE)) <= statuses
 
 
 def test_the_options_and_scopes_of_the_security_policy_exist() -> None:
-    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    command = typer.main.get_command(app)
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     options = {
         option
-        for name in ("serve", "token")
-        for verb in (command.commands[name], *getattr(command.commands[name], "commands", {}).values())  # type: ignore[attr-defined]
-        for parameter in verb.params
-        for option in parameter.opts
+        for verb in verbs()
+        if verb.name.startswith(("tallystick serve", "tallystick token"))
+        for option in verb.options
     }
-    assert set(re.findall(r"--[a-z-]+", told)) <= options
-    assert set(re.findall(r"scope `(\w+)`", told)) <= set(SCOPES)
-    open_paths = set(re.findall(r"`(/[a-z.]+)`", told))
-    assert open_paths <= {getattr(route, "path", "") for route in routes()}
+    assert set(re.findall(r"--[a-z-]+", text)) <= options
+    assert set(re.findall(r"scope `(\w+)`", text)) <= set(SCOPES)
+    paths = {route.partition(" ")[2] for route in routes_named()}
+    assert set(re.findall(r"`(/[a-z.]+)`", text)) <= paths

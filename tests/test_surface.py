@@ -6,7 +6,7 @@ from pkgutil import walk_packages
 
 import pytest
 
-PACKAGES = ("events", "ledger", "projections", "instruments", "api")
+PACKAGES = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 
 SURFACE: dict[str, list[str]] = {
     "api.export": ["Export", "ExportSelection", "Manifest", "ZipTarget", "opened", "place", "selection_of"],
@@ -32,11 +32,11 @@ SURFACE: dict[str, list[str]] = {
         "GateLimits",
         "GateResult",
         "ReportFiles",
+        "html_page",
         "judge",
         "junit",
         "markdown",
-        "page",
-        "sentence",
+        "verdict_sentence",
     ],
     "api.verify": ["VerifyReport", "verify_ledger", "verify_package", "verify_server"],
     "events": [
@@ -115,7 +115,6 @@ SURFACE: dict[str, list[str]] = {
         "analysis_of",
         "baseline_answer",
         "load",
-        "load_one",
         "meaning_of",
         "scenario_id",
         "score",
@@ -168,6 +167,30 @@ SURFACE: dict[str, list[str]] = {
         "difference",
         "own_key",
         "verify_file",
+    ],
+    "tallystick": [
+        "AsyncClient",
+        "Busy",
+        "Client",
+        "Conflict",
+        "ConnectionFailed",
+        "Erased",
+        "Event",
+        "InvalidArgument",
+        "InvalidEvent",
+        "InvalidQuery",
+        "LocalServerFailed",
+        "NotAllowed",
+        "NotFound",
+        "Reason",
+        "Refused",
+        "Reply",
+        "ServerFault",
+        "TallystickError",
+        "TooLarge",
+        "UnexpectedAnswer",
+        "async_local",
+        "local",
     ],
 }
 """Package to its `__all__`. A package that gets one is pinned by a line here."""

@@ -1,6 +1,7 @@
 """What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -8,10 +9,11 @@ from pathlib import PurePath
 
 import pytest
 
+from tests.support import plain_english
 from tests.support.paths import ROOT
 
-SHIPPED = ("events", "ledger", "projections", "instruments", "api")
-UNSHIPPED = ("tests", "benchmarks", "examples")
+SHIPPED = ("events", "ledger", "projections", "instruments", "api", "tallystick")
+UNSHIPPED = ("tests", "benchmarks", "examples", "docs")
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 400
@@ -41,13 +43,14 @@ def module_of(path: PurePath) -> str:
 
 
 def entry_points() -> set[str]:
-    """Modules that a command, `python -m` or pytest starts; an example is started by its path."""
+    """Modules that a command, `python -m`, pytest or Sphinx starts; an example is started by its path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    scripts = {target.partition(":")[0] for target in project["scripts"].values()}
+    named = (*project["scripts"].values(), *project["entry-points"]["pytest11"].values())
+    scripts = {target.partition(":")[0] for target in named}
     started = {
         module_of(path)
         for path in sources(*SHIPPED, *UNSHIPPED)
-        if path.stem in {"__main__", "conftest"}
+        if path.stem in {"__main__", "conftest", "conf"}
         or (path.parts[0] == "tests" and path.stem.startswith("test_"))
         or path.parts[0] == "examples"
     }
@@ -69,10 +72,7 @@ def imported_by(paths: list[PurePath]) -> set[str]:
     return {name for path in paths for name in imports_of(path) if name != module_of(path)}
 
 
-BESIDE = [PurePath("tallystick_pytest.py")]
-"""Shipped modules beside the packages: each is an entry point."""
-
-EVERY = BESIDE + sources(*SHIPPED, *UNSHIPPED)
+EVERY = sources(*SHIPPED, *UNSHIPPED)
 
 
 @pytest.mark.parametrize("path", EVERY, ids=str)
@@ -127,12 +127,96 @@ def test_modules_are_named_by_a_noun(path: PurePath) -> None:
 )
 def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...]) -> None:
     needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
-    dead = sorted(needed - imported_by(BESIDE + sources(*importers)))
+    dead = sorted(needed - imported_by(sources(*importers)))
     assert not dead, (
         f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
         "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
         "A shipped module that only tests import is dead too."
     )
+
+
+def documents() -> list[PurePath]:
+    """Every Markdown document at the top, in docs/ and in examples/, except built ones."""
+    found = [
+        *ROOT.glob("*.md"),
+        *(path for folder in ("docs", "examples") for path in (ROOT / folder).rglob("*.md")),
+    ]
+    return sorted(path.relative_to(ROOT) for path in found if "_build" not in path.parts)
+
+
+PLAIN = (
+    "Write plain English: say who does what, verb first, with the field's usual word, and no metaphor. Reword, with "
+    "the word after the arrow or one of the glossary (docs/reference/glossary.md). If the word is right here, add this "
+    "exception to its pattern in tests/support/plain_english.py."
+)
+
+
+def complaint(path: PurePath, found: list[plain_english.Match]) -> str:
+    lines = "".join(f"\n  {path}:{line} '{phrase}' -> {instead}" for line, phrase, instead in found)
+    return f"{PLAIN}{lines}"
+
+
+@pytest.mark.parametrize("path", documents(), ids=str)
+def test_prose_is_plain(path: PurePath) -> None:
+    found = plain_english.find(plain_english.of_markdown(text_of(path)))
+    assert not found, complaint(path, found)
+
+
+HISTORIC = {PurePath("CHANGELOG.md"), *(path for path in documents() if path.parts[:2] == ("docs", "decisions"))}
+"""Documents about the past: a path in them need not exist any more."""
+
+MADE = frozenset({"docs/_build", "tallystick/_app/"})
+"""Folders that exist only once the manual or the wheel is built."""
+
+_path = re.compile(rf"`((?:{'|'.join((*SHIPPED, *UNSHIPPED))})/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("path", sorted(set(documents()) - HISTORIC), ids=str)
+def test_paths_in_documents_exist(path: PurePath) -> None:
+    missing = [name for name in _path.findall(text_of(path)) if name not in MADE and not (ROOT / name).exists()]
+    assert not missing, f"{path} names what does not exist: {', '.join(missing)}. Name where it is now."
+
+
+CHECKED_FOLDERS: tuple[str, ...] = ("api/http", "api/reports", "examples")
+"""Folders of Python code that are checked against the word list. Add a folder once its code is plain."""
+
+WORDED_FILES: frozenset[str] = frozenset()
+"""Files whose strings are data that must not change, such as texts of published probes: only comments are checked."""
+
+CHECKED = sources(*CHECKED_FOLDERS)
+
+
+@pytest.mark.parametrize("path", CHECKED, ids=str)
+def test_code_is_plain(path: PurePath) -> None:
+    """Comments, docstrings and messages."""
+    found = plain_english.find(plain_english.of_comments(text_of(path)))
+    if str(path) not in WORDED_FILES:
+        found += plain_english.find(plain_english.of_strings(tree_of(path)))
+    assert not found, complaint(path, found)
+
+
+@pytest.mark.parametrize("path", CHECKED, ids=str)
+def test_names_are_plain(path: PurePath) -> None:
+    names = [(1, part) for part in path.with_suffix("").parts] + list(plain_english.of_names(tree_of(path)))
+    found = [
+        plain_english.Match(line, name, f"a usual word instead of '{words[0]}'")
+        for line, name in names
+        if (words := plain_english.forbidden_in(name))
+    ]
+    assert not found, complaint(path, found)
+
+
+def test_the_word_list_finds_what_it_should() -> None:
+    page = (
+        "# A title\n\nThe house of `doors` is\ntold about it, of course.\n\n```sh\nsink\n```\n\nIt is no longer so.\n"
+    )
+    found = plain_english.find(plain_english.of_markdown(page))
+    assert [(match.line, match.found) for match in found] == [(3, "house"), (3, "is told")]
+    assert plain_english.forbidden_in("open_house") == plain_english.forbidden_in("HouseKeeper") == ["house"]
+    source = '"""Its room is here."""\nDOOR = 1  # whoever asks\n'
+    assert [match.found for match in plain_english.find(plain_english.of_comments(source))] == ["whoever"]
+    assert [match.found for match in plain_english.find(plain_english.of_strings(ast.parse(source)))] == ["room"]
+    assert [name for _, name in plain_english.of_names(ast.parse(source))] == ["DOOR"]
 
 
 def test_the_checks_see_the_code() -> None:

@@ -1,6 +1,5 @@
 """Where the command line writes: the ledger file itself, or a server that holds it."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +11,7 @@ from api.auth import Unauthenticated
 from api.errors import TABLE, Problem, slug
 from api.rate_limit import RateLimited
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
+from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
 from events.decode_errors import UNDECODABLE
 from events.envelope import Draft
@@ -22,9 +22,6 @@ from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable
 if TYPE_CHECKING:
     import httpx
 
-
-TRIES = 10
-"""How often a server that is busy is asked, waiting as long as it says, before the append is given up."""
 
 LINES = "application/x-ndjson"
 
@@ -113,15 +110,14 @@ class RemoteStore:
         Errors: the server's own, as if raised here.
         """
         request = self._client.build_request(method, path, content=content, params=params, headers=headers)
-        for left in range(TRIES - 1, -1, -1):
+
+        async def send(again: bool) -> "httpx.Response":
             response = await self._send(request)
-            if response.status_code in {200, 201}:
-                return response
-            error = error_of(response)
-            if not isinstance(error, LedgerBusy | RateLimited) or left == 0:
-                raise error
-            await asyncio.sleep(int(response.headers.get("retry-after", "1")))
-        raise AssertionError("the last try answers or raises")
+            if response.status_code not in {200, 201}:
+                raise error_of(response)
+            return response
+
+        return await retry(send, while_busy)
 
     async def _send(self, request: "httpx.Request") -> "httpx.Response":
         import httpx
@@ -151,6 +147,8 @@ def error_of(response: "httpx.Response") -> TallystickError:
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
     error.__dict__.update(field=problem.field, index=problem.index)
+    if isinstance(error, LedgerBusy | RateLimited):
+        error.retry_after_s = int(response.headers.get("retry-after", "1"))
     if isinstance(error, Unauthenticated):
         error.advice = "Give a token with --token, or in TALLYSTICK_TOKEN; tallystick token add AGENT makes one."
     return error

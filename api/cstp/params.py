@@ -16,8 +16,8 @@ from msgspec import inspect, structs
 
 from api.cstp.jsonrpc import RpcError
 from api.errors import INVALID_PARAMS
-from api.parameters import time_range
-from api.type_text import allowed, plain
+from api.parameters import parse_time_range
+from api.type_text import describe_type, strip_annotations
 from ledger.errors import InvalidQuery
 from projections.time_range import TimeRange
 
@@ -136,16 +136,16 @@ class _Field:
     """One parameter: its chief spelling, its type, whether it must be there, and the shape of a struct within."""
 
     def __init__(self, spelling: str, kind: object, required: bool, shape: ParamsSchema[Any] | None) -> None:
-        info = plain(inspect.type_info(kind))
+        info = strip_annotations(inspect.type_info(kind))
         self.spelling = spelling
         self.required = required
         self.kind: Any = kind
         self._many = isinstance(info, inspect.VarTupleType)
         self._length_max = info.max_length if isinstance(info, inspect.VarTupleType) else None
         self._no_empty = isinstance(info, inspect.LiteralType) or bool(getattr(info, "min_length", None))
-        self._allowed = allowed(info)
+        self._allowed = describe_type(info)
         self._literal = isinstance(info, inspect.LiteralType)
-        item = plain(info.item_type) if isinstance(info, inspect.VarTupleType) else info
+        item = strip_annotations(info.item_type) if isinstance(info, inspect.VarTupleType) else info
         self._shape = shape or (ParamsSchema(item.cls) if isinstance(item, inspect.StructType) else None)
         self.leaf = self._shape is None
 
@@ -221,7 +221,7 @@ def period_of(
     """
     given = {"since": since, "until": until, "window": window}
     try:
-        return time_range({name: text for name, text in given.items() if text is not None}, now)
+        return parse_time_range({name: text for name, text in given.items() if text is not None}, now)
     except InvalidQuery as error:
         raise _renamed(error, names) from None
 

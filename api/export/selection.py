@@ -6,15 +6,17 @@ from importlib.util import find_spec
 import msgspec
 
 from api.export.manifest import FORMATS, Filters, Format
-from api.parameters import choice, known
-from api.service.query_params import query_of
+from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter
+from api.service.query_params import AGENT, SUBJECT, TYPE, Parameters, parse_event_query
 from events.envelope import agent_of, timestamp
 from ledger import LogReader, Query, moment_of
 from ledger.errors import InvalidQuery, NotFound
 
-PARAMETERS = ("since", "until", "type", "subject", "agent", "format", "gzip", "evidence")
+FORMAT = choice_parameter("format", "The format of the events.", FORMATS, default="ndjson")
+GZIP = flag_parameter("gzip", "Compress the events. Parquet is compressed already.")
+EVIDENCE = flag_parameter("evidence", "Add the evidence that the events name.")
 
-FLAGS = ("false", "true")
+EXPORT_PARAMETERS: Parameters = (SINCE, UNTIL, TYPE, SUBJECT, AGENT, FORMAT, GZIP, EVIDENCE)
 
 
 class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,21 +55,18 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def selection_of(parameters: Mapping[str, str]) -> ExportSelection:
-    """What parameters ask for. Errors: InvalidQuery, naming the parameter."""
-    known(parameters.keys(), PARAMETERS)
+    """Return what to export and how, from parameters by name. Errors: InvalidQuery."""
     chosen = {name: parameters[name] for name in ("since", "until", "type", "subject") if name in parameters}
-    if "agent" in parameters:
-        chosen["source"] = parameters["agent"]
-    query = query_of(chosen)
+    if AGENT.name in parameters:
+        chosen["source"] = parameters[AGENT.name]
+    query = parse_event_query(chosen)
     if query.since_us is not None and query.until_us is not None and query.since_us > query.until_us:
         raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
-    format_ = choice("format", parameters.get("format"), FORMATS, "ndjson")
-    gzipped = choice("gzip", parameters.get("gzip"), FLAGS, "false") == "true"
+    format_, gzipped = FORMAT.read(parameters), GZIP.read(parameters)
     if format_ == "parquet":
         if gzipped:
-            raise InvalidQuery("gzip", "a Parquet file is compressed by itself.", "Leave gzip out.")
+            raise InvalidQuery("gzip", "a Parquet file is compressed already.", "Omit gzip.")
         if find_spec("pyarrow") is None:
             advice = "Install it where the export is made: pip install 'tallystick[parquet]'."
             raise InvalidQuery("format", "parquet needs pyarrow, which is not installed.", advice)
-    evidence = choice("evidence", parameters.get("evidence"), FLAGS, "false") == "true"
-    return ExportSelection(query=query, format=format_, gzipped=gzipped, evidence=evidence)
+    return ExportSelection(query=query, format=format_, gzipped=gzipped, evidence=EVIDENCE.read(parameters))

@@ -1,4 +1,4 @@
-"""JSON log lines on standard error."""
+"""Log lines as JSON on standard error."""
 
 import logging
 import os
@@ -11,43 +11,41 @@ import structlog
 log = structlog.get_logger()
 
 
-class _Level:
-    """Whether requests that succeed are logged: asking structlog each time would build a logger to say no."""
+class RequestLogging:
+    """Whether successful requests are logged. A check of this is faster than structlog's own filter."""
 
-    debug = False
-
-
-_LEVEL = _Level()
+    enabled = False
 
 
 class StderrWriter:
-    """Where log lines go, each in one write. One that cannot be written is let go: a full disk must stop no server."""
+    """Writes each log line at once. It drops a line that cannot be written: a full disk must not stop the server."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._torn = False
+        self._partial = False
 
     def msg(self, message: bytes) -> None:
-        """Write a line, on a line of its own after one that found no room for its end."""
-        line = (b"\n" if self._torn else b"") + message + b"\n"
+        """Write a line; after a partly written one, start a new line first."""
+        line = (b"\n" if self._partial else b"") + message + b"\n"
         with suppress(OSError):
-            self._torn = os.write(self._descriptor, line) < len(line)
+            self._partial = os.write(self._descriptor, line) < len(line)
 
     debug = info = warning = error = exception = critical = msg
 
 
 class StdlibHandler(logging.Handler):
-    """What libraries log, as lines like ours."""
+    """Formats the log records of libraries as JSON."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log.log(record.levelno, "library", logger=record.name, message=record.getMessage(), exc_info=record.exc_info)
 
 
 def configure_logging(level: str = "info") -> None:
-    """JSON lines on standard error, from `level` up: debug, info, warning or error; of libraries, their warnings."""
+    """Log JSON on standard error, from `level` up: debug, info, warning or error. Libraries log from warning up."""
     logging.basicConfig(level=logging.WARNING, handlers=[StdlibHandler()])
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what it warns of is a refusal, and told as one
-    _LEVEL.debug = level == "debug"
+    # uvicorn's warnings are about refused requests, which are logged already.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    RequestLogging.enabled = level == "debug"
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -1,15 +1,16 @@
 """Media types of requests and answers."""
 
 JSON = "application/json"
-
-
 EVENT = "application/cloudevents+json"
-
-
 BATCH = "application/cloudevents-batch+json"
-
-
 LINES = "application/x-ndjson"
+FEED = "text/event-stream"
+PROBLEM = "application/problem+json"
+OCTETS = "application/octet-stream"
+ZIP = "application/zip"
+NOTE = "text/plain; charset=utf-8"
+"""Signed notes and receipts."""
+HTML = "text/html; charset=utf-8"
 
-
-MEDIA = (JSON, EVENT, BATCH, LINES)
+EVENT_MEDIA = (JSON, EVENT, BATCH, LINES)
+"""What POST /events accepts."""

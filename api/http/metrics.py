@@ -13,10 +13,10 @@ _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 
 class Metrics(Collector):
-    """The figures of one process, under `/metrics`.
+    """The metrics of one process, served at `/metrics`.
 
-    Requests are counted in plain dictionaries, turned into Prometheus families when they are asked for: the library's
-    own counters take locks for each request.
+    Requests are counted in plain dictionaries, which are converted to Prometheus families when they are read: the
+    library's own counters take locks for each request.
     """
 
     def __init__(self) -> None:
@@ -27,8 +27,8 @@ class Metrics(Collector):
         self._seconds: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
 
-    def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
-        """A figure that is read when it is asked for."""
+    def add_gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
+        """Add a metric whose value is computed when it is read."""
         Gauge(name, text, registry=self.registry).set_function(read)
 
     def record(self, endpoint: str, method: str, status: int, elapsed_s: float) -> None:

@@ -1,4 +1,4 @@
-"""The outermost middleware: request ids, metrics and log lines."""
+"""The outermost middleware: request ids, metrics and request logs."""
 
 import logging
 import re
@@ -9,36 +9,32 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import InternalFault
-from api.http.logging import _LEVEL, log
+from api.http.logging import RequestLogging, log
 from api.http.metrics import Metrics
-from api.http.problems import refusal
+from api.http.problems import answer_error
 
 NO_STORE = (b"cache-control", b"no-store")
-"""What a GET answers is of who asked, and of now; a route that knows better says so."""
-
+"""Answers to GET depend on caller and time, so they are not cached, unless a route has a header of its own."""
 
 CLIENT_GONE = 499
-"""What is counted for a request whose client left before it was whole; nobody is there to be answered."""
+"""The status that is counted for a request whose client left before it was complete."""
 
-
-GUARDED = frozenset({401, 403, 408, 413, 414, 415, 421, 429, 431})
-"""Statuses by which the door itself refuses, whatever was asked."""
-
+REFUSED_STATUSES = frozenset({401, 403, 408, 413, 414, 415, 421, 429, 431})
+"""Statuses of requests that are refused whatever they ask for; each is logged with its client and agent."""
 
 PATH_CHARS_MAX = 256
-"""Of a path so many characters are logged."""
-
+"""Characters of a path that are logged."""
 
 _safe_id = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 
 class TelemetryMiddleware:
-    """The outermost layer of the application."""
+    """Gives each request an id, counts it, and logs it. `find_agent` takes an Authorization header."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, agent_of: Callable[[str | None], str | None]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, find_agent: Callable[[str | None], str | None]) -> None:
         self.app = app
         self.metrics = metrics
-        self._agent_of = agent_of
+        self._find_agent = find_agent
         self._serial = 0
         self._run = f"{time.time_ns():x}"
 
@@ -46,42 +42,42 @@ class TelemetryMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began = time.perf_counter()
+        start_s = time.perf_counter()
         headers = scope["named_headers"] = dict(scope["headers"])
         request_id = self._request_id(headers.get(b"x-request-id"))
         scope["request_id"] = request_id
-        private = scope["method"] == "GET"
+        is_get = scope["method"] == "GET"
         status = 0
 
-        async def send_named(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"].append((b"x-request-id", request_id))
-                if private and not any(name == b"cache-control" for name, _ in message["headers"]):
+                if is_get and not any(name == b"cache-control" for name, _ in message["headers"]):
                     message["headers"].append(NO_STORE)
             await send(message)
 
         try:
-            await self.app(scope, receive, send_named)
+            await self.app(scope, receive, send_with_id)
         except ClientDisconnect:
             status = CLIENT_GONE
         except Exception:
             log.exception("fault", request_id=request_id.decode(), method=scope["method"], path=scope["path"])
             if status:
                 raise
-            fault = InternalFault("Something went wrong on our side.", "Report the request id; the log says more.")
-            await refusal(scope, fault)(scope, receive, send_named)
+            fault = InternalFault("The server has a fault.", "Report the request id; the log has the traceback.")
+            await answer_error(scope, fault)(scope, receive, send_with_id)
         finally:
-            self._record(scope, status, time.perf_counter() - began)
+            self._record(scope, status, time.perf_counter() - start_s)
 
     def _record(self, scope: Scope, status: int, elapsed_s: float) -> None:
         endpoint = getattr(scope.get("endpoint"), "__name__", "none")
         method = scope["method"] if endpoint != "none" else "any"
         self.metrics.record(endpoint, method, status, elapsed_s)
-        if status < 400 and not _LEVEL.debug:
+        if status < 400 and not RequestLogging.enabled:
             return
-        said = {
+        fields = {
             "request_id": scope["request_id"].decode(),
             "method": scope["method"],
             "path": scope["path"][:PATH_CHARS_MAX],
@@ -91,16 +87,17 @@ class TelemetryMiddleware:
         reason = scope.get("refusal")
         if reason is not None:
             self.metrics.refusals[reason] += 1
-        if status not in GUARDED:
+        if status not in REFUSED_STATUSES:
             level = logging.ERROR if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG
-            log.log(level, "request", **said)
+            log.log(level, "request", **fields)
             return
         authorization = scope["named_headers"].get(b"authorization", b"").decode("latin-1")
         client = scope["client"][0] if scope["client"] else None
-        log.info("refused", **said, route=endpoint, reason=reason, client=client, agent=self._agent_of(authorization))
+        agent = self._find_agent(authorization)
+        log.info("refused", **fields, route=endpoint, reason=reason, client=client, agent=agent)
 
     def _request_id(self, wanted: bytes | None) -> bytes:
-        """The client's, where it sends a decent one; else one that is unique to this process and its start."""
+        """Return the client's id if it is well-formed, else one that is unique to this process and its start."""
         if wanted is not None and _safe_id.fullmatch(wanted):
             return bytes(wanted)
         self._serial += 1

@@ -1,38 +1,52 @@
-"""What keeps pages of elsewhere out of a ledger that asks for no token.
+"""Protection against the pages of other sites, for a ledger without tokens; and the security headers of every answer.
 
-Such a ledger listens on loopback and takes whoever reaches it for its owner, and a page that the owner's browser shows
-reaches it, too. The page cannot read what it is answered, but could write, and under a name of its own that it points
-at 127.0.0.1 (DNS rebinding) it could read. So without tokens a Host that is no loopback name is refused, and so is a
-writing request that the browser says comes from elsewhere. Programs send neither Origin nor Sec-Fetch-Site. With
-tokens no page gets in: browsers do not send a token by themselves, and ask first (CORS) before a page may.
+Such a ledger listens on loopback and treats every caller as its owner. Pages in the owner's browser can reach it, too:
+a page of another site cannot read the answers, but it could write; and a page whose host name resolves to 127.0.0.1
+(DNS rebinding) could also read. So without tokens, a Host that is not a loopback name is refused, and so is a writing
+request that the browser marks as cross-site. Programs send neither Origin nor Sec-Fetch-Site. With tokens, pages have
+no access: browsers do not send a token by themselves, and ask first (CORS) whether a page may send one.
 """
 
 import ipaddress
 from functools import lru_cache
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.auth import AccessRefused, TokenStore
 from api.errors import CrossSite, ForeignHost
-from api.http.problems import refusal
+from api.http.problems import answer_error
 
-HEADERS = (
-    b"x-content-type-options: nosniff\r\n"
-    b"content-security-policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n"
-    b"referrer-policy: no-referrer\r\n"
-    b"cross-origin-resource-policy: same-origin\r\n"
+_POLICY_NAME = b"\r\ncontent-security-policy: "
+
+
+class SecurityHeaders(NamedTuple):
+    """Header lines that every answer has; `policy` only where the answer has no content security policy of its own."""
+
+    policy: bytes
+    others: bytes
+
+    def add_to(self, head: bytes) -> bytes:
+        """Add the lines behind the status line of a head."""
+        start = head.index(b"\n") + 1
+        policy = b"" if _POLICY_NAME in head else self.policy
+        return b"%b%b%b%b" % (head[:start], self.others, policy, head[start:])
+
+
+HEADERS = SecurityHeaders(
+    b"content-security-policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n",
+    b"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\ncross-origin-resource-policy: same-origin\r\n",
 )
-"""On every answer: a browser takes it for what it says it is, and runs, frames and embeds nothing of it."""
+"""A browser uses the stated media type, and neither runs, frames nor embeds an answer."""
 
-TLS_HEADERS = b"strict-transport-security: max-age=31536000\r\n"
-"""On every answer under TLS besides."""
+TLS_HEADERS = HEADERS._replace(others=HEADERS.others + b"strict-transport-security: max-age=31536000\r\n")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({b"same-origin", b"none"})
 
 
 class OriginGuard:
-    """The layer before every route."""
+    """Middleware that refuses the pages of other sites where the ledger has no tokens."""
 
     def __init__(self, app: ASGIApp, tokens: TokenStore) -> None:
         self.app = app
@@ -43,18 +57,18 @@ class OriginGuard:
             try:
                 _check(scope["method"], scope["named_headers"])
             except AccessRefused as error:
-                await refusal(scope, error)(scope, receive, send)
+                await answer_error(scope, error)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
 
 def _check(method: str, headers: dict[bytes, bytes]) -> None:
-    """Errors: ForeignHost, CrossSite."""
+    """Check the Host, and where a writing request comes from. Errors: ForeignHost, CrossSite."""
     host = headers.get(b"host", b"localhost")
     if not _is_local(host):
         raise ForeignHost(
-            f"A ledger without tokens answers under loopback's names; {host.decode('latin-1')!r} is none of them.",
-            "Ask 127.0.0.1 or localhost; or make a token: tallystick token add AGENT.",
+            f"A ledger without tokens answers only loopback names; {host.decode('latin-1')!r} is not one.",
+            "Use 127.0.0.1 or localhost; or make a token: tallystick token add AGENT.",
         )
     if method in SAFE_METHODS:
         return
@@ -63,7 +77,7 @@ def _check(method: str, headers: dict[bytes, bytes]) -> None:
         origin is not None and origin.partition(b"://")[2] != host
     ):
         raise CrossSite(
-            "A page of elsewhere cannot write here; nothing was done.",
+            "The page of another site may not write; nothing was done.",
             "Programs send neither Origin nor Sec-Fetch-Site.",
         )
 
@@ -75,7 +89,7 @@ def _is_local(host: bytes) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:

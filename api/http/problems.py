@@ -1,18 +1,18 @@
-"""Problem documents: the HTTP answers to errors."""
+"""Answer errors over HTTP with problem documents."""
 
 import msgspec
 from starlette.responses import Response
 from starlette.types import Scope
 
-from api.errors import problem_of, slug
+from api.errors import make_problem, slug
 from api.rate_limit import RateLimited
 from events.errors import TallystickError
 from ledger.errors import LedgerBusy
 
 
 def problem_response(error: TallystickError, request_id: str | None = None) -> Response:
-    """The HTTP answer to an error."""
-    problem = problem_of(error, request_id)
+    """Return the answer to an error."""
+    problem = make_problem(error, request_id)
     headers: dict[str, str] = {}
     if isinstance(error, LedgerBusy | RateLimited):
         headers["retry-after"] = str(error.retry_after_s)
@@ -24,7 +24,7 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
     return Response(body, problem.status, headers, media_type="application/problem+json")
 
 
-def refusal(scope: Scope, error: TallystickError) -> Response:
-    """The HTTP answer to an error, which is noted for the log and the figures."""
+def answer_error(scope: Scope, error: TallystickError) -> Response:
+    """Return the answer to an error, and note the error in the scope for the log and the metrics."""
     scope["refusal"] = slug(type(error).__name__)
     return problem_response(error, scope["request_id"].decode())

@@ -1,7 +1,9 @@
-"""What the routes that only read share: who asks, what is asked, and the answer as JSON."""
+"""Requests: authenticate the caller, parse the query, read the body; and answer JSON."""
 
 from collections.abc import Collection, Mapping
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -9,43 +11,95 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from api.auth import Principal
+from api.auth import Scope as TokenScope
 from api.errors import BodyTooLarge, UnsupportedMedia
 from api.http.media import JSON
-from api.parameters import known, single
+from api.parameters import Parameter, check_names, index_pairs
 from api.service.ledger import LedgerService
 from api.text import to_json
 from events.decode_errors import UNDECODABLE, refuse
 from events.limits import BODY_BYTES_MAX
 
-
-def asked(request: Request, allowed: Collection[str]) -> tuple[LedgerService, Mapping[str, str]]:
-    """The house, for who may read, and the parameters. Errors: AccessRefused, InvalidQuery."""
-    ledger: LedgerService = request.app.state.ledger
-    ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
-    return ledger, parameters
-
-
-def answer(value: object) -> Response:
-    """A view as JSON."""
-    return Response(to_json(value), media_type="application/json")
-
-
 Headers = dict[bytes, bytes]
 
-
-async def read_body(request: Request) -> bytes:
-    """The request's body. Errors: BodyTooLarge, UnsupportedMedia."""
-    return await _receive(headers_of(request.scope), request.receive)
+_Shape = TypeVar("_Shape", bound=msgspec.Struct)
+_Value = TypeVar("_Value")
 
 
-async def _receive(headers: Headers, receive: Receive) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An authenticated request: the ledger, the caller, and the query's parameters by name, all of them known."""
+
+    request: Request
+    ledger: LedgerService
+    caller: Principal
+    parameters: Mapping[str, str]
+
+    def path(self, parameter: Parameter[_Value]) -> _Value:
+        """Return the value of a path parameter. Errors: InvalidQuery."""
+        return parameter.parse(self.request.path_params[parameter.name])
+
+    async def as_of(self) -> int | None:
+        """Return the position that `as_of` states, None for now. Errors: InvalidQuery."""
+        return await self.ledger.resolve(self.parameters.get("as_of"))
+
+
+def read_request(request: Request, scopes: Collection[TokenScope], query: Collection[Parameter[Any]]) -> Call:
+    """Authenticate the caller, and check its scopes and the query. Errors: AccessRefused, RateLimited, InvalidQuery."""
+    ledger = ledger_of(request)
+    caller = ledger.tokens.identify(request.headers.get("authorization"))
+    for scope in scopes:
+        caller.require(scope)
+    parameters = index_pairs(request.query_params.multi_items())
+    check_names(parameters.keys(), query)
+    return Call(request, ledger, caller, parameters)
+
+
+def ledger_of(request: Request) -> LedgerService:
+    """Return the ledger that the application serves."""
+    ledger: LedgerService = request.app.state.ledger
+    return ledger
+
+
+def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a view as JSON."""
+    return Response(to_json(value), status, headers, media_type=JSON)
+
+
+def headers_of(scope: Scope) -> Headers:
+    """Return the headers by lower-case name; the last of those with the same name."""
+    headers: Headers = scope["named_headers"]
+    return headers
+
+
+async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
+    """Decode a JSON body; an empty one is an object without fields.
+
+    Errors: UnsupportedMedia, BodyTooLarge, MalformedInput, InvalidEvent.
+    """
+    media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if media != JSON:
+        raise UnsupportedMedia(f"content-type {media!r} is not supported; nothing was written.", f"Send {JSON}.")
+    body = await read_body(headers_of(request.scope), request.receive)
+    try:
+        decoded: _Shape = _decoder(shape).decode(body or b"{}")
+    except UNDECODABLE as error:
+        raise refuse(error, (), fields=shape.__struct_fields__) from None
+    return decoded
+
+
+@cache
+def _decoder(shape: type[_Shape]) -> msgspec.json.Decoder[_Shape]:
+    return msgspec.json.Decoder(shape)
+
+
+async def read_body(headers: Headers, receive: Receive) -> bytes:
+    """Receive a body. Errors: BodyTooLarge, UnsupportedMedia."""
     encoding = headers.get(b"content-encoding", b"identity")
     if encoding.lower() != b"identity":
         raise UnsupportedMedia(
-            f"content-encoding {encoding.decode('latin-1')!r} is not undone here; nothing was written.",
-            "Send the bytes themselves.",
+            f"content-encoding {encoding.decode('latin-1')!r} is not supported; nothing was written.",
+            "Send the body uncompressed.",
         )
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
@@ -64,57 +118,7 @@ async def _receive(headers: Headers, receive: Receive) -> bytes:
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def headers_of(scope: Scope) -> Headers:
-    """The headers by lower-case name; of one sent twice, the last."""
-    headers: Headers = scope["named_headers"]
-    return headers
-
-
 def _too_large() -> BodyTooLarge:
     return BodyTooLarge(
         f"The body is over {BODY_BYTES_MAX:,} bytes; nothing was written.", "Send it in several requests."
     )
-
-
-_Shape = TypeVar("_Shape", bound=msgspec.Struct)
-
-
-class JsonBody(Generic[_Shape]):
-    """A body of one shape. An empty one is an object without fields."""
-
-    def __init__(self, shape: type[_Shape]) -> None:
-        self._decode = msgspec.json.Decoder(shape).decode
-        self._fields = shape.__struct_fields__
-
-    async def read(self, request: Request) -> _Shape:
-        """The body of a request. Errors: UnsupportedMedia, BodyTooLarge, MalformedInput, InvalidEvent."""
-        media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-        if media != JSON:
-            raise UnsupportedMedia(f"content-type {media!r} is not spoken here; nothing was written.", f"Send {JSON}.")
-        body = await read_body(request)
-        try:
-            return self._decode(body or b"{}")
-        except UNDECODABLE as error:
-            raise refuse(error, (), fields=self._fields) from None
-
-
-def _reader(request: Request) -> LedgerService:
-    return _reading(request)[0]
-
-
-def _reading(request: Request) -> tuple[LedgerService, Principal]:
-    """The house, and who reads. Errors: AccessRefused."""
-    ledger: LedgerService = request.app.state.ledger
-    caller = ledger.tokens.identify(request.headers.get("authorization"))
-    caller.require("read")
-    return ledger, caller
-
-
-def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
-    return parameters
-
-
-def _json(value: object) -> Response:
-    return Response(to_json(value), media_type="application/json")

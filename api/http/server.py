@@ -1,4 +1,4 @@
-"""The serving process: a socket, signals, and a stop that answers what was accepted."""
+"""The server process: it listens, handles signals, and answers accepted requests before it stops."""
 
 import asyncio
 import gc
@@ -26,32 +26,30 @@ from events.limits import CONNECTIONS_MAX, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8321
 STOP_S = 30
-"""How long a stop waits for answers under way."""
+"""How long a stop waits for unfinished answers."""
 
 FILES = 128
 """Files that the ledger and its readers have open beside the connections."""
 
-LOOK_TICKS = 10
-"""Every how many ticks of uvicorn, ten a second, it is looked at who takes too long."""
+CHECK_TICKS = 10
+"""The ticks of uvicorn, ten a second, between two checks of the connections' deadlines."""
 
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2, what TLS 1.3 does too: forward secrecy and authenticated encryption. Older versions are not spoken."""
+"""The ciphers of TLS 1.2 that have what TLS 1.3 has: forward secrecy and authenticated encryption."""
 
 log = structlog.get_logger()
 
 
 class TlsFiles(NamedTuple):
-    """A certificate with its chain, and its key."""
+    """The files of a certificate with its chain, and of its key."""
 
     cert: Path
     key: Path
 
 
 class ServerSettings(NamedTuple):
-    """On what terms the door stands open: how fast a token may go, how many connections there may be, and TLS."""
+    """The rate limit of each token, the limit of open connections, and TLS; None: no rate limit, no TLS."""
 
     rate: Rate | None = None
     connections: int = CONNECTIONS_MAX
@@ -59,7 +57,7 @@ class ServerSettings(NamedTuple):
 
 
 class Server(uvicorn.Server):
-    """uvicorn, with connections of ours, that ends feeds when it stops: they would keep it waiting for ever."""
+    """uvicorn with `HttpConnection`. It ends feeds when it stops, since they have no end of their own."""
 
     def __init__(self, config: uvicorn.Config, service: LedgerService, connections_max: int) -> None:
         super().__init__(config)
@@ -67,7 +65,7 @@ class Server(uvicorn.Server):
         self._connections_max = connections_max
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; uvicorn would give a TLS handshake a minute, and know no bounds."""
+        """Listen with our connections; uvicorn's own have no limits, and a minute for a TLS handshake."""
         await self.lifespan.startup()
         if self.lifespan.should_exit:
             sys.exit(1)
@@ -78,7 +76,7 @@ class Server(uvicorn.Server):
             return HttpConnection(
                 self.config, self.server_state, self.lifespan.state,
                 ledger=self._ledger, metrics=app.state.metrics,
-                headers=HEADERS + TLS_HEADERS if self.config.is_ssl else HEADERS,
+                headers=TLS_HEADERS if self.config.is_ssl else HEADERS,
                 connections_max=self._connections_max,
             )  # fmt: skip
 
@@ -91,18 +89,18 @@ class Server(uvicorn.Server):
         self.started = True
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % LOOK_TICKS == 0:
+        if counter % CHECK_TICKS == 0:
             now_s = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
                 assert isinstance(connection, HttpConnection)
-                connection.look(now_s)
+                connection.check_deadlines(now_s)
         return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Stop on a signal and return, so that what follows a stop is done, and the process ends well.
+        """Stop on a signal and return, so that the caller can finish.
 
-        uvicorn would raise the signal again: the process would die of it, and never say that it stopped.
+        uvicorn would raise the signal again, which kills the process before it logs that it stopped.
         """
         with super().capture_signals():
             yield
@@ -114,7 +112,7 @@ class Server(uvicorn.Server):
         app.state.stopping.set()
         log.info("stopping")
         await super().shutdown(sockets)
-        if self.force_exit:  # by a second Ctrl-C: nobody is waited for, and the ledger is closed all the same
+        if self.force_exit:  # a second Ctrl-C: close the ledger without waiting for clients
             for connection in list(self.server_state.connections):
                 assert isinstance(connection, HttpConnection)
                 connection.transport.abort()
@@ -122,18 +120,18 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int, ledger: Path) -> socket.socket:
-    """A listening socket. Errors: InvalidQuery, for an address that is taken, or open to others without a token."""
+    """Listen on an address. Errors: InvalidQuery, if it is in use, or reachable from other machines without a token."""
     if not is_loopback(host) and not TokenStore(ledger).list():
         raise InvalidQuery(
             "host",
-            f"listening on {host} without any token would let everybody on the network write.",
+            f"listening on {host} without any token would let everyone on the network write.",
             "Make a token first: tallystick token add AGENT. Or listen on 127.0.0.1.",
         )
     return bind_any(host, port)
 
 
 def bind_any(host: str, port: int) -> socket.socket:
-    """A listening socket on any address. Errors: InvalidQuery, for an address that is taken."""
+    """Listen on any address. Errors: InvalidQuery, if it is in use."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -141,13 +139,13 @@ def bind_any(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
         listening.listen(2048)
     except (OSError, OverflowError) as error:
-        raise InvalidQuery("port", f"{host}:{port} cannot be listened on: {error}.", "Choose another --port.") from None
+        raise InvalidQuery("port", f"cannot listen on {host}:{port}: {error}.", "Choose another --port.") from None
     listening.setblocking(False)
     return listening
 
 
 def check_tls(tls: TlsFiles) -> None:
-    """Errors: InvalidQuery, for files that are no certificate, or no key of it."""
+    """Check that a certificate and its key can be used. Errors: InvalidQuery."""
 
     def no_password() -> str:
         raise InvalidQuery("tls-key", f"{tls.key} is encrypted.", "Decrypt it: openssl pkey -in KEY -out PLAIN.")
@@ -156,25 +154,25 @@ def check_tls(tls: TlsFiles) -> None:
     try:
         context.load_cert_chain(tls.cert, tls.key, no_password)
     except OSError as error:
-        said = error.strerror or error
+        reason = error.strerror or error
         raise InvalidQuery(
-            "tls-cert", f"{tls.cert} and {tls.key} cannot be used: {said}.", "Name PEM files that belong together."
+            "tls-cert", f"{tls.cert} and {tls.key} cannot be used: {reason}.", "Name PEM files that belong together."
         ) from None
 
 
-def make_room(connections: int) -> int:
-    """Let the process open as many files as it needs; how many connections there is room for."""
+def raise_file_limit(connections: int) -> int:
+    """Let the process open the files that it needs; return how many connections the limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    wanted = connections + FILES
-    if soft != unlimited and soft < wanted:
-        soft = wanted if hard == unlimited else min(wanted, hard)
+    needed = connections + FILES
+    if soft != unlimited and soft < needed:
+        soft = needed if hard == unlimited else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return connections if soft == unlimited else max(1, min(connections, soft - FILES))
 
 
 def uvicorn_config(app: Starlette) -> uvicorn.Config:
-    """How the server runs; the benchmarks run the bare handler so, too."""
+    """Return the settings of uvicorn that the benchmarks' bare handler has, too."""
     return uvicorn.Config(
         app,
         http="httptools",
@@ -188,8 +186,8 @@ def uvicorn_config(app: Starlette) -> uvicorn.Config:
     )
 
 
-def guarded_config(app: Starlette, tls: TlsFiles | None) -> uvicorn.Config:
-    """How the server runs, guarded."""
+def server_config(app: Starlette, tls: TlsFiles | None) -> uvicorn.Config:
+    """Return the settings of uvicorn for the server."""
     config = uvicorn_config(app)
     config.timeout_keep_alive = IDLE_S
     config.ws = "none"
@@ -198,11 +196,11 @@ def guarded_config(app: Starlette, tls: TlsFiles | None) -> uvicorn.Config:
     return config
 
 
-def settle_collector() -> None:
-    """Leave what stands out of garbage collection, and collect less often.
+def tune_garbage_collection() -> None:
+    """Exempt existing objects from garbage collection, and collect less often.
 
-    Almost nothing here makes cycles; at the default thresholds a tenth of a busy server's time went into looking for
-    them.
+    Requests make almost no reference cycles; at the default thresholds a busy server spent a tenth of its time in
+    garbage collection.
     """
     gc.collect()
     gc.freeze()
@@ -213,23 +211,25 @@ async def serve(
     ledger: Path,
     listening: socket.socket,
     log_level: str,
-    terms: ServerSettings,
+    settings: ServerSettings,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a ledger on a socket until a signal; tell `announce` the address. Errors: LedgerLocked, LedgerUnusable."""
+    """Serve a ledger on a socket until a signal. `announce` gets the address. Errors: LedgerLocked, LedgerUnusable."""
     configure_logging(log_level)
     host, port = listening.getsockname()[:2]
-    address = f"http{'s' if terms.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
+    address = f"http{'s' if settings.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
     service = await LedgerService.open(ledger, writable=True, address=address, progress=progress, views=False)
-    service.tokens.rate = terms.rate
+    service.tokens.rate = settings.rate
     service.tokens.exposed = not is_loopback(host)
     await service.proving.start()
-    config = guarded_config(make_app(service), terms.tls)
-    if terms.tls is None and service.tokens.exposed:
-        log.warning("clear", advice="Tokens and events travel unencrypted: serve --tls-cert --tls-key, or a proxy.")
-    settle_collector()
+    config = server_config(make_app(service), settings.tls)
+    if settings.tls is None and service.tokens.exposed:
+        log.warning(
+            "clear", advice="Tokens and events are sent unencrypted: use serve --tls-cert --tls-key, or a proxy."
+        )
+    tune_garbage_collection()
     log.info("serving", address=address, ledger=str(ledger), head=(await service.reader.head()).position)
     announce(address)
-    await Server(config, service, make_room(terms.connections)).serve(sockets=[listening])
+    await Server(config, service, raise_file_limit(settings.connections)).serve(sockets=[listening])
     log.info("stopped", ledger=str(ledger))

@@ -16,9 +16,9 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from api.auth import valid_agent
+from api.auth import is_valid_agent
 from api.importers.tables import TableFault, TableRows, Texts
-from api.parameters import instant
+from api.parameters import parse_instant
 from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome, Stakes
 from events.envelope import Draft, source_of, timestamp
 from events.limits import LABEL_CHARS_MAX, LINE_BYTES_MAX, STREAM_ID_CHARS_MAX
@@ -176,7 +176,7 @@ def _meant(line: int, texts: Texts) -> DecisionRow | TableFault:
 
 @lru_cache(4096)
 def _agent(text: str) -> str:
-    if not valid_agent(text):
+    if not is_valid_agent(text):
         raise RowError("1..64 letters, digits and ._:@/+-, beginning with a letter or digit")
     return text
 
@@ -223,7 +223,7 @@ def _time(text: str) -> datetime | None:
     if not text:
         return None
     try:
-        return instant("time", text)
+        return parse_instant("time", text)
     except InvalidQuery:
         raise RowError("a date or an RFC 3339 time (2026-02-05, 2026-02-05T14:30:00Z), or empty") from None
 

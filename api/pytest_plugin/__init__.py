@@ -1,1 +1,1 @@
-"""The pytest plugin: scenarios as tests."""
+"""The worker process of the pytest plugin: it scores attempts at scenarios and records a run."""

@@ -1,4 +1,4 @@
-"""A run written as its scores come, by a caller that cannot wait for anything but each of them."""
+"""Records a pytest session as a run, score by score as they come."""
 
 import asyncio
 import time
@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import msgspec
+
 from api.client.open_store import open_store
-from api.pytest_plugin.background_loop import BackgroundLoop
 from api.service.evaluation.baselines import record_baselines
 from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, add, begin, finish
 from api.service.evaluation.scenarios import record
@@ -16,49 +17,58 @@ from api.service.store import EventStore
 from events.evaluation import EvalStarted
 from instruments.evals import Scenario, SemanticMatcher
 
+_graded = msgspec.json.Decoder(GradedAttempt).decode
+
 
 class RunRecorder:
-    """Writes one run to a ledger file, which it holds until it is closed, or through a server.
+    """Writes one run to a ledger file, which it locks until it is closed, or through a server.
 
     Errors of every method: those of appending; of opening LedgerLocked, LedgerUnusable, InvalidQuery.
     """
 
-    def __init__(self, aside: BackgroundLoop, ledger: Path, url: str | None, token: str | None) -> None:
-        self._aside = aside
-        self._stack = AsyncExitStack()
-        self._sink: EventStore = aside.run(self._stack.enter_async_context(open_store(ledger, url, token)))
+    def __init__(self, store: EventStore, stack: AsyncExitStack) -> None:
+        self._store = store
+        self._stack = stack
         self._run: EvalRun | None = None
-        self._places: frozenset[Place] = frozenset()
+        self._attempts: frozenset[Place] = frozenset()
         self._began_ns = 0
 
-    def begin(
+    @classmethod
+    async def open(cls, ledger: Path, url: str | None, token: str | None) -> "RunRecorder":
+        """Open the ledger file, or a client of the server at `url`."""
+        stack = AsyncExitStack()
+        return cls(await stack.enter_async_context(open_store(ledger, url, token)), stack)
+
+    async def begin(
         self,
         started: EvalStarted,
         scenarios: Sequence[Scenario],
-        places: frozenset[Place],
+        attempts: frozenset[Place],
         meaning: SemanticMatcher | None,
-    ) -> None:
-        """Record the scenarios, begin a run of the attempts at some of them, and have the baselines scored."""
-        self._aside.run(record(self._sink, scenarios, keep=False))
-        self._run = self._aside.run(begin(self._sink, started))
+    ) -> str:
+        """Record the scenarios, begin a run of these attempts, and have the baselines scored; return the run's id."""
+        await record(self._store, scenarios, keep=False)
+        self._run = await begin(self._store, started)
+        self._attempts, self._began_ns = attempts, time.monotonic_ns()
         with ThreadPoolExecutor(1) as grading:
-            self._aside.run(record_baselines(self._sink, started, scenarios, meaning, grading, asyncio.Event()))
-        self._places, self._began_ns = places, time.monotonic_ns()
+            await record_baselines(self._store, started, scenarios, meaning, grading, asyncio.Event())
+        return self._run.run_id
 
-    @property
-    def run(self) -> EvalRun | None:
-        """The run, once it has begun."""
-        return self._run
-
-    def add(self, graded: GradedAttempt) -> None:
-        """Add a score, durably; one that is there already is left out."""
+    async def add(self, score: str) -> int:
+        """Add a score, durably, unless its attempt is scored already; return how many attempts are scored."""
         assert self._run is not None, "scores come after the beginning"
-        self._aside.run(add(self._sink, self._run, [graded]))
+        await add(self._store, self._run, [_graded(score)])
+        return len(self._run.scored)
 
-    def close(self) -> None:
-        """End the run where every attempt is scored, and let go of the ledger."""
+    async def close(self) -> bool:
+        """End the run if every attempt is scored, and release the ledger; return whether the run has ended."""
         try:
-            if self._run is not None and self._run.scored.keys() >= self._places:
-                self._aside.run(finish(self._sink, self._run, time.monotonic_ns() - self._began_ns))
+            if self._run is not None and self._run.scored.keys() >= self._attempts:
+                await finish(self._store, self._run, time.monotonic_ns() - self._began_ns)
         finally:
-            self._aside.run(self._stack.aclose())
+            await self.release()
+        return self._run is not None and self._run.finished
+
+    async def release(self) -> None:
+        """Release the ledger, and leave the run as it is."""
+        await self._stack.aclose()

@@ -20,7 +20,7 @@ import msgspec
 
 from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
-from ledger.atomic_file import failure, replace_whole, sync_folder
+from ledger.atomic_file import PART, failure, replace_whole, sync_folder
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
 from ledger.sqlite.file_copy import SQLITES, clear, copy, kept_evidence, move, was_erased
 from ledger.sqlite.lock import WriterLock, lock_path
@@ -29,7 +29,6 @@ from ledger.transparency.keys import read_key
 from ledger.transparency.signed_note import SignedCheckpoint, encode_base64
 from ledger.verify import FileFindings, Finding, Findings, verify_file
 
-PART = ".part"
 EVIDENCE = ".evidence"
 CHECKPOINT = ".checkpoint"
 SIGNED = (CHECKPOINT, ".witnessed")

@@ -9,7 +9,7 @@ from typing import Self
 from msgspec import structs
 
 from api.auth import Principal, TokenStore
-from api.parameters import instant
+from api.parameters import parse_instant
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
@@ -120,7 +120,7 @@ class LedgerService:
             if type(draft.data) in EVIDENCE:
                 self.evidence.check(draft, index)
             try:
-                draft.source = caller.speaks_as(draft.source)
+                draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:
                 raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
         if self.log is None:
@@ -178,8 +178,8 @@ class LedgerService:
                 detail = f"{as_of} is beyond the head, {head.position}."
                 raise InvalidQuery(name, detail, "Name a position up to the head.")
             return position
-        moment = instant(name, as_of, end=True)
-        if instant(name, as_of) > self.clock() and microseconds(moment) > head.recorded_us:
+        moment = parse_instant(name, as_of, end=True)
+        if parse_instant(name, as_of) > self.clock() and microseconds(moment) > head.recorded_us:
             detail = f"{as_of} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
             raise InvalidQuery(name, detail, "Name a time that has passed.")
         return await self.reader.position_at(microseconds(moment))

@@ -5,7 +5,7 @@ import shlex
 
 import msgspec
 
-from api.auth import valid_agent
+from api.auth import is_valid_agent
 from api.service.store import AppendResult, EventStore
 from api.text import one_line
 from events import VOCABULARY, ModelIdentity, canonical, is_unresolved, is_wrapper, source_of
@@ -67,7 +67,7 @@ def registration(claimed: ModelIdentity) -> str | None:
 async def _append(target: EventStore, what: str, agent: str | None, **data: str | None) -> AppendResult:
     event: dict[str, object] = {"type": f"model.{what}.v1", "data": data}
     if agent is not None:
-        if not valid_agent(agent):
+        if not is_valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
         event["source"] = source_of(agent)
     return await target.append([VOCABULARY.draft(msgspec.json.encode(event))])

@@ -1,9 +1,28 @@
-"""Query parameters: from text to the queries of the use cases."""
+"""Query parameters of the use cases: their declarations, and the queries that they state.
+
+Each tuple holds the parameters of one use case. A parser takes them by name, as texts, from HTTP or the command line.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any, Literal
 
-from api.parameters import chance, choice, instant, integer, known, several, time_range
+from api.parameters import (
+    CURSOR_SCHEMA,
+    DATE_SCHEMA,
+    SINCE,
+    TIME_SCHEMA,
+    UNTIL,
+    WINDOW,
+    Parameter,
+    choice_parameter,
+    integer_parameter,
+    list_parameter,
+    parse_time_range,
+    probability_parameter,
+    text_parameter,
+    texts_parameter,
+)
 from api.service.calibration import DETAILS, CalibrationQuery
 from api.service.decisions import DecisionQuery
 from api.service.discovery.queries import RunQuery
@@ -16,169 +35,189 @@ from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, CalibrationFilter, GroupBy
 from projections.calibration.history import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
-from projections.decisions.decision_index import STAKES, DecisionSelection
+from projections.decisions.decision_index import STAKES as STAKES_CHOICES
+from projections.decisions.decision_index import DecisionSelection, SortField
 from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
-from projections.evaluation.scoreboard import VERSIONS_SHOWN, ScoreboardQuery
+from projections.evaluation.scoreboard import VERSIONS_SHOWN as VERSIONS_DEFAULT
+from projections.evaluation.scoreboard import ScoreboardQuery
 
-PARAMETERS = ("after", "before", "limit", "order", "type", "subject", "source", "since", "until")
+Parameters = tuple[Parameter[Any], ...]
+
+SORTS: tuple[SortField, ...] = ("created_at", "confidence", "category", "stakes", "status")
+OUTCOMES = ("success", "partial", "failure", "abandoned")
+ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")
+VERSIONS_MAX = 1_000
+
+_GROUP_BY_ALIASES: dict[str, GroupBy] = {"confidenceBucket": "confidence_bucket"}
+
+AFTER = integer_parameter("after", "Events after this position: the `next` of the page before.", 0, default=0)
+BEFORE = integer_parameter("before", "Events before this position.", 1)
+LIMIT = integer_parameter("limit", "The most to return.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_DEFAULT)
+OFFSET = integer_parameter("offset", "How many to skip: the `next` of the page before.", 0, default=0)
+ORDER_ASCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="asc")
+ORDER_DESCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="desc")
+TYPE = list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.types)
+SUBJECT = texts_parameter("subject", "Events of these streams, separated by commas.")
+SOURCE = text_parameter("source", "Events of one agent: its name, or /agents/NAME.")
+AS_OF = text_parameter(
+    "as_of",
+    "Answer as of a position, a time, or the end of a day.",
+    {"anyOf": [CURSOR_SCHEMA, TIME_SCHEMA, DATE_SCHEMA]},
+)
+
+AGENT = text_parameter("agent", "One agent, by its name.")
+CATEGORY = text_parameter("category", "Decisions of one category.")
+STAKES = choice_parameter("stakes", "Decisions with these stakes.", STAKES_CHOICES)
+PROJECT = text_parameter("project", "Decisions of one project.")
+FEATURE = text_parameter("feature", "Decisions of one feature.")
+
+CONFIDENCE = probability_parameter(
+    "confidence", "The planned confidence: only decisions that stated about the same count. Without it, all count."
+)
+GROUP_BY = choice_parameter(
+    "group_by",
+    "What the groups are by.",
+    GROUPINGS,
+    default="confidence_bucket",
+    aliases=_GROUP_BY_ALIASES,
+)
+MIN_REVIEWED = integer_parameter(
+    "min_decisions", "The least number of reviewed decisions for figures to be computed.", 1, default=MIN_DECISIONS
+)
+DETAIL = choice_parameter(
+    "detail", "What to compute: figures, or also curve, band and recalibration map.", DETAILS, default="figures"
+)
+INCLUDE = list_parameter(
+    "include",
+    "What to add, separated by commas: the trend, a test for drift, the comparison of agents.",
+    HISTORY_PARTS,
+)
+TREND_WINDOW = integer_parameter(
+    "trend_days", "The length of the trend's windows, in days.", 1, TREND_DAYS_MAX, default=TREND_DAYS
+)
+
+STATUS = choice_parameter("status", "Decisions with or without a review. Empty: all.", ("pending", "reviewed", ""))
+OUTCOME = choice_parameter("outcome", "Decisions with this outcome. Empty: all.", (*OUTCOMES, ""))
+TAG = texts_parameter("tag", "Decisions with any of these tags, separated by commas.")
+SEARCH = text_parameter("search", "Decisions whose texts contain every one of these words, as whole words.")
+SORT = choice_parameter("sort", "What to sort by.", SORTS, default="created_at")
+
+ROUTER = text_parameter("router", "Runs that asked one router.")
+PROBE = text_parameter("probe", "Runs with one probe, by its id.")
+
+SUITE = text_parameter("suite", "One suite, by its name.")
+EVALUATED_AGENT = text_parameter("agent", "One agent, by the name under which it is evaluated.")
+VERSIONS = integer_parameter(
+    "versions",
+    "How many versions of each agent have a row, newest first by their first run. The trend has all.",
+    1,
+    VERSIONS_MAX,
+    default=VERSIONS_DEFAULT,
+)
+
+_DECISIONS = (AGENT, CATEGORY, STAKES, PROJECT, FEATURE)
+
+EVENT_PARAMETERS: Parameters = (AFTER, BEFORE, LIMIT, ORDER_ASCENDING, TYPE, SUBJECT, SOURCE, SINCE, UNTIL)
+CALIBRATION_PARAMETERS: Parameters = (
+    *_DECISIONS, SINCE, UNTIL, WINDOW, GROUP_BY, MIN_REVIEWED, DETAIL, INCLUDE, TREND_WINDOW, AS_OF,
+)  # fmt: skip
+ADVICE_PARAMETERS: Parameters = (AGENT, CATEGORY, STAKES, CONFIDENCE, AS_OF)
+DECISIONS_PARAMETERS: Parameters = (
+    *_DECISIONS, STATUS, OUTCOME, TAG, SINCE, UNTIL, WINDOW, SEARCH, SORT, ORDER_DESCENDING, LIMIT, OFFSET, AS_OF,
+)  # fmt: skip
+RUNS_PARAMETERS: Parameters = (AGENT, ROUTER, PROBE, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
+SCOREBOARD_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, VERSIONS, AS_OF)
+EVALUATIONS_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
 
 
-def query_of(parameters: Mapping[str, str]) -> Query:
-    """The query that parameters ask for. `type` and `subject` may name several, separated by commas.
-
-    Errors: InvalidQuery, naming the parameter.
-    """
-    known(parameters.keys(), PARAMETERS)
-    types = several("type", parameters.get("type"))
-    for name in types:
-        if name not in VOCABULARY.kinds:
-            raise InvalidQuery("type", f"{name!r} is not in the vocabulary.", f"Types: {', '.join(VOCABULARY.types)}.")
-    since, until = parameters.get("since"), parameters.get("until")
-    source = parameters.get("source")
+def parse_event_query(parameters: Mapping[str, str]) -> Query:
+    """Return the query for events. `type` and `subject` may name several, separated by commas. Errors: InvalidQuery."""
+    types = TYPE.read(parameters)
+    source = SOURCE.find(parameters)
     if source is not None and not source.startswith("/"):
         source = f"/agents/{source}"
     return Query(
-        after=integer("after", parameters.get("after"), 0, 0),
-        before=integer("before", parameters["before"], 0, 1) if "before" in parameters else None,
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        order=choice("order", parameters.get("order"), ("asc", "desc"), "asc"),
+        after=AFTER.read(parameters),
+        before=BEFORE.find(parameters),
+        limit=LIMIT.read(parameters),
+        order=ORDER_ASCENDING.read(parameters),
         types=types,
-        subjects=several("subject", parameters.get("subject")),
+        subjects=SUBJECT.read(parameters),
         source=source,
-        since_us=microseconds(instant("since", since)) if since is not None else None,
-        until_us=microseconds(instant("until", until, end=True)) if until is not None else None,
+        since_us=_microseconds(SINCE.find(parameters)),
+        until_us=_microseconds(UNTIL.find(parameters)),
     )
 
 
-def forwards(query: Query) -> None:
-    """Errors: InvalidQuery, for a query that cannot be followed."""
+def check_followable(query: Query) -> None:
+    """Refuse a query that a feed cannot answer. Errors: InvalidQuery."""
     if query.order != "asc" or query.before is not None:
-        raise InvalidQuery("order", "a feed runs forwards, without an end.", "Leave out order and before.")
+        raise InvalidQuery("order", "a feed is in ascending order and does not end.", "Omit order and before.")
 
 
-ABOUT = ("agent", "category", "stakes", "project", "feature")
-
-
-CALIBRATION_PARAMETERS = (
-    *ABOUT, "since", "until", "window", "group_by", "min_decisions", "detail", "include", "trend_days", "as_of",
-)  # fmt: skip
-
-
-ADVICE_PARAMETERS = ("agent", "category", "stakes", "confidence", "as_of")
-
-
-DECISIONS_PARAMETERS = (
-    *ABOUT, "status", "outcome", "tag", "since", "until", "window", "search", "sort", "order", "limit", "offset",
-    "as_of",
-)  # fmt: skip
-
-
-RUNS_PARAMETERS = ("agent", "router", "probe", "since", "until", "window", "limit", "offset", "as_of")
-
-
-SORTS = ("created_at", "confidence", "category", "stakes", "status")
-
-
-OUTCOMES = ("success", "partial", "failure", "abandoned")
-
-
-def plan(parameters: Mapping[str, str], agent: str) -> PlannedDecision:
-    """The decision planned that parameters describe; of an agent where they name none. Errors: InvalidQuery."""
-    _check_stakes(parameters.get("stakes"))
+def parse_planned_decision(parameters: Mapping[str, str], agent: str) -> PlannedDecision:
+    """Return the planned decision, by default one of `agent`. Errors: InvalidQuery."""
     return PlannedDecision(
-        agent=parameters.get("agent", agent),
-        category=parameters.get("category"),
-        stakes=parameters.get("stakes"),
-        confidence=chance("confidence", parameters.get("confidence")),
+        agent=parameters.get(AGENT.name, agent),
+        category=CATEGORY.find(parameters),
+        stakes=STAKES.find(parameters),
+        confidence=CONFIDENCE.find(parameters),
     )
 
 
-def question(parameters: Mapping[str, str], now: datetime) -> CalibrationQuery:
-    """The question of calibration that parameters ask. Errors: InvalidQuery."""
-    group_by = parameters.get("group_by")
-    if group_by == "confidenceBucket":
-        group_by = "confidence_bucket"
-    chosen: GroupBy = choice("group_by", group_by, GROUPINGS, "confidence_bucket")
-    about = {name: parameters.get(name) for name in ABOUT}
-    _check_stakes(about["stakes"])
+def parse_calibration_query(parameters: Mapping[str, str], now: datetime) -> CalibrationQuery:
+    """Return the query for calibration figures. Errors: InvalidQuery."""
     return CalibrationQuery(
-        filter=CalibrationFilter(**about, range=time_range(parameters, now)),
-        group_by=chosen,
-        min_decisions=integer("min_decisions", parameters.get("min_decisions"), MIN_DECISIONS, 1),
-        detail=choice("detail", parameters.get("detail"), DETAILS, "figures"),
-        include=tuple(
-            choice("include", one, HISTORY_PARTS, "trend") for one in several("include", parameters.get("include"))
-        ),
-        trend_days=integer("trend_days", parameters.get("trend_days"), TREND_DAYS, 1, TREND_DAYS_MAX),
+        group_by=GROUP_BY.read(parameters),
+        filter=CalibrationFilter(**_fields(_DECISIONS, parameters), range=parse_time_range(parameters, now)),
+        min_decisions=MIN_REVIEWED.read(parameters),
+        detail=DETAIL.read(parameters),
+        include=INCLUDE.read(parameters),
+        trend_days=TREND_WINDOW.read(parameters),
     )
 
 
-def decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuery:
-    """The list of decisions that parameters ask for. Errors: InvalidQuery."""
-    about = {name: parameters.get(name) for name in ABOUT}
-    _check_stakes(about["stakes"])
-    status = choice("status", parameters.get("status"), ("pending", "reviewed", ""), "")
-    outcome = choice("outcome", parameters.get("outcome"), (*OUTCOMES, ""), "")
+def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuery:
+    """Return the query for a list of decisions. Errors: InvalidQuery."""
     return DecisionQuery(
         selection=DecisionSelection(
-            **about,  # type: ignore[arg-type]
-            status=status or None,  # type: ignore[arg-type]
-            outcome=outcome or None,
-            tags=several("tag", parameters.get("tag")),
-            range=time_range(parameters, now),
+            **_fields(_DECISIONS, parameters),
+            status=STATUS.find(parameters) or None,  # type: ignore[arg-type]
+            outcome=OUTCOME.find(parameters) or None,
+            tags=TAG.read(parameters),
+            range=parse_time_range(parameters, now),
         ),
-        sort=choice("sort", parameters.get("sort"), SORTS, "created_at"),  # type: ignore[arg-type]
-        descending=choice("order", parameters.get("order"), ("asc", "desc"), "desc") == "desc",
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        offset=integer("offset", parameters.get("offset"), 0, 0),
-        search=parameters.get("search"),
+        sort=SORT.read(parameters),
+        descending=ORDER_DESCENDING.read(parameters) == "desc",
+        limit=LIMIT.read(parameters),
+        offset=OFFSET.read(parameters),
+        search=SEARCH.find(parameters),
     )
 
 
-def run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
-    """The list of runs that parameters ask for. Errors: InvalidQuery."""
-    return RunQuery(
-        selection=RunSelection(
-            agent=parameters.get("agent"),
-            router=parameters.get("router"),
-            probe=parameters.get("probe"),
-            range=time_range(parameters, now),
-        ),
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        offset=integer("offset", parameters.get("offset"), 0, 0),
+def parse_run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
+    """Return the query for a list of discovery runs. Errors: InvalidQuery."""
+    selection = RunSelection(**_fields((AGENT, ROUTER, PROBE), parameters), range=parse_time_range(parameters, now))
+    return RunQuery(selection=selection, limit=LIMIT.read(parameters), offset=OFFSET.read(parameters))
+
+
+def parse_scoreboard_query(parameters: Mapping[str, str]) -> ScoreboardQuery:
+    """Return the query for a scoreboard. Errors: InvalidQuery."""
+    return ScoreboardQuery(**_fields((SUITE, EVALUATED_AGENT), parameters), versions=VERSIONS.read(parameters))
+
+
+def parse_evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:
+    """Return the query for a list of evaluations. Errors: InvalidQuery."""
+    selection = EvaluationSelection(
+        **_fields((SUITE, EVALUATED_AGENT), parameters), range=parse_time_range(parameters, now)
     )
+    return EvaluationQuery(selection=selection, limit=LIMIT.read(parameters), offset=OFFSET.read(parameters))
 
 
-def _check_stakes(stakes: str | None) -> None:
-    if stakes is not None and stakes not in STAKES:
-        raise InvalidQuery("stakes", f"{stakes!r} is not one of them.", f"Stakes: {', '.join(STAKES)}.")
+def _microseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else microseconds(moment)
 
 
-SCOREBOARD_PARAMETERS = ("suite", "agent", "versions", "as_of")
-
-
-VERSIONS_MAX = 1_000
-
-
-EVALUATIONS_PARAMETERS = ("suite", "agent", "since", "until", "window", "limit", "offset", "as_of")
-
-
-def board_wanted(parameters: Mapping[str, str]) -> ScoreboardQuery:
-    """The board that parameters ask for. Errors: InvalidQuery."""
-    return ScoreboardQuery(
-        suite=parameters.get("suite"),
-        agent=parameters.get("agent"),
-        versions=integer("versions", parameters.get("versions"), VERSIONS_SHOWN, 1, VERSIONS_MAX),
-    )
-
-
-def evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:
-    """The list of evaluations that parameters ask for. Errors: InvalidQuery."""
-    return EvaluationQuery(
-        selection=EvaluationSelection(
-            suite=parameters.get("suite"), agent=parameters.get("agent"), range=time_range(parameters, now)
-        ),
-        limit=integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX),
-        offset=integer("offset", parameters.get("offset"), 0, 0),
-    )
+def _fields(declared: tuple[Parameter[str], ...], parameters: Mapping[str, str]) -> dict[str, Any]:
+    return {parameter.name: parameter.find(parameters) for parameter in declared}

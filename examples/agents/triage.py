@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""An example agent: an investigation comes in on standard input, an analysis goes out on standard output.
+"""An example agent: reads an investigation on standard input and prints its analysis on standard output.
 
     tallystick eval run examples/evaluations --agent 'python3 examples/agents/triage.py'
 
-It has no model. Each rule looks for the traces of one kind of failure in statuses, events, metrics and logs, and states
-what it found as a hypothesis, as sure as the traces are; the surest is the root cause. It looks at the evidence and at
-nothing else: neither at the alert's name nor at what anything is called.
+It uses no model. Each rule looks for the traces of one kind of failure in statuses, events, metrics and logs, and
+returns a hypothesis with a confidence; the most confident one is the root cause. Rules use the evidence alone: neither
+the name of the alert nor the names of objects.
 
-`--exit-codes` judges how a container ended by its exit code alone, a simplification that is wrong where somebody other
-than the kernel sent the signal: a worse version to compare with.
+`--exit-codes` judges how a container ended by its exit code alone. That is wrong if another process than the kernel
+sent the signal: a worse version to compare with.
 """
 
 import argparse
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Finding:
-    """One explanation: what failed, how sure that is in percent, why, what would mend it, and what to look at."""
+    """One explanation: what failed, the confidence in percent, the reasons, the fix, and what to look at next."""
 
     mode: str
     confidence: int
@@ -39,7 +39,7 @@ class Finding:
 
 
 class Case:
-    """An investigation's evidence, and where to find things in it."""
+    """The evidence of an investigation, and functions to search it."""
 
     def __init__(self, investigation: Json, exit_codes: bool = False) -> None:
         evidence = investigation.get("evidence") or {}
@@ -58,24 +58,24 @@ class Case:
         self.kubectl = f"kubectl -n {self.namespace}"
 
     def events(self, reason: str) -> list[str]:
-        """The messages of every event with a reason, whatever it happened to."""
+        """Return the messages of every event with this reason, of any object."""
         every = (e for name, found in self.k8s.items() if name.endswith("events") for e in found or [])
         return [event.get("message") or "" for event in every if event.get("reason") == reason]
 
     def lines(self, pattern: str) -> list[re.Match[str]]:
-        """Every log line in which a pattern is found."""
+        """Return every log line that matches a pattern."""
         found = (re.search(pattern, entry.get("message") or "") for entry in self.logs.get("logs") or [])
         return [match for match in found if match]
 
     def waiting(self) -> tuple[str, str]:
-        """Why a container waits, and the kubelet's words for it."""
+        """Return why a container waits, and the kubelet's message."""
         for status in self.pod.get("container_statuses") or []:
             if state := (status.get("state") or {}).get("waiting"):
                 return state.get("reason") or "", state.get("message") or ""
         return "", ""
 
     def ended(self) -> Json:
-        """How a container last ended."""
+        """Return how a container last ended."""
         for status in self.pod.get("container_statuses") or []:
             for state in (status.get("state") or {}, status.get("last_state") or {}):
                 if ended := state.get("terminated"):
@@ -83,41 +83,41 @@ class Case:
         return {}
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed it for its memory."""
+        """Return whether the kernel killed it because of its memory."""
         ended = self.ended()
         return ended.get("exit_code") == 137 if self.exit_codes else ended.get("reason") == "OOMKilled"
 
     def settings(self) -> dict[str, str]:
-        """The environment that `kubectl describe` shows."""
+        """Return the environment that `kubectl describe` shows."""
         return dict(re.findall(r"^ {6}([A-Z][A-Z0-9_]+): +(\S.*)$", self.k8s.get("pod_describe") or "", re.MULTILINE))
 
     def limit(self, resource: str) -> str:
-        """A limit as the pod states it."""
+        """Return a limit of the pod."""
         limits = (self.pod.get("resource_limits") or {}).values()
         return next((str(each[resource]) for each in limits if resource in each), "")
 
     def releases(self) -> list[Json]:
-        """Its rollouts, the newest first."""
+        """Return its rollouts, newest first."""
         return sorted(self.k8s.get("rollout_history") or [], key=lambda each: str(each["created_at"]), reverse=True)
 
 
 def points(series: list[Json] | None) -> list[tuple[float, float]]:
-    """The first of several series, as times and values."""
+    """Return the first of several series, as times and values."""
     return [(float(at), float(value)) for at, value in series[0]["values"]] if series else []
 
 
 def peak(series: list[Json] | None) -> float:
-    """The highest value of the first series."""
+    """Return the highest value of the first series."""
     return max((value for _, value in points(series)), default=0.0)
 
 
 def seconds(text: str) -> float:
-    """A time as text in seconds since 1970."""
+    """Convert a time from text to seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()
 
 
 def image_pull(case: Case) -> Iterator[Finding]:
-    """The image cannot be pulled: the registry has none such, or refuses."""
+    """Explain why an image cannot be pulled: the registry does not have it, or refuses."""
     failures = [message for message in case.events("Failed") if message.startswith("Failed to pull image")]
     if not failures:
         return
@@ -152,7 +152,7 @@ def image_pull(case: Case) -> Iterator[Finding]:
 
 
 def missing_key(case: Case) -> Iterator[Finding]:
-    """The container cannot be created: what it should be configured with is not there."""
+    """Explain why a container cannot be created: part of its configuration is missing."""
     reason, message = case.waiting()
     found = re.search(r"couldn't find key (\S+) in (Secret|ConfigMap) \S+/(\S+)", message)
     if reason == "CreateContainerConfigError" and found:
@@ -170,7 +170,7 @@ def missing_key(case: Case) -> Iterator[Finding]:
 
 
 def out_of_memory(case: Case) -> Iterator[Finding]:
-    """The kernel killed the container at its memory limit."""
+    """Find a container that the kernel killed at its memory limit."""
     if not case.out_of_memory():
         return
     limit, most = case.limit("memory"), peak((case.metrics.get("memory_metrics") or {}).get("memory_usage_bytes"))
@@ -188,7 +188,7 @@ def out_of_memory(case: Case) -> Iterator[Finding]:
 
 
 def liveness(case: Case) -> Iterator[Finding]:
-    """The kubelet restarts the container, because its liveness probe fails."""
+    """Find a container that the kubelet restarts because its liveness probe fails."""
     failures = [message for message in case.events("Unhealthy") if message.startswith("Liveness probe failed")]
     if not failures:
         return
@@ -218,7 +218,7 @@ def liveness(case: Case) -> Iterator[Finding]:
 
 
 def crash(case: Case) -> Iterator[Finding]:
-    """The process ended by itself, and its log says why."""
+    """Find a process that ended by itself, and the reason in its log."""
     ended = case.ended()
     if ended.get("exit_code") in {None, 0, 137, 143}:
         return
@@ -240,7 +240,7 @@ def crash(case: Case) -> Iterator[Finding]:
 
 
 def access_denied(case: Case, said: str, code: int) -> Finding:
-    """Whom a policy denies what, as far as its text was captured."""
+    """Find what a policy denies to whom, if its text was captured."""
     role = (case.aws.get("metadata") or {}).get("iam_role_info") or {}
     bucket = re.search(r"s3://([a-z0-9.-]+)", said)
     policies = {
@@ -263,7 +263,7 @@ def access_denied(case: Case, said: str, code: int) -> Finding:
 
 
 def throttling(case: Case) -> Iterator[Finding]:
-    """The container is slowed down at its CPU limit."""
+    """Find a container that is throttled at its CPU limit."""
     share = peak((case.metrics.get("throttling_data") or {}).get("throttling_percentage"))
     cpu = case.metrics.get("cpu_metrics") or {}
     used, limit = peak(cpu.get("cpu_usage")), peak(cpu.get("cpu_limits"))
@@ -280,7 +280,7 @@ def throttling(case: Case) -> Iterator[Finding]:
 
 
 def server_errors(case: Case) -> Iterator[Finding]:
-    """Requests fail: since a release, or because what they need is used up."""
+    """Explain failing requests: a release, or an exhausted resource."""
     rates = points((case.metrics.get("http_5xx") or {}).get("series"))
     usual = sorted(value for _, value in rates)[len(rates) // 5] if rates else 0.0
     began = next((at for at, value in rates if value > 10 * usual + 0.1), None)
@@ -304,24 +304,24 @@ def server_errors(case: Case) -> Iterator[Finding]:
 
 
 def connections(case: Case, steps: list[str]) -> Iterator[Finding]:
-    """The database has no connection left."""
+    """Find a database without free connections."""
     database = case.metrics.get("database") or {}
-    most, room = peak(database.get("connections")), database.get("connections_max") or 0
-    if room and most >= 0.95 * room:
+    most, limit = peak(database.get("connections")), database.get("connections_max") or 0
+    if limit and most >= 0.95 * limit:
         holders = sorted(database.get("connections_by_application") or [], key=lambda each: int(each["count"]))
         who = holders[-1]["application_name"] if holders else "its clients"
         how = f"{holders[-1]['count']} of them {holders[-1]['state']}" if holders else "all of them"
         yield Finding(
             "connection_exhaustion", 90, f"Database connections are exhausted, most of them held by {who}",
-            f"The database connections are exhausted ({most:.0f} of {room}): {who} holds {how}",
-            [f"{most:.0f} of {room} connections are taken", f"{who} holds {how}"],
+            f"The database connections are exhausted ({most:.0f} of {limit}): {who} holds {how}",
+            [f"{most:.0f} of {limit} connections are taken", f"{who} holds {how}"],
             [f"Stop {who}, and bound the connections that it may take", "Put a connection pooler before the database"],
             steps[:1],
         )  # fmt: skip
 
 
 def disk_pressure(case: Case) -> Iterator[Finding]:
-    """The node's disk is full."""
+    """Find a node whose disk is full."""
     conditions = {each["type"]: each["status"] for each in case.k8s.get("node_conditions") or []}
     if conditions.get("DiskPressure") != "True":
         return
@@ -342,7 +342,7 @@ def disk_pressure(case: Case) -> Iterator[Finding]:
 
 
 def lookups(case: Case) -> Iterator[Finding]:
-    """Names are not resolved."""
+    """Find name lookups that fail."""
     failed = case.lines(r"lookup (\S+)(?: on \S+:53)?: .*|Temporary failure in name resolution")
     if not failed:
         return
@@ -368,7 +368,7 @@ RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
 
 
 def analyse(case: Case) -> Json:
-    """An analysis of a case, in the shapes that an evaluation reads."""
+    """Return the analysis of a case, in the form that an evaluation reads."""
     found = sorted((each for rule in RULES for each in rule(case)), key=lambda each: -each.confidence)
     if not found:
         return {"decision": {"label": "unknown", "next": [f"{case.kubectl} describe pod {case.name}"]}}
@@ -386,7 +386,7 @@ def analyse(case: Case) -> Json:
 
 
 def main() -> None:
-    """Answer the investigation on standard input."""
+    """Read an investigation on standard input and print its analysis."""
     parser = argparse.ArgumentParser(description="Finds the cause of an incident by rules; reads an investigation.")
     parser.add_argument("--version", action="version", version=VERSION)
     parser.add_argument("--exit-codes", action="store_true", help="judge how a container ended by its exit code alone")

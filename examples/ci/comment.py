@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Puts a report into the one comment that it keeps on a pull request.
+"""Write a report into one comment on a pull request, and update that comment later.
 
     python3 comment.py REPORT.md
 
-The pull request is the open one of HEAD_OWNER and HEAD_BRANCH that stands at HEAD_SHA; where there is none (closed, or
-pushed again since) nothing is written. The report is text that somebody else wrote: it is cut to what a comment holds,
-and mentions nobody.
+The pull request is the open one of HEAD_OWNER and HEAD_BRANCH whose head is HEAD_SHA. If none is open (closed, or
+pushed again since), nothing is written. The report is untrusted text: it is cut to the size of a comment and mentions
+nobody.
 """
 
 import json
@@ -22,7 +22,7 @@ CHARACTERS_MAX = 65_536
 
 
 def call(method: str, path: str, body: dict[str, str] | None = None) -> Any:  # noqa: ANN401
-    """One call of GitHub's API for this repository; what it answers. Errors: urllib.error.HTTPError."""
+    """Call GitHub's API for this repository and return its answer. Errors: urllib.error.HTTPError."""
     address = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/{path}"
     headers = {"Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
     content = None if body is None else json.dumps(body).encode()
@@ -31,14 +31,14 @@ def call(method: str, path: str, body: dict[str, str] | None = None) -> Any:  # 
 
 
 def pull_request() -> int | None:
-    """The number of the pull request that was evaluated."""
+    """Return the number of the pull request that was evaluated."""
     head = f"{os.environ['HEAD_OWNER']}:{os.environ['HEAD_BRANCH']}"
     found = call("GET", "pulls?" + urlencode({"state": "open", "head": head}))
     return next((int(each["number"]) for each in found if each["head"]["sha"] == os.environ["HEAD_SHA"]), None)
 
 
 def comment_on(number: int) -> int | None:
-    """The comment of ours that is there already."""
+    """Return the id of our existing comment."""
     for page in range(1, 100):
         found = call("GET", f"issues/{number}/comments?per_page=100&page={page}")
         for each in found:
@@ -50,7 +50,7 @@ def comment_on(number: int) -> int | None:
 
 
 def text_of(report: Path) -> str:
-    """What the comment says."""
+    """Return the text of the comment."""
     if not report.is_file():
         return f"{MARK}\nThe evaluation broke off before it had a report: {os.environ['RUN_URL']}"
     written = report.read_text(encoding="utf-8", errors="replace").replace("@", "@\N{ZERO WIDTH SPACE}")
@@ -59,10 +59,10 @@ def text_of(report: Path) -> str:
 
 
 def main() -> None:
-    """Write the comment, or rewrite it."""
+    """Create or update the comment."""
     number = pull_request()
     if number is None:
-        print("No open pull request stands at that commit; nothing was written.")
+        print("No open pull request has that commit as its head; nothing was written.")
         return
     body, comment = {"body": text_of(Path(sys.argv[1]))}, comment_on(number)
     if comment is None:

@@ -7,7 +7,7 @@ from instruments.evals.scoring.baselines import answer as baseline_answer
 from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION, ScenarioScore, score
 from instruments.evals.scoring.semantic import SemanticMatcher, meaning_of
 from instruments.evals.suite.filter_expression import select
-from instruments.evals.suite.loader import Suite, load, load_one, scenario_id, suite_digest
+from instruments.evals.suite.loader import Suite, load, scenario_id, suite_digest
 from instruments.evals.suite.writer import write
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "analysis_of",
     "baseline_answer",
     "load",
-    "load_one",
     "meaning_of",
     "scenario_id",
     "score",

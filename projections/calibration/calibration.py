@@ -139,10 +139,6 @@ class Calibration(Projection):
         """The counts. Another projection that counts the same decisions may share them."""
         return self._cells
 
-    def shares_index_with(self, decisions: DecisionIndex) -> bool:
-        """Tell whether both use the same dictionary of streams."""
-        return self._cells.index is decisions.index
-
     def encode(self) -> bytes:
         return self._cells.encode()
 

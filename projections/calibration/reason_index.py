@@ -104,10 +104,6 @@ class ReasonIndex(Projection):
             if isinstance(other, Calibration) and other.cells.index == self._cells.index:
                 self._cells = other.cells
 
-    def shares_cells_with(self, calibration: Calibration) -> bool:
-        """Tell whether both use the same counts."""
-        return self._cells is calibration.cells
-
     def encode(self) -> bytes:
         cells = self._cells.encode()
         return pack({"cells": cells, "given": self._given.tobytes(), "sets": list(self._sets)})

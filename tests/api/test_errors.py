@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.errors import TABLE, answer_of, problem_of
+from api.errors import TABLE, error_codes, make_problem
 from events import TallystickError
 from ledger import errors
 from ledger.errors import AppendRefused, LedgerBusy, LifecycleViolation
@@ -57,8 +57,8 @@ def test_the_tree_that_is_drawn_is_the_tree_there_is() -> None:
 
 def test_a_problem_carries_the_data_of_its_error() -> None:
     refused = LifecycleViolation("No.", "Yes.", subject="decision/a", index=3)
-    problem = problem_of(refused, "r-1")
+    problem = make_problem(refused, "r-1")
     assert (problem.status, problem.field, problem.index, problem.request_id) == (409, "subject", 3, "r-1")
     assert (problem.detail, problem.advice) == ("No.", "Yes.")
     assert isinstance(refused, AppendRefused)
-    assert answer_of(LedgerBusy(7)).status == 503
+    assert error_codes(LedgerBusy(7)).status == 503

@@ -3,7 +3,7 @@
 import os
 
 import ledger.sqlite.log
-from api.cli.main import main
+from tallystick.__main__ import main
 
 WAL_PAGES = "WAL_PAGES"
 """The environment variable that says after how many."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from api.cstp.methods import METHODS
 from api.errors import INTERNAL_ERROR
-from api.http.media import MEDIA
+from api.http.media import EVENT_MEDIA
 from tests.events.samples import SAMPLES
 from tests.fuzz.indoors import Headers, Indoors
 from tests.fuzz.mutated import SCALARS, VALUES, bodies, documents, noise
@@ -22,7 +22,9 @@ EVENTS: list[dict[str, Any]] = [
 ONE = bodies(EVENTS)
 MANY = bodies([EVENTS[:3], EVENTS[5:9], EVENTS[:1] * 2])
 LINES = st.lists(ONE, max_size=3).map(b"\n".join)
-TYPES = st.sampled_from([media.encode() for media in MEDIA] * 3 + [b"", b"text/plain", b"application/json; q=\xff"])
+TYPES = st.sampled_from(
+    [media.encode() for media in EVENT_MEDIA] * 3 + [b"", b"text/plain", b"application/json; q=\xff"]
+)
 
 CALLS: list[dict[str, Any]] = [
     {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -15,7 +15,7 @@ import msgspec
 from tests.support.paths import ROOT
 from tests.support.warm_process import Warm
 
-COMMAND = "api.cli.main"
+COMMAND = "tallystick"
 NULL = Path(os.devnull)
 POLL_S = 0.02
 STOP_S = 60.0

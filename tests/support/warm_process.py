@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 LOADED = [
     "api.cli.main", "api.service.ledger", "api.cli.output", "api.importers.runs", "api.http.server",
     "api.client.open_store", "httpx", "numpy",
-    "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
+    "tallystick.__main__", "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
 ]  # fmt: skip
 
 _warm = multiprocessing.get_context("forkserver")
@@ -90,6 +90,6 @@ def _command(arguments: Sequence[str], environment: dict[str, str], folder: Path
     time.tzset()
     os.chdir(folder)
     sys.argv = ["tallystick", *arguments]
-    from api.cli.main import main  # noqa: PLC0415 - loaded by the server that this is forked from
+    from tallystick.__main__ import main  # noqa: PLC0415 - loaded by the server that this is forked from
 
     main()

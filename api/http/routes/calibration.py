@@ -1,25 +1,39 @@
 """Routes of calibration and advice."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.request import _given, _json, _reader, _reading
-from api.service.calibration import advise, compute_calibration
-from api.service.query_params import ADVICE_PARAMETERS, CALIBRATION_PARAMETERS, plan, question
+from api.http.operation import Operation, json_answer
+from api.http.request import Call, json_response
+from api.service.calibration import Advice, CalibrationAnswer, advise, compute_calibration
+from api.service.query_params import (
+    ADVICE_PARAMETERS,
+    CALIBRATION_PARAMETERS,
+    parse_calibration_query,
+    parse_planned_decision,
+)
 
 
-async def get_calibration(request: Request) -> Response:
-    """The figures: is it as good as it thinks it is?"""
-    ledger = _reader(request)
-    parameters = _given(request, CALIBRATION_PARAMETERS)
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    now = ledger.clock()
-    return _json(await compute_calibration(ledger, question(parameters, now), as_of))
+@Operation(
+    method="GET",
+    path="/calibration",
+    query=CALIBRATION_PARAMETERS,
+    answers={200: json_answer("The figures of the selected decisions.", CalibrationAnswer)},
+)
+async def get_calibration(call: Call) -> Response:
+    """Compare stated confidence with outcomes: is the agent as good as it thinks it is?"""
+    as_of = await call.as_of()
+    query = parse_calibration_query(call.parameters, call.ledger.clock())
+    return json_response(await compute_calibration(call.ledger, query, as_of))
 
 
-async def get_advice(request: Request) -> Response:
-    """What decisions like the one planned came to; by default those of the agent who asks."""
-    ledger, caller = _reading(request)
-    parameters = _given(request, ADVICE_PARAMETERS)
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    return _json(await advise(ledger, plan(parameters, caller.agent), as_of))
+@Operation(
+    method="GET",
+    path="/calibration/advice",
+    query=ADVICE_PARAMETERS,
+    answers={200: json_answer("The outcomes of similar decisions, with an interval.", Advice)},
+)
+async def get_advice(call: Call) -> Response:
+    """Summarize the outcomes of decisions like a planned one, by default of the caller's own."""
+    as_of = await call.as_of()
+    plan = parse_planned_decision(call.parameters, call.caller.agent)
+    return json_response(await advise(call.ledger, plan, as_of))

@@ -1,43 +1,54 @@
-"""GET /checkpoint and /events/POSITION/receipt: what the log says of itself, and that an event is in it."""
+"""Routes of what the ledger signs: checkpoints and receipts."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.parameters import integer, known
-from api.service.ledger import LedgerService
+from api.http.media import NOTE
+from api.http.operation import TEXT, Answer, Operation
+from api.http.path_parameters import POSITION
+from api.http.request import Call
 from ledger import SignedCheckpoint
 
-NOTE = "text/plain; charset=utf-8"
-"""The type of signed notes, and of receipts."""
-
-CACHE = {"cache-control": "max-age=1"}
-"""A checkpoint is old when the next one may be signed."""
+_NOTE_TYPE = NOTE.partition(";")[0]
 
 
-async def get_checkpoint(request: Request) -> Response:
-    """The newest checkpoint, a signed note; it lacks at most the events of the last second."""
-    return _note(await _asked(request).proving.checkpoint())
+@Operation(
+    method="GET",
+    path="/checkpoint",
+    answers={200: Answer("The newest checkpoint.", {_NOTE_TYPE: TEXT})},
+    errors=(422, 507),
+)
+async def get_checkpoint(call: Call) -> Response:
+    """Return the newest checkpoint: origin, size and root of the log, signed (C2SP tlog-checkpoint).
+
+    It lacks at most the events of the last second.
+    """
+    return _note(await call.ledger.proving.checkpoint())
 
 
-async def get_witnessed(request: Request) -> Response:
-    """The newest checkpoint that a witness has cosigned."""
-    return _note(await _asked(request).proving.witnessed())
+@Operation(
+    method="GET",
+    path="/checkpoint/witnessed",
+    answers={200: Answer("The checkpoint with the cosignatures.", {_NOTE_TYPE: TEXT})},
+    errors=(404, 422, 507),
+)
+async def get_witnessed(call: Call) -> Response:
+    """Return the newest checkpoint that a witness has cosigned (C2SP tlog-cosignature)."""
+    return _note(await call.ledger.proving.witnessed())
 
 
-async def get_receipt(request: Request) -> Response:
-    """That the event at a position is in the log: a file that stands alone."""
-    ledger = _asked(request)
-    position = integer("position", request.path_params["position"], 0, 1)
-    return Response((await ledger.proving.receipt(position)).encode(), headers={"content-type": NOTE})
-
-
-def _asked(request: Request) -> LedgerService:
-    """The house, for who may read it. Errors: AccessRefused, InvalidQuery."""
-    ledger: LedgerService = request.app.state.ledger
-    ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    known(request.query_params.keys(), ())
-    return ledger
+@Operation(
+    method="GET",
+    path="/events/{position}/receipt",
+    path_parameters=(POSITION,),
+    answers={200: Answer("The event's line, its position, the inclusion proof and a checkpoint.", {_NOTE_TYPE: TEXT})},
+    errors=(404, 422, 507),
+)
+async def get_receipt(call: Call) -> Response:
+    """Return the proof that an event is in the log, as a file that can be verified by itself (C2SP tlog-proof)."""
+    receipt = await call.ledger.proving.receipt(call.path(POSITION))
+    return Response(receipt.encode(), headers={"content-type": NOTE})
 
 
 def _note(signed: SignedCheckpoint) -> Response:
-    return Response(signed.note.encode(), headers={"content-type": NOTE, **CACHE})
+    """Return a checkpoint; a newer one may be signed after a second."""
+    return Response(signed.note.encode(), headers={"content-type": NOTE, "cache-control": "max-age=1"})

@@ -1,32 +1,84 @@
-"""The HTTP side: who asks, what they ask, and the answer, which is 200 for every error of the protocol's own."""
+"""Routes of CSTP: calls over JSON-RPC 2.0, health, and the agent card.
+
+Every error of the protocol is an answer with status 200.
+"""
 
 from importlib.metadata import version
+from typing import Literal
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import AccessRefused, Principal, Unauthenticated
 from api.cstp.jsonrpc import Id, RpcError, call_of, error_reply, id_of, parse, result_reply
 from api.cstp.methods import METHODS, perform
-from api.errors import answer_of, slug
-from api.http.request import read_body
+from api.errors import error_codes, slug
+from api.http.media import JSON, PROBLEM
+from api.http.operation import TEXT, Answer, Operation, json_answer, reference
+from api.http.request import headers_of, json_response, ledger_of, read_body
 from api.service.ledger import LedgerService
-from api.text import to_json
 
 PROTOCOL_VERSION = "1.0"
-JSON = "application/json"
+
+_REFUSED = {"type": "object", "properties": {"detail": TEXT}, "required": ["detail"]}
+_STATUS = json_answer("The status.", {"type": "object"})
 
 
+class RpcRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of CSTP: JSON-RPC 2.0 with named parameters. The answer to a call without an id has the id null."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: str | int | float | None = None
+    params: dict[str, object] = {}
+
+
+class RpcErrorSchema(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a call failed."""
+
+    code: int
+    message: str
+    data: object = None
+
+
+class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a call: `result`, or `error`."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | float | None
+    result: object = None
+    error: RpcErrorSchema | None = None
+
+
+@Operation(
+    method="POST",
+    path="/cstp",
+    scopes=(),
+    body={JSON: RpcRequest},
+    body_required=True,
+    answers={
+        200: json_answer("The result, or an error.", RpcAnswer),
+        401: Answer("A token is required.", {JSON: _REFUSED}),
+        403: Answer(
+            "The token does not allow this; or the ledger has no tokens, and the page of another site sent this.",
+            {JSON: _REFUSED, PROBLEM: reference("Problem")},
+        ),
+    },
+).raw
 async def post_cstp(request: Request) -> Response:
-    """Answer one call. A token that is missing, unknown or too weak is told by HTTP status, with `detail`."""
-    ledger: LedgerService = request.app.state.ledger
+    """Answer a call of CSTP, over JSON-RPC 2.0.
+
+    A missing or unknown token, or one without the scope, is an HTTP error with `detail`. Other errors are answers.
+    """
+    ledger = ledger_of(request)
     try:
         caller = ledger.tokens.identify(request.headers.get("authorization"))
-        reply = await _reply(ledger, caller, await read_body(request))
+        reply = await _reply(ledger, caller, await read_body(headers_of(request.scope), request.receive))
     except AccessRefused as error:
         request.scope["refusal"] = slug(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
-        return Response(to_json({"detail": error.detail}), answer_of(error).status, headers, media_type=JSON)
+        return json_response({"detail": error.detail}, error_codes(error).status, headers)
     return Response(reply, media_type=JSON)
 
 
@@ -40,22 +92,29 @@ async def _reply(ledger: LedgerService, caller: Principal, body: bytes) -> bytes
         return error_reply(call_id, error)
 
 
+@Operation(method="GET", path="/health", public=True, answers={200: _STATUS, 503: _STATUS}).raw
 async def get_health(request: Request) -> Response:
-    """Whether the ledger accepts events, in this protocol's words; 503 where it does not."""
-    ledger: LedgerService = request.app.state.ledger
+    """Report whether the ledger accepts events, as CSTP defines it."""
+    ledger = ledger_of(request)
     now = ledger.clock()
     healthy = (ledger.log is None or ledger.log.broken is None) and not request.app.state.stopping.is_set()
     body = {
         "status": "healthy" if healthy else "unhealthy",
         "version": version("tallystick"),
-        "uptime_seconds": round((now - request.app.state.began).total_seconds(), 2),
+        "uptime_seconds": round((now - request.app.state.started).total_seconds(), 2),
         "timestamp": now.isoformat(),
     }
-    return Response(to_json(body), 200 if healthy else 503, media_type=JSON)
+    return json_response(body, 200 if healthy else 503)
 
 
+@Operation(
+    method="GET",
+    path="/.well-known/agent.json",
+    public=True,
+    answers={200: json_answer("The card.", {"type": "object"})},
+).raw
 async def get_agent_card(request: Request) -> Response:
-    """What speaks here, and which methods it knows."""
+    """Return CSTP's agent card: name, version and the methods that this server implements."""
     card = {
         "name": "tallystick",
         "description": "A ledger for AI agents: what they decided, how sure they were, and how it turned out.",
@@ -64,4 +123,4 @@ async def get_agent_card(request: Request) -> Response:
         "capabilities": {"cstp": {"version": PROTOCOL_VERSION, "methods": list(METHODS)}},
         "authentication": {"schemes": ["bearer"]},
     }
-    return Response(to_json(card), media_type=JSON)
+    return json_response(card)

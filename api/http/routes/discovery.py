@@ -1,35 +1,42 @@
-"""The loop of discovery for agents that spawn their own answers: begin a run, ask for its prompt, respond, finish."""
+"""Routes of live discovery, for agents that call the models themselves: start, read a prompt, respond, finish."""
 
 from typing import Annotated
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.auth import Scope
-from api.http.request import JsonBody
-from api.importers.runs import show_run
-from api.parameters import instant, integer, known, single
+from api.http.media import JSON
+from api.http.operation import Link, Operation, json_answer
+from api.http.path_parameters import stream_id_parameter
+from api.http.request import Call, json_response, read_json
+from api.parameters import CURSOR_SCHEMA, DATE_SCHEMA, TIME_SCHEMA, parse_instant, parse_integer, text_parameter
 from api.service.discovery import runs
-from api.service.discovery.messages import RunConfig, SignalDraft
-from api.service.ledger import LedgerService
+from api.service.discovery.messages import NextPrompt, ResponseResult, RunConfig, SignalDraft, SignalEntry, SignalPage
+from api.service.discovery.queries import show_run
 from api.service.store import LocalStore
-from api.text import to_json
 from events.envelope import timestamp
 from events.errors import InvalidEvent
 from events.payload import COUNT_MAX, Count, Label, Text
 from instruments.answer import Failure, RouterAnswer
 from ledger import Query
-
-SIGNALS_PARAMETERS = ("since",)
+from projections.discovery.run_report import RunDetail
 
 NS_PER_MS = 1_000_000
 
 ELAPSED_MS_MAX = COUNT_MAX // NS_PER_MS
 
+RUN = stream_id_parameter("run", "The run's id.")
+SINCE = text_parameter(
+    "since",
+    "Signals after this position, the `next` of the answer before; or recorded at this time or later.",
+    {"anyOf": [CURSOR_SCHEMA, TIME_SCHEMA, DATE_SCHEMA]},
+)
+
+_WRITE_ERRORS = (409, 422, 507)
+
 
 class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What came back for a prompt: `response`, which may be empty, or `failure`. Times are from prompt to answer."""
+    """The answer to a prompt: `response`, which may be empty, or `failure`. Times are from prompt to answer."""
 
     response: str | None = None
     failure: Failure | None = None
@@ -42,108 +49,142 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why a run is to end, in words."""
+    """Why a run should end, as a text."""
 
     reason: Text | None = None
 
 
-_config = JsonBody(RunConfig)
-_reply = JsonBody(ResponseBody)
-_signal = JsonBody(SignalDraft)
-_finish = JsonBody(FinishBody)
+@Operation(
+    method="POST",
+    path="/discovery",
+    scopes=("append",),
+    body={JSON: RunConfig},
+    answers={
+        200: json_answer("A retry: a run with this id and these settings exists.", NextPrompt),
+        201: json_answer("The run is started.", NextPrompt),
+    },
+    errors=_WRITE_ERRORS,
+    links={
+        name: Link(operation, parameter, "$response.body#/run_id")
+        for name, operation, parameter in (
+            ("prompt", "get_prompt", "run"),
+            ("respond", "post_response", "run"),
+            ("signal", "post_signal", "run"),
+            ("signals", "get_signals", "run"),
+            ("finish", "post_finish", "run"),
+            ("report", "get_run", "run_id"),
+        )
+    },
+)
+async def post_discovery(call: Call) -> Response:
+    """Start a discovery run, and return its first prompt."""
+    store = _store(call)
+    started = await runs.start(store, await read_json(call.request, RunConfig))
+    prompt = await runs.prompt(store, started.run_id)
+    headers = {"location": f"/discovery/{started.run_id}/prompt"}
+    return json_response(prompt, 200 if started.duplicate else 201, headers)
 
 
-async def post_discovery(request: Request) -> Response:
-    """Begin a run of discovery, and say what it asks first."""
-    store = _book(request, "append")
-    _plain(request)
-    begun = await runs.start(store, await _config.read(request))
-    step = await runs.prompt(store, begun.run_id)
-    headers = {"location": f"/discovery/{begun.run_id}/prompt"}
-    return Response(to_json(step), 200 if begun.duplicate else 201, headers, media_type="application/json")
+@Operation(
+    method="GET",
+    path="/discovery/{run}/prompt",
+    path_parameters=(RUN,),
+    answers={200: json_answer("The prompt.", NextPrompt)},
+    errors=(404, 409),
+)
+async def get_prompt(call: Call) -> Response:
+    """Return the next prompt of a run; if the run has ended, no prompt but the reason."""
+    return json_response(await runs.prompt(_store(call), call.path(RUN)))
 
 
-async def get_prompt(request: Request) -> Response:
-    """What a run wants next: a prompt, or, where it has ended, none."""
-    store = _book(request, "read")
-    _plain(request)
-    return _json(await runs.prompt(store, request.path_params["run"]))
+@Operation(
+    method="POST",
+    path="/discovery/{run}/responses",
+    scopes=("append",),
+    path_parameters=(RUN,),
+    body={JSON: ResponseBody},
+    answers={200: json_answer("The result. The same again if `attempt` was answered before.", ResponseResult)},
+    errors=(404, *_WRITE_ERRORS),
+)
+async def post_response(call: Call) -> Response:
+    """Record the answer to a prompt, and return its analysis and the next prompt."""
+    store = _store(call)
+    body = await read_json(call.request, ResponseBody)
+    return json_response(await runs.respond(store, call.path(RUN), _router_answer(body), body.attempt))
 
 
-async def post_response(request: Request) -> Response:
-    """Record what came back for a prompt, and say what it is and what is wanted next."""
-    store = _book(request, "append")
-    _plain(request)
-    reply = await _reply.read(request)
-    return _json(await runs.respond(store, request.path_params["run"], _answer(reply), reply.attempt))
+@Operation(
+    method="POST",
+    path="/discovery/{run}/signals",
+    scopes=("append",),
+    path_parameters=(RUN,),
+    body={JSON: SignalDraft},
+    answers={201: json_answer("The recorded signal.", SignalEntry)},
+    errors=(404, *_WRITE_ERRORS),
+)
+async def post_signal(call: Call) -> Response:
+    """Record a signal for the people who watch a run."""
+    signal = await read_json(call.request, SignalDraft)
+    return json_response(await runs.signal(_store(call), call.path(RUN), signal), 201)
 
 
-async def post_signal(request: Request) -> Response:
-    """Tell the people watching a run something."""
-    store = _book(request, "append")
-    _plain(request)
-    placed = await runs.signal(store, request.path_params["run"], await _signal.read(request))
-    return _json(placed, 201)
-
-
-async def get_signals(request: Request) -> Response:
-    """The signals of a run, from a position or a time on."""
-    store = _book(request, "read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), SIGNALS_PARAMETERS)
-    since, run_id = parameters.get("since", "0"), request.path_params["run"]
+@Operation(
+    method="GET",
+    path="/discovery/{run}/signals",
+    path_parameters=(RUN,),
+    query=(SINCE,),
+    answers={200: json_answer("Signals.", SignalPage)},
+    errors=(404,),
+)
+async def get_signals(call: Call) -> Response:
+    """List the signals of a run, in the order of the log."""
+    store, run_id = _store(call), call.path(RUN)
+    since = call.parameters.get(SINCE.name, "0")
     if since.isascii() and since.isdigit():
-        after = integer("since", since, 0, 0)
-        await store.ledger.read(Query(after=after, limit=1))
-        return _json(await runs.signals(store, run_id, after))
-    return _json(await runs.signals(store, run_id, since=timestamp(instant("since", since))))
+        after = parse_integer("since", since, 0)
+        await call.ledger.read(Query(after=after, limit=1))
+        return json_response(await runs.signals(store, run_id, after))
+    return json_response(await runs.signals(store, run_id, since=timestamp(parse_instant("since", since))))
 
 
-async def post_finish(request: Request) -> Response:
-    """End a run, and say what it found."""
-    store = _book(request, "append", "read")
-    _plain(request)
-    asked = await _finish.read(request)
-    await runs.finish(store, request.path_params["run"], asked.reason)
-    return _json((await show_run(store.ledger, request.path_params["run"])).detail)
+@Operation(
+    method="POST",
+    path="/discovery/{run}/finish",
+    scopes=("append", "read"),
+    path_parameters=(RUN,),
+    body={JSON: FinishBody},
+    answers={200: json_answer("The report. The same again if the run ended before.", RunDetail)},
+    errors=(404, *_WRITE_ERRORS),
+)
+async def post_finish(call: Call) -> Response:
+    """End a run, and return its report."""
+    body = await read_json(call.request, FinishBody)
+    await runs.finish(_store(call), call.path(RUN), body.reason)
+    return json_response((await show_run(call.ledger, call.path(RUN))).detail)
 
 
-def _answer(reply: ResponseBody) -> RouterAnswer:
-    """What a router would have brought. Errors: InvalidEvent, for fields that contradict each other."""
-    if (reply.response is None) == (reply.failure is None):
+def _router_answer(body: ResponseBody) -> RouterAnswer:
+    """Convert an answer to that of a router. Errors: InvalidEvent, for fields that contradict each other."""
+    if (body.response is None) == (body.failure is None):
         raise InvalidEvent(
-            "response and failure: exactly one of them says what came back.",
+            "response and failure: exactly one of them is needed.",
             'Send {"response": TEXT}, or {"failure": "timeout"}. Nothing was written.',
             field="response",
         )
-    if reply.elapsed_ns is not None and reply.elapsed_ms is not None:
+    if body.elapsed_ns is not None and body.elapsed_ms is not None:
         raise InvalidEvent(
-            "elapsed_ns and elapsed_ms say the same thing.", "Send one. Nothing was written.", field="elapsed_ms"
+            "elapsed_ns and elapsed_ms state the same time.", "Send one. Nothing was written.", field="elapsed_ms"
         )
-    elapsed_ns = reply.elapsed_ns if reply.elapsed_ms is None else round(reply.elapsed_ms * NS_PER_MS)
+    elapsed_ns = body.elapsed_ns if body.elapsed_ms is None else round(body.elapsed_ms * NS_PER_MS)
     return RouterAnswer(
-        text=reply.response,
+        text=body.response,
         elapsed_ns=elapsed_ns,
-        reported_model=reply.reported_model,
-        tokens_used=reply.tokens_used,
-        failure=reply.failure,
-        detail=reply.detail,
+        reported_model=body.reported_model,
+        tokens_used=body.tokens_used,
+        failure=body.failure,
+        detail=body.detail,
     )
 
 
-def _book(request: Request, *scopes: Scope) -> LocalStore:
-    """The house with who asks. Errors: AccessRefused."""
-    ledger: LedgerService = request.app.state.ledger
-    caller = ledger.tokens.identify(request.headers.get("authorization"))
-    for scope in scopes:
-        caller.require(scope)
-    return LocalStore(ledger, caller)
-
-
-def _plain(request: Request) -> None:
-    """Errors: InvalidQuery, for parameters where there are none."""
-    known(request.query_params.keys(), ())
-
-
-def _json(value: object, status: int = 200) -> Response:
-    return Response(to_json(value), status, media_type="application/json")
+def _store(call: Call) -> LocalStore:
+    return LocalStore(call.ledger, call.caller)

@@ -1,51 +1,82 @@
-"""GET of evaluations: the scoreboard, the list, one whole, two compared."""
+"""Routes of evaluations: the scoreboard, the list, one evaluation, and two compared."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.request import answer, asked
-from api.parameters import choice, several
+from api.http.operation import Link, Operation, json_answer
+from api.http.path_parameters import STREAM_ID_SCHEMA, stream_id_parameter
+from api.http.request import Call, json_response
+from api.parameters import list_parameter, text_parameter
 from api.service.evaluation import queries
-from api.service.query_params import EVALUATIONS_PARAMETERS, SCOREBOARD_PARAMETERS, board_wanted, evaluation_query
-from ledger.errors import InvalidQuery
+from api.service.query_params import (
+    AS_OF,
+    EVALUATIONS_PARAMETERS,
+    SCOREBOARD_PARAMETERS,
+    parse_evaluation_query,
+    parse_scoreboard_query,
+)
 
-EVALUATION_PARAMETERS = ("include", "as_of")
-COMPARE_PARAMETERS = ("baseline", "candidate", "as_of")
-EVALUATION_INCLUSIONS = ("analyses",)
-
-
-async def get_scoreboard(request: Request) -> Response:
-    """What each version of each agent is worth, by suite."""
-    ledger, parameters = asked(request, SCOREBOARD_PARAMETERS)
-    return answer(
-        await queries.scoreboard(ledger, board_wanted(parameters), await ledger.resolve(parameters.get("as_of")))
-    )
-
-
-async def get_evaluations(request: Request) -> Response:
-    """Evaluations in short, the one that began last first."""
-    ledger, parameters = asked(request, EVALUATIONS_PARAMETERS)
-    query = evaluation_query(parameters, ledger.clock())
-    return answer(await queries.list_evaluations(ledger, query, await ledger.resolve(parameters.get("as_of"))))
+RUN = stream_id_parameter("run", "The run's id.")
+INCLUDE = list_parameter("include", "What to add: every answer, also those that are kept as evidence.", ("analyses",))
+BASELINE = text_parameter(
+    "baseline",
+    f"The run to compare with. `{queries.LATEST}`: the newest one before the candidate that has ended, of the same "
+    "suite, agent and selection.",
+    STREAM_ID_SCHEMA,
+    required=True,
+)
+CANDIDATE = text_parameter("candidate", "The run to compare.", STREAM_ID_SCHEMA, required=True)
 
 
-async def get_evaluation(request: Request) -> Response:
-    """One evaluation whole, with the answers where asked for."""
-    ledger, parameters = asked(request, EVALUATION_PARAMETERS)
-    included = [
-        choice("include", one, EVALUATION_INCLUSIONS, "analyses")
-        for one in several("include", parameters.get("include"))
-    ]
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    run_id = request.path_params["run"]
-    return answer(await queries.show_evaluation(ledger, run_id, as_of, analyses="analyses" in included))
+@Operation(
+    method="GET",
+    path="/scoreboard",
+    query=SCOREBOARD_PARAMETERS,
+    answers={200: json_answer("A scoreboard for each suite.", queries.ScoreboardAnswer)},
+)
+async def get_scoreboard(call: Call) -> Response:
+    """Rank the versions of each agent by suite, with two baselines."""
+    query = parse_scoreboard_query(call.parameters)
+    return json_response(await queries.scoreboard(call.ledger, query, await call.as_of()))
 
 
-async def get_comparison(request: Request) -> Response:
-    """Two evaluations compared, the candidate with the baseline."""
-    ledger, parameters = asked(request, COMPARE_PARAMETERS)
-    for name in ("baseline", "candidate"):
-        if not parameters.get(name):
-            raise InvalidQuery(name, "is missing.", "Name the runs: ?baseline=RUN&candidate=RUN.")
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    return answer(await queries.compare(ledger, parameters["baseline"], parameters["candidate"], as_of))
+@Operation(
+    method="GET",
+    path="/evaluations",
+    query=EVALUATIONS_PARAMETERS,
+    answers={200: json_answer("A page of evaluations.", queries.EvaluationPage)},
+    links={"evaluation": Link("get_evaluation", "run", "$response.body#/evaluations/0/run_id")},
+)
+async def get_evaluations(call: Call) -> Response:
+    """List evaluations in short, the last started first."""
+    query = parse_evaluation_query(call.parameters, call.ledger.clock())
+    return json_response(await queries.list_evaluations(call.ledger, query, await call.as_of()))
+
+
+@Operation(
+    method="GET",
+    path="/evaluations/{run}",
+    path_parameters=(RUN,),
+    query=(INCLUDE, AS_OF),
+    answers={200: json_answer("The evaluation.", queries.EvaluationAnswer)},
+    errors=(404,),
+)
+async def get_evaluation(call: Call) -> Response:
+    """Return one evaluation: every scenario, every score, and where each pattern matched."""
+    analyses = "analyses" in INCLUDE.read(call.parameters)
+    as_of = await call.as_of()
+    return json_response(await queries.show_evaluation(call.ledger, call.path(RUN), as_of, analyses=analyses))
+
+
+@Operation(
+    method="GET",
+    path="/evaluations/compare",
+    query=(BASELINE, CANDIDATE, AS_OF),
+    answers={
+        200: json_answer("What became worse, what better, and what cannot be compared.", queries.RunComparisonAnswer)
+    },
+    errors=(404,),
+)
+async def get_comparison(call: Call) -> Response:
+    """Compare two evaluations by scenario and attempt."""
+    baseline, candidate = BASELINE.read(call.parameters), CANDIDATE.read(call.parameters)
+    return json_response(await queries.compare(call.ledger, baseline, candidate, await call.as_of()))

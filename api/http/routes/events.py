@@ -1,47 +1,113 @@
-"""Routes of events: POST /events, GET /events, GET /streams."""
+"""Routes of events: append, read, follow."""
 
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.errors import UnsupportedMedia
-from api.http.media import JSON, LINES, MEDIA
-from api.http.request import Headers, _receive, headers_of
-from api.parameters import POSITION_MAX, integer, known, single
+from api.http.media import BATCH, EVENT, EVENT_MEDIA, FEED, JSON, LINES
+from api.http.operation import TEXT, Answer, Link, Operation, json_answer, reference
+from api.http.path_parameters import POSITION
+from api.http.request import Call, Headers, headers_of, read_body
+from api.parameters import (
+    POSITION_MAX,
+    TIME_SCHEMA,
+    JsonSchema,
+    Parameter,
+    choice_parameter,
+    integer_parameter,
+    parse_integer,
+    text_parameter,
+)
 from api.service.ledger import LedgerService, page_json
-from api.service.query_params import forwards, query_of
-from api.service.store import append_result
+from api.service.query_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
+from api.service.store import AppendResult, append_result
 from events.decode_errors import UNDECODABLE
 from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
-from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from events.limits import (
+    AGENT_NAME_CHARS_MAX,
+    BATCH_EVENTS_MAX,
+    EVENT_ID_CHARS_MAX,
+    PAGE_EVENTS_DEFAULT,
+    PAGE_EVENTS_MAX,
+    TRACE_CHARS_MAX,
+)
 from events.registry import VOCABULARY
-from ledger import Page, Query
+from ledger import AppendedEvent, Page, Query
 
-_JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in MEDIA)
+HEARTBEAT_S = 15.0
+"""The time between two comments of an idle feed."""
 
+SUBJECT = text_parameter(
+    "subject",
+    "The stream's name, KIND/ID. Its slash needs no escape.",
+    {"type": "string", "pattern": r"^[a-z]+/[A-Za-z0-9._-]+$", "examples": ["decision/3f2a9c1e"]},
+)
 
 _encode = msgspec.json.Encoder().encode
-
-
+_JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in EVENT_MEDIA)
 _integers = frozenset({"expectedversion"})
-
-
 _number = re.compile("[0-9]{1,16}", re.ASCII)
 
 
-class PostEvents:
-    """Record one event or a batch, all or nothing.
+class _Typed(msgspec.Struct):
+    type: str
 
-    The busiest route: an ASGI application by itself, that reads its headers once and sends its answer. (Starlette looks
-    headers up by one scan each, wraps functions twice against errors, and makes objects of answers.)
+
+_type_of = msgspec.json.Decoder(_Typed).decode
+
+
+def _declare_attributes() -> tuple[Parameter[Any], ...]:
+    """Declare the attributes of CloudEvents binary mode."""
+    mode = "Binary mode, where the body is the payload alone: {}. Percent-encoded."
+    trace: JsonSchema = {"type": "string", "minLength": 1, "maxLength": TRACE_CHARS_MAX}
+    texts: tuple[tuple[str, str, JsonSchema], ...] = (
+        ("ce-id", "unique within the source", {"type": "string", "minLength": 1, "maxLength": EVENT_ID_CHARS_MAX}),
+        ("ce-source", "/agents/NAME, as in the token", {"type": "string", "maxLength": AGENT_NAME_CHARS_MAX + 8}),
+        ("ce-subject", "the stream, as the payload names it", TEXT),
+        ("ce-time", "when it happened", TIME_SCHEMA),
+        ("ce-traceparent", "passed through", trace),
+        ("ce-correlationid", "passed through", trace),
+        ("ce-causationid", "passed through", trace),
+    )
+    return (
+        choice_parameter("ce-specversion", mode.format("the version of CloudEvents"), ("1.0",)),
+        choice_parameter(
+            "ce-type", mode.format("the type; this header or ce-specversion selects the mode"), VOCABULARY.types
+        ),
+        *(text_parameter(name, mode.format(meaning), schema) for name, meaning, schema in texts),
+        integer_parameter("ce-expectedversion", mode.format("the stream's version"), 0, 2**53 - 1),
+    )
+
+
+def _body_shapes() -> dict[str, JsonSchema]:
+    """Declare the bodies of POST /events by media type."""
+    draft = reference("Draft")
+    batch: JsonSchema = {"type": "array", "items": draft, "minItems": 1, "maxItems": BATCH_EVENTS_MAX}
+    return {
+        JSON: {"anyOf": [draft, batch, reference("Payload")]},
+        EVENT: draft,
+        BATCH: batch,
+        LINES: {**TEXT, "description": f"One Draft a line, 1..{BATCH_EVENTS_MAX} of them."},
+    }
+
+
+class PostEvents:
+    """Append one event or a batch, all or nothing.
+
+    The body is one event, a batch, lines, or in CloudEvents binary mode the payload alone, with the attributes in ce-
+    headers. The answer to one event is its position, the answer to a batch has the position of each.
     """
+
+    # This is the busiest route, so it is an ASGI application: Starlette's request looks up each header by a scan, wraps
+    # functions twice against errors, and makes an object of the answer.
 
     __name__ = "post_events"
 
@@ -50,23 +116,41 @@ class PostEvents:
         headers = headers_of(scope)
         authorization = headers.get(b"authorization")
         caller = ledger.tokens.identify(None if authorization is None else authorization.decode("latin-1"))
-        drafts, single = decode(headers, await _receive(headers, receive))
+        drafts, single = decode(headers, await read_body(headers, receive))
         placed = await ledger.record(drafts, caller)
         if single:
             body, status = _encode(placed[0]), 200 if placed[0].duplicate else 201
         else:
             answer = append_result(placed)
             body, status = _encode(answer), 200 if answer.duplicates == answer.count else 201
-        told = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
-        await send({"type": "http.response.start", "status": status, "headers": told})
+        answer_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
+        await send({"type": "http.response.start", "status": status, "headers": answer_headers})
         await send({"type": "http.response.body", "body": body})
 
 
-post_events = PostEvents()
+post_events = Operation(
+    method="POST",
+    path="/events",
+    scopes=("append",),
+    headers=_declare_attributes(),
+    body=_body_shapes(),
+    body_required=True,
+    answers={
+        200: json_answer("A retry: all of it was appended before; nothing was written.", (AppendedEvent, AppendResult)),
+        201: json_answer("Appended, committed and synced.", (AppendedEvent, AppendResult)),
+    },
+    errors=(409, 422, 507),
+    links={
+        "event": Link("get_event", "position", "$response.body#/position"),
+        "receipt": Link("get_receipt", "position", "$response.body#/position"),
+        "stream": Link("get_stream", "subject", "$response.body#/subject"),
+        "first": Link("get_event", "position", "$response.body#/first"),
+    },
+).raw(PostEvents())
 
 
 def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
-    """The drafts in a body, and whether it holds a single event. Errors: InvalidEvent, UnsupportedMedia."""
+    """Return the drafts in a body, and whether it is a single event. Errors: InvalidEvent, UnsupportedMedia."""
     media = headers.get(b"content-type", _JSON).partition(b";")[0].strip().lower()
     if b"ce-type" in headers or b"ce-specversion" in headers:
         return [_binary(headers, body, media)], True
@@ -77,16 +161,16 @@ def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     if media in (_BATCH, _JSON):
         return VOCABULARY.drafts(body), False
     raise UnsupportedMedia(
-        f"content-type {media.decode('latin-1')!r} is not spoken here; nothing was written.",
-        f"Send one of: {', '.join(MEDIA)}.",
+        f"content-type {media.decode('latin-1')!r} is not supported; nothing was written.",
+        f"Send one of: {', '.join(EVENT_MEDIA)}.",
     )
 
 
 def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
-    """CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
+    """Decode CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
     if media != _JSON:
         raise UnsupportedMedia(
-            f"content-type {media.decode('latin-1')!r} cannot carry a payload here.", f"Send {JSON}."
+            f"content-type {media.decode('latin-1')!r} is not supported for a payload.", f"Send {JSON}."
         )
     attributes: dict[str, object] = {}
     for name, value in headers.items():
@@ -105,105 +189,113 @@ def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
     return VOCABULARY.draft(_encode(attributes))
 
 
-FEED = "text/event-stream"
+@Operation(
+    method="GET",
+    path="/events",
+    query=EVENT_PARAMETERS,
+    answers={
+        200: Answer(
+            "Events, in the requested order.",
+            {
+                JSON: reference("EventPage"),
+                LINES: {**TEXT, "description": "Every selected event, one a line, as it is stored."},
+                FEED: {**TEXT, "description": "Events as they are committed, without end; `id` is the position."},
+            },
+        )
+    },
+    links={
+        "event": Link("get_event", "position", "$response.body#/events/0/position"),
+        "stream": Link("get_stream", "subject", "$response.body#/events/0/subject"),
+    },
+)
+async def get_events(call: Call) -> Response:
+    """Return a page of events, or all of them, or a feed that follows the log.
 
-
-HEARTBEAT_S = 15.0
-"""How often an idle feed says that it is alive."""
-
-
-_quote = msgspec.json.Encoder().encode
-
-
-class _Typed(msgspec.Struct):
-    type: str
-
-
-_type_of = msgspec.json.Decoder(_Typed).decode
-
-
-async def get_events(request: Request) -> Response:
-    """A page of events as JSON, all of them as NDJSON, or a feed, as the Accept header asks."""
-    ledger: LedgerService = request.app.state.ledger
-    ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    query = query_of(single(request.query_params.multi_items()))
-    accept = request.headers.get("accept", "")
+    With `Accept: application/x-ndjson` it returns all events as lines; with `Accept: text/event-stream` a feed, which
+    Last-Event-ID resumes.
+    """
+    query = parse_event_query(call.parameters)
+    accept = call.request.headers.get("accept", "")
     if FEED in accept:
-        return await _feed(request, ledger, query)
+        return await _feed(call, query)
     if LINES in accept:
-        await ledger.read(Query(after=query.after, limit=1))
-        pages = ledger.scan(_unpaged(request, query))
-        return StreamingResponse(_lines(pages, query, request), media_type=LINES)
-    page = await ledger.read(query)
-    return Response(page_json(page, (await ledger.reader.head()).position), media_type="application/json")
+        await call.ledger.read(Query(after=query.after, limit=1))
+        return StreamingResponse(_lines(call, query), media_type=LINES)
+    return await _page(call.ledger, await call.ledger.read(query))
 
 
-async def get_event(request: Request) -> Response:
-    """The event at a position, byte for byte as it is stored."""
-    ledger: LedgerService = request.app.state.ledger
-    ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    known(request.query_params.keys(), ())
-    position = integer("position", request.path_params["position"], 0, 1)
-    return Response(await ledger.event(position), media_type="application/cloudevents+json")
+@Operation(
+    method="GET",
+    path="/events/{position}",
+    path_parameters=(POSITION,),
+    answers={200: Answer("The event.", {EVENT: reference("Event")})},
+    errors=(404,),
+)
+async def get_event(call: Call) -> Response:
+    """Return the event at a position, byte for byte as it is stored."""
+    return Response(await call.ledger.event(call.path(POSITION)), media_type=EVENT)
 
 
-async def get_stream(request: Request) -> Response:
-    """A page of the events of one stream."""
-    ledger: LedgerService = request.app.state.ledger
-    ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), ("after", "limit"))
-    after = integer("after", parameters.get("after"), 0, 0)
-    limit = integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
-    page = await ledger.stream(request.path_params["subject"], after, limit)
-    return Response(page_json(page, (await ledger.reader.head()).position), media_type="application/json")
+@Operation(
+    method="GET",
+    path="/streams/{subject:path}",
+    path_parameters=(SUBJECT,),
+    query=(AFTER, LIMIT),
+    answers={200: json_answer("Events of the stream.", reference("EventPage"))},
+    errors=(404,),
+)
+async def get_stream(call: Call) -> Response:
+    """Return a page of the events of one stream, oldest first."""
+    after, limit = AFTER.read(call.parameters), LIMIT.read(call.parameters)
+    return await _page(call.ledger, await call.ledger.stream(call.path(SUBJECT), after, limit))
 
 
-def _unpaged(request: Request, query: Query) -> Query:
-    """For a stream of lines: pages of full size, whatever limit is asked for the whole."""
-    return msgspec.structs.replace(query, limit=query.limit if "limit" in request.query_params else PAGE_EVENTS_MAX)
+async def _page(ledger: LedgerService, page: Page) -> Response:
+    return Response(page_json(page, (await ledger.reader.head()).position), media_type=JSON)
 
 
-async def _lines(pages: AsyncIterator[Page], query: Query, request: Request) -> AsyncIterator[bytes]:
-    async for page in pages:
+async def _lines(call: Call, query: Query) -> AsyncIterator[bytes]:
+    """Yield lines: up to `limit` if it was given, else all, in pages of the largest size."""
+    limited = LIMIT.name in call.parameters
+    async for page in call.ledger.scan(query if limited else msgspec.structs.replace(query, limit=PAGE_EVENTS_MAX)):
         yield page.ndjson + b"\n"
-        if "limit" in request.query_params:
+        if limited:
             return
 
 
-async def _feed(request: Request, ledger: LedgerService, query: Query) -> Response:
-    forwards(query)
-    last = request.headers.get("last-event-id")
+async def _feed(call: Call, query: Query) -> Response:
+    check_followable(query)
+    last = call.request.headers.get("last-event-id")
     if last:
-        query = msgspec.structs.replace(query, after=integer("Last-Event-ID", last, 0, 0, POSITION_MAX))
-    await ledger.read(Query(after=query.after, limit=1))
-    pages = ledger.follow(msgspec.structs.replace(query, limit=PAGE_EVENTS_DEFAULT))
-    stopping: asyncio.Event = request.app.state.stopping
+        query = msgspec.structs.replace(query, after=parse_integer("Last-Event-ID", last, 0, POSITION_MAX))
+    await call.ledger.read(Query(after=query.after, limit=1))
+    pages = call.ledger.follow(msgspec.structs.replace(query, limit=PAGE_EVENTS_DEFAULT))
+    stopping: asyncio.Event = call.request.app.state.stopping
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_messages(pages, stopping), media_type=FEED, headers=headers)
 
 
 async def _messages(pages: AsyncIterator[Page], stopping: asyncio.Event) -> AsyncIterator[bytes]:
-    """Server-sent events until the server stops or the client goes; the id of each is its position."""
+    """Yield server-sent events until the server stops or the client leaves; the id of each is its position."""
     yield b": tallystick\n\n"
     stop = asyncio.ensure_future(stopping.wait())
-    coming = _next(pages)
+    next_page = _next(pages)
     try:
         while not stop.done():
-            done, _ = await asyncio.wait((coming, stop), timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
-            if coming in done:
-                page = coming.result()
+            done, _ = await asyncio.wait((next_page, stop), timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
+            if next_page in done:
+                page = next_page.result()
                 yield b"".join(
                     b"id: %d\nevent: %b\ndata: %b\n\n" % (position, _type_of(line).type.encode(), line)
                     for position, line in zip(page.positions, page.lines, strict=True)
                 )
-                coming = _next(pages)
+                next_page = _next(pages)
             elif not done:
                 yield b": alive\n\n"
     except StopAsyncIteration:
         return
     finally:
-        coming.cancel()
+        next_page.cancel()
         stop.cancel()
 
 

@@ -1,91 +1,111 @@
-"""PUT, GET and DELETE of evidence: bytes in, bytes out, bytes gone."""
+"""Routes of evidence: store bytes, list, read and erase them."""
 
-from collections.abc import Collection, Mapping
-
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.auth import Principal
-from api.http.request import read_body
-from api.parameters import integer, known, single
-from api.service.evidence import Blob, digest_of
-from api.service.ledger import LedgerService
-from api.text import to_json
-from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from api.http.media import OCTETS
+from api.http.operation import Answer, Link, Operation, json_answer
+from api.http.path_parameters import DIGEST_SCHEMA
+from api.http.request import Call, headers_of, json_response, read_body
+from api.parameters import text_parameter
+from api.service.evidence import Blob, ErasureReceipt, EvidencePage, StoredEvidence, digest_of
+from api.service.query_params import AS_OF, LIMIT, OFFSET
+from events.limits import EVIDENCE_WORDS_CHARS_MAX
 from ledger.errors import InvalidQuery
 
-BYTES = "application/octet-stream"
-"""What evidence is served as where its media type is not known."""
+_WORDS = {"type": "string", "minLength": 1, "maxLength": EVIDENCE_WORDS_CHARS_MAX}
 
-PUT_PARAMETERS = ("digest", "note")
-LIST_PARAMETERS = ("limit", "offset", "as_of")
-ERASE_PARAMETERS = ("reason",)
+DIGEST = text_parameter("digest", "The SHA-256 of the bytes, in hex.", DIGEST_SCHEMA)
+EXPECTED_DIGEST = text_parameter(
+    "digest", "The SHA-256 that the body must have. Without it, any body is stored.", DIGEST_SCHEMA
+)
+NOTE = text_parameter("note", "A description. It stays in the log permanently.", _WORDS)
+REASON = text_parameter("reason", "Why it is erased. It stays in the log permanently.", _WORDS)
 
-SAFE = {
-    "cache-control": "private, no-store",
-}
-"""What was stored is in no cache when it is erased; `api/http/origin_guard.py` has it run nowhere."""
-
-
-async def put_evidence(request: Request) -> Response:
-    """Keep the body; 201 when it is new, 200 when it was there."""
-    ledger, caller = _asked(request)
-    caller.require("append")
-    parameters = _given(request, PUT_PARAMETERS)
-    data = await read_body(request)
-    wanted = parameters.get("digest")
-    if wanted is not None and wanted != (found := digest_of(data)):
-        raise InvalidQuery("digest", f"the body's is {found}; nothing was kept.", "Send it whole, or correct this.")
-    kept = await ledger.evidence.put(Blob(data, request.headers.get("content-type"), parameters.get("note")), caller)
-    headers = {"location": f"/evidence/{kept.digest}", "etag": f'"{kept.digest}"'}
-    return Response(to_json(kept), 200 if kept.duplicate else 201, headers, media_type="application/json")
+_TO_EVENT = Link("get_event", "position", "$response.body#/position")
 
 
-async def get_evidence(request: Request) -> Response:
-    """The bytes of a digest."""
-    ledger, caller = _asked(request)
-    _given(request, ())
-    piece = await ledger.evidence.get(request.path_params["digest"], caller)
-    headers = {**SAFE, "etag": f'"{piece.digest}"'}
-    if _matches(request.headers.get("if-none-match", ""), headers["etag"]):
+@Operation(
+    method="PUT",
+    path="/evidence",
+    scopes=("append",),
+    query=(EXPECTED_DIGEST, NOTE),
+    body={OCTETS: {"description": "Bytes of any kind. Their content-type, if there is one, is stored with them."}},
+    answers={
+        200: json_answer("They were stored before; nothing was written.", StoredEvidence),
+        201: json_answer("Stored, synced and recorded.", StoredEvidence),
+    },
+    errors=(410, 507),
+    links={
+        "bytes": Link("get_evidence", "digest", "$response.body#/digest"),
+        "erase": Link("delete_evidence", "digest", "$response.body#/digest"),
+        "event": _TO_EVENT,
+    },
+)
+async def put_evidence(call: Call) -> Response:
+    """Store bytes beside the log, by their SHA-256 digest. They can be erased later."""
+    data = await read_body(headers_of(call.request.scope), call.request.receive)
+    expected = EXPECTED_DIGEST.find(call.parameters)
+    if expected is not None and expected != (found := digest_of(data)):
+        raise InvalidQuery(
+            "digest", f"the body's is {found}; nothing was stored.", "Send the whole body, or correct this."
+        )
+    blob = Blob(data, call.request.headers.get("content-type"), NOTE.find(call.parameters))
+    stored = await call.ledger.evidence.put(blob, call.caller)
+    headers = {"location": f"/evidence/{stored.digest}", "etag": f'"{stored.digest}"'}
+    return json_response(stored, 200 if stored.duplicate else 201, headers)
+
+
+@Operation(
+    method="GET",
+    path="/evidence/{digest}",
+    path_parameters=(DIGEST,),
+    answers={
+        200: Answer("The bytes.", {"*/*": {}}),
+        304: Answer("If-None-Match names these bytes."),
+    },
+    errors=(404, 410),
+)
+async def get_evidence(call: Call) -> Response:
+    """Return the bytes of a digest, verified, with their content-type, as an attachment that no browser executes."""
+    content = await call.ledger.evidence.get(call.path(DIGEST), call.caller)
+    # No cache may keep them, since they can be erased.
+    headers = {"cache-control": "private, no-store", "etag": f'"{content.digest}"'}
+    if _matches(call.request.headers.get("if-none-match", ""), headers["etag"]):
         return Response(status_code=304, headers=headers)
-    headers["content-disposition"] = f'attachment; filename="{piece.digest}"'
-    headers["content-type"] = piece.media_type or BYTES
-    return Response(piece.data, headers=headers)
+    headers["content-disposition"] = f'attachment; filename="{content.digest}"'
+    headers["content-type"] = content.media_type or OCTETS
+    return Response(content.data, headers=headers)
 
 
-async def list_evidence(request: Request) -> Response:
-    """What was kept and what was erased, in the order of the log."""
-    ledger, caller = _asked(request)
-    caller.require("read")
-    parameters = _given(request, LIST_PARAMETERS)
-    limit = integer("limit", parameters.get("limit"), PAGE_EVENTS_DEFAULT, 1, PAGE_EVENTS_MAX)
-    offset = integer("offset", parameters.get("offset"), 0, 0)
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    page = await ledger.evidence.catalogue(caller, offset, limit, as_of)
-    return Response(to_json(page), media_type="application/json")
+@Operation(
+    method="GET",
+    path="/evidence",
+    query=(LIMIT, OFFSET, AS_OF),
+    answers={200: json_answer("A page of evidence.", EvidencePage)},
+    links={"bytes": Link("get_evidence", "digest", "$response.body#/evidence/0/digest")},
+)
+async def list_evidence(call: Call) -> Response:
+    """List stored and erased evidence, in the order of the log."""
+    limit, offset = LIMIT.read(call.parameters), OFFSET.read(call.parameters)
+    return json_response(await call.ledger.evidence.catalogue(call.caller, offset, limit, await call.as_of()))
 
 
-async def delete_evidence(request: Request) -> Response:
-    """Erase the bytes of a digest for good."""
-    ledger, caller = _asked(request)
-    parameters = _given(request, ERASE_PARAMETERS)
-    erased = await ledger.evidence.erase(request.path_params["digest"], parameters.get("reason"), caller)
-    return Response(to_json(erased), media_type="application/json")
-
-
-def _asked(request: Request) -> tuple[LedgerService, Principal]:
-    """The house, and who asks. Errors: Unauthenticated."""
-    ledger: LedgerService = request.app.state.ledger
-    return ledger, ledger.tokens.identify(request.headers.get("authorization"))
-
-
-def _given(request: Request, allowed: Collection[str]) -> Mapping[str, str]:
-    parameters = single(request.query_params.multi_items())
-    known(parameters.keys(), allowed)
-    return parameters
+@Operation(
+    method="DELETE",
+    path="/evidence/{digest}",
+    scopes=("admin",),
+    path_parameters=(DIGEST,),
+    query=(REASON,),
+    answers={200: json_answer("The bytes are erased.", ErasureReceipt)},
+    errors=(404, 507),
+    links={"event": _TO_EVENT, "bytes": Link("get_evidence", "digest", "$request.path.digest")},
+)
+async def delete_evidence(call: Call) -> Response:
+    """Erase the bytes of a digest permanently. Every position, digest and figure stays as it was."""
+    digest, reason = call.path(DIGEST), REASON.find(call.parameters)
+    return json_response(await call.ledger.evidence.erase(digest, reason, call.caller))
 
 
 def _matches(header: str, etag: str) -> bool:
-    """Whether If-None-Match names a tag."""
+    """Return whether If-None-Match names a tag."""
     return etag in (tag.strip().removeprefix("W/") for tag in header.split(",")) or header.strip() == "*"

@@ -1,32 +1,47 @@
-"""GET /export: an export as a ZIP, streamed while it is made."""
+"""Route of the export: a ZIP, streamed while it is made."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from api.export import ExportSelection, ZipTarget, opened, selection_of
-from api.parameters import single
+from api.export.selection import EXPORT_PARAMETERS
+from api.http.media import ZIP
+from api.http.operation import BYTES, Answer, Operation
+from api.http.request import Call
 from api.service.ledger import LedgerService
 
-ZIP = "application/zip"
 
-HEADERS = {"content-disposition": 'attachment; filename="tallystick-export.zip"', "cache-control": "private, no-store"}
+@Operation(
+    method="GET",
+    path="/export",
+    query=EXPORT_PARAMETERS,
+    answers={
+        200: Answer(
+            "The export, streamed. It is complete if the ZIP's directory is at its end.",
+            {ZIP: BYTES},
+            {"content-disposition": "A name for the file.", "cache-control": "No cache may keep it."},
+        )
+    },
+    errors=(404, 422, 507),
+)
+async def get_export(call: Call) -> Response:
+    """Export all events, or those that the filters select, with their proofs.
 
-
-async def get_export(request: Request) -> Response:
-    """Everything, or what the parameters choose, with its proofs."""
-    ledger: LedgerService = request.app.state.ledger
-    ledger.tokens.identify(request.headers.get("authorization")).require("read")
-    selection = selection_of(single(request.query_params.multi_items()))
-    pieces = _pieces(ledger, selection)
+    The ZIP explains in its README.md how to verify it.
+    """
+    pieces = _zip_pieces(call.ledger, selection_of(call.parameters))
     first = await anext(pieces)
-    return StreamingResponse(_from(first, pieces), headers=HEADERS, media_type=ZIP)
+    headers = {
+        "content-disposition": 'attachment; filename="tallystick-export.zip"',
+        "cache-control": "private, no-store",
+    }
+    return StreamingResponse(_prepend(first, pieces), headers=headers, media_type=ZIP)
 
 
-async def _pieces(ledger: LedgerService, selection: ExportSelection) -> AsyncGenerator[bytes, None]:
-    """The bytes of the ZIP. What is refused is refused before the first."""
+async def _zip_pieces(ledger: LedgerService, selection: ExportSelection) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of the ZIP. Every error of the selection is raised before the first."""
     made: list[bytes] = []
     async with opened(ledger, selection) as export:
         with ZipTarget(made.append, export.created) as archive:
@@ -39,7 +54,7 @@ async def _pieces(ledger: LedgerService, selection: ExportSelection) -> AsyncGen
             yield b"".join(made)
 
 
-async def _from(first: bytes, pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _prepend(first: bytes, pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
     async with aclosing(pieces):
         yield first
         async for piece in pieces:

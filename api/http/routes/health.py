@@ -1,4 +1,4 @@
-"""Whether the process lives, whether it can work, and its figures."""
+"""Routes of operation: whether the process is alive and ready, its metrics, and the OpenAPI document."""
 
 from typing import Literal
 
@@ -7,21 +7,23 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.http.media import JSON
 from api.http.metrics import Metrics
-from api.service.ledger import LedgerService
+from api.http.operation import TEXT, Answer, Operation, json_answer
+from api.http.request import json_response, ledger_of
 from api.text import to_json
 
 
 class Liveness(msgspec.Struct, frozen=True):
-    """The process answers."""
+    """The process is alive."""
 
     status: Literal["alive"] = "alive"
 
 
 class Readiness(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether it can work: the newest position, how far the views are folded, and the reason where it cannot.
+    """Whether the ledger accepts events: the newest position, how far the views are folded, and the reason if not.
 
-    `unsigned` says why no checkpoint is signed, where something is wrong; appends and reads go on meanwhile.
+    `unsigned` says why checkpoints are not signed, if something is wrong; appends and reads go on meanwhile.
     """
 
     status: Literal["ready", "not ready"]
@@ -34,14 +36,21 @@ class Readiness(msgspec.Struct, frozen=True, omit_defaults=True):
 _ALIVE = to_json(Liveness())
 
 
+@Operation(method="GET", path="/healthz", public=True, answers={200: json_answer("It is alive.", Liveness)}).raw
 async def get_healthz(request: Request) -> Response:
-    """The process answers."""
-    return Response(_ALIVE, media_type="application/json")
+    """Report that the process is alive."""
+    return Response(_ALIVE, media_type=JSON)
 
 
+@Operation(
+    method="GET",
+    path="/readyz",
+    public=True,
+    answers={200: json_answer("Ready.", Readiness), 503: json_answer("Not ready.", Readiness)},
+).raw
 async def get_readyz(request: Request) -> Response:
-    """The ledger accepts events; 503 and the reason where it does not. A view waits until it is folded."""
-    ledger: LedgerService = request.app.state.ledger
+    """Report whether the ledger accepts events. A view waits until it is folded."""
+    ledger = ledger_of(request)
     head = (await ledger.reader.head()).position
     broken = ledger.log.broken if ledger.log is not None else None
     stopping = request.app.state.stopping.is_set()
@@ -49,10 +58,25 @@ async def get_readyz(request: Request) -> Response:
     refusal = ledger.proving.refusal
     unsigned = str(refusal) if refusal is not None else None
     body = Readiness("ready" if reason is None else "not ready", head, ledger.engine.position, reason, unsigned)
-    return Response(to_json(body), 200 if reason is None else 503, media_type="application/json")
+    return json_response(body, 200 if reason is None else 503)
 
 
+@Operation(
+    method="GET",
+    path="/metrics",
+    public=True,
+    answers={200: Answer("Metrics.", {CONTENT_TYPE_LATEST.partition(";")[0]: TEXT})},
+).raw
 async def get_metrics(request: Request) -> Response:
-    """Figures for Prometheus."""
+    """Return metrics for Prometheus."""
     metrics: Metrics = request.app.state.metrics
     return Response(generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST})
+
+
+@Operation(
+    method="GET", path="/openapi.json", public=True, answers={200: json_answer("OpenAPI.", {"type": "object"})}
+).raw
+async def get_openapi(request: Request) -> Response:
+    """Return this description of the HTTP interface."""
+    document: bytes = request.app.state.openapi_json()
+    return Response(document, media_type=JSON)

@@ -1,30 +1,43 @@
 """Routes of the model inventory and of probe scores."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.request import _given, _json, _reader
-from api.service.models import inventory, probe_scores
+from api.http.operation import Operation, json_answer
+from api.http.request import Call, json_response
+from api.parameters import text_parameter
+from api.service.models import InventoryAnswer, ProbesAnswer, inventory, probe_scores
+from api.service.query_params import AS_OF
 from projections.discovery.probe_score_tables import ProbeScoreQuery
 
-INVENTORY_PARAMETERS = ("model", "as_of")
+MODEL = text_parameter("model", "One model, by any of its names.")
+PROBE = text_parameter("probe", "One probe, ID or ID@VERSION.")
+SCORER = text_parameter("scorer", "Scores by one scorer, ID or ID@VERSION.")
 
 
-PROBES_PARAMETERS = ("probe", "scorer", "model", "as_of")
+@Operation(
+    method="GET",
+    path="/inventory",
+    query=(MODEL, AS_OF),
+    answers={200: json_answer("The inventory.", InventoryAnswer)},
+)
+async def get_inventory(call: Call) -> Response:
+    """List the models that answered, each with its evidence.
+
+    The inventory separates host products and answers that name no model, compares claims with what the endpoint
+    reports, and finds one output under several names.
+    """
+    return json_response(await inventory(call.ledger, MODEL.find(call.parameters), await call.as_of()))
 
 
-async def get_inventory(request: Request) -> Response:
-    """Which models are really got."""
-    ledger = _reader(request)
-    parameters = _given(request, INVENTORY_PARAMETERS)
-    return _json(await inventory(ledger, parameters.get("model"), await ledger.resolve(parameters.get("as_of"))))
-
-
-async def get_probes(request: Request) -> Response:
-    """What the answers of each model were worth, and whether the probes tell models apart."""
-    ledger = _reader(request)
-    parameters = _given(request, PROBES_PARAMETERS)
-    wanted = ProbeScoreQuery(
-        probe=parameters.get("probe"), scorer=parameters.get("scorer"), model=parameters.get("model")
+@Operation(
+    method="GET",
+    path="/probes",
+    query=(PROBE, SCORER, MODEL, AS_OF),
+    answers={200: json_answer("A table for each probe and scorer.", ProbesAnswer)},
+)
+async def get_probes(call: Call) -> Response:
+    """Compare the models' scores on each probe, and test whether the probe tells models apart."""
+    query = ProbeScoreQuery(
+        probe=PROBE.find(call.parameters), scorer=SCORER.find(call.parameters), model=MODEL.find(call.parameters)
     )
-    return _json(await probe_scores(ledger, wanted, await ledger.resolve(parameters.get("as_of"))))
+    return json_response(await probe_scores(call.ledger, query, await call.as_of()))

@@ -1,22 +1,43 @@
 """Routes of projections."""
 
-from starlette.requests import Request
+import msgspec
 from starlette.responses import Response
 
-from api.http.request import _given, _json, _reader
-from api.service.projections import list_projections, show_projection
+from api.http.operation import Link, Operation, json_answer
+from api.http.request import Call, json_response
+from api.parameters import text_parameter
+from api.service.projections import ProjectionInfo, ProjectionState, list_projections, show_projection
+from api.service.query_params import AS_OF
+from projections.registry import PROJECTIONS
+
+NAME = text_parameter("name", "The projection's name.", {"enum": [kind.name for kind in PROJECTIONS]})
 
 
-async def get_projections(request: Request) -> Response:
+class ProjectionList(msgspec.Struct, frozen=True):
     """Every projection."""
-    ledger = _reader(request)
-    _given(request, ())
-    return _json({"projections": await list_projections(ledger)})
+
+    projections: list[ProjectionInfo]
 
 
-async def get_projection(request: Request) -> Response:
-    """One projection: its digest and its summary, now or as of a position or time."""
-    ledger = _reader(request)
-    parameters = _given(request, ("as_of",))
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    return _json(await show_projection(ledger, request.path_params["name"], as_of))
+@Operation(
+    method="GET",
+    path="/projections",
+    answers={200: json_answer("How far each projection has folded.", ProjectionList)},
+    links={"projection": Link("get_projection", "name", "$response.body#/projections/0/name")},
+)
+async def get_projections(call: Call) -> Response:
+    """List every projection."""
+    return json_response(ProjectionList(await list_projections(call.ledger)))
+
+
+@Operation(
+    method="GET",
+    path="/projections/{name}",
+    path_parameters=(NAME,),
+    query=(AS_OF,),
+    answers={200: json_answer("The projection.", ProjectionState)},
+    errors=(404,),
+)
+async def get_projection(call: Call) -> Response:
+    """Return one projection: the digest of its state, and its summary."""
+    return json_response(await show_projection(call.ledger, call.path(NAME), await call.as_of()))

@@ -1,34 +1,42 @@
 """Routes of discovery runs."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.request import _given, _json, _reader
-from api.importers.runs import list_runs, show_run
-from api.parameters import choice, several
-from api.service.query_params import RUNS_PARAMETERS, run_query
+from api.http.operation import Link, Operation, json_answer
+from api.http.path_parameters import stream_id_parameter
+from api.http.request import Call, json_response
+from api.parameters import list_parameter
+from api.service.discovery.queries import RunPage, list_runs, show_run
+from api.service.query_params import AS_OF, RUNS_PARAMETERS, parse_run_query
+from projections.discovery.run_report import RunDetail
 
-RUN_PARAMETERS = ("include", "as_of")
-
-
-RUN_INCLUSIONS = ("attempts",)
-
-
-async def get_runs(request: Request) -> Response:
-    """Runs in short, the one that began last first."""
-    ledger = _reader(request)
-    parameters = _given(request, RUNS_PARAMETERS)
-    query = run_query(parameters, ledger.clock())
-    return _json(await list_runs(ledger, query, await ledger.resolve(parameters.get("as_of"))))
+RUN_ID = stream_id_parameter("run_id", "The run's id.")
+INCLUDE = list_parameter("include", "What to add: every attempt, and the signals with them.", ("attempts",))
 
 
-async def get_run(request: Request) -> Response:
-    """One run as its report, with every attempt and signal where asked for."""
-    ledger = _reader(request)
-    parameters = _given(request, RUN_PARAMETERS)
-    included = [
-        choice("include", one, RUN_INCLUSIONS, "attempts") for one in several("include", parameters.get("include"))
-    ]
-    as_of = await ledger.resolve(parameters.get("as_of"))
-    shown = await show_run(ledger, request.path_params["run_id"], as_of, attempts="attempts" in included)
-    return _json(shown.detail)
+@Operation(
+    method="GET",
+    path="/runs",
+    query=RUNS_PARAMETERS,
+    answers={200: json_answer("A page of runs.", RunPage)},
+    links={"run": Link("get_run", "run_id", "$response.body#/runs/0/run_id")},
+)
+async def get_runs(call: Call) -> Response:
+    """List discovery runs in short, the last started first."""
+    query = parse_run_query(call.parameters, call.ledger.clock())
+    return json_response(await list_runs(call.ledger, query, await call.as_of()))
+
+
+@Operation(
+    method="GET",
+    path="/runs/{run_id}",
+    path_parameters=(RUN_ID,),
+    query=(INCLUDE, AS_OF),
+    answers={200: json_answer("The report.", RunDetail)},
+    errors=(404,),
+)
+async def get_run(call: Call) -> Response:
+    """Return the report of one discovery run, in the wire format of run reports."""
+    attempts = "attempts" in INCLUDE.read(call.parameters)
+    shown = await show_run(call.ledger, call.path(RUN_ID), await call.as_of(), attempts=attempts)
+    return json_response(shown.detail)

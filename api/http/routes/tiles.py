@@ -1,86 +1,133 @@
-"""GET of the tree: its tiles and the lines behind them, as C2SP's tlog-tiles has them, and proofs.
+"""Routes of the Merkle tree: tiles and their log lines, as C2SP's tlog-tiles defines them, and proofs.
 
-A tile of a width never changes, so whoever fetched it may keep it: but `private`, because a shared cache would go on
-handing it out where a token is asked for, today or later.
+A tile of a given width never changes, so clients may cache it; but `private`, because a shared cache would serve it to
+callers without a token.
 """
 
 import re
 from asyncio import to_thread
-from collections.abc import Mapping
 from gzip import compress
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.request import answer, asked
-from api.parameters import integer
+from api.http.media import OCTETS
+from api.http.operation import BYTES, Answer, Operation, json_answer
+from api.http.path_parameters import POSITION
+from api.http.request import Call, json_response
+from api.parameters import Parameter, integer_parameter
 from api.service import proofs
 from ledger.errors import InvalidQuery
 from ledger.transparency.tiles import TileAddress
 
-BYTES = "application/octet-stream"
-
 LEVEL_MAX = 63
 """Source: C2SP's tlog-tiles."""
 
-INCLUSION_PARAMETERS = ("position", "size")
-CONSISTENCY_PARAMETERS = ("from", "to")
-
-_KEPT = {"cache-control": "private, max-age=31536000, immutable"}
-
 _level = re.compile(r"0|[1-9][0-9]?")
-_gzip_taken = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:0\.\d*[1-9]\d*|1(?:\.0*)?)\s*)?(?:,|$)", re.IGNORECASE)
+_accepts_gzip = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:0\.\d*[1-9]\d*|1(?:\.0*)?)\s*)?(?:,|$)", re.IGNORECASE)
+
+_CACHED = {"cache-control": "private, max-age=31536000, immutable"}
 
 
-async def get_tile(request: Request) -> Response:
-    """The hashes of a tile."""
-    ledger, _ = asked(request, ())
-    data = await proofs.tile(ledger, _level_of(request.path_params["level"]), _address(request))
-    return Response(data, headers={**_KEPT, "vary": "authorization"}, media_type=BYTES)
-
-
-async def get_entries(request: Request) -> Response:
-    """The lines behind a tile of level 0; compressed where that is taken."""
-    ledger, _ = asked(request, ())
-    data = await proofs.entries(ledger, _address(request))
-    headers = {**_KEPT, "vary": "authorization, accept-encoding"}
-    if _gzip_taken.search(request.headers.get("accept-encoding", "")):
-        data = await to_thread(compress, data, mtime=0)
-        headers["content-encoding"] = "gzip"
-    return Response(data, headers=headers, media_type=BYTES)
-
-
-async def get_inclusion(request: Request) -> Response:
-    """The proof that an event is in the tree of a size."""
-    ledger, parameters = asked(request, INCLUSION_PARAMETERS)
-    position = integer("position", _needed("position", parameters), 0, 1)
-    size = integer("size", parameters["size"], 0, 1) if "size" in parameters else None
-    return answer(await proofs.inclusion(ledger, position, size))
-
-
-async def get_consistency(request: Request) -> Response:
-    """The proof that a tree begins with an older one."""
-    ledger, parameters = asked(request, CONSISTENCY_PARAMETERS)
-    older = integer("from", _needed("from", parameters), 0, 0)
-    newer = integer("to", parameters["to"], 0, 0) if "to" in parameters else None
-    return answer(await proofs.consistency(ledger, older, newer))
-
-
-def _level_of(text: str) -> int:
+def _parse_level(text: str) -> int:
     if _level.fullmatch(text) is None or int(text) > LEVEL_MAX:
         raise InvalidQuery("level", f"{text!r} is not a level.", f"Levels are 0 to {LEVEL_MAX}, without leading zeros.")
     return int(text)
 
 
-def _address(request: Request) -> TileAddress:
-    text = request.path_params["tile"]
+def _parse_tile(text: str) -> TileAddress:
     if (address := TileAddress.parse(text)) is None:
-        advice = "Write tile 1234067 as x001/x234/067, and the first 5 of it as x001/x234/067.p/5."
+        advice = "Write tile 1234067 as x001/x234/067, and its first 5 hashes as x001/x234/067.p/5."
         raise InvalidQuery("tile", f"{text!r} is not the number of a tile.", advice)
     return address
 
 
-def _needed(name: str, parameters: Mapping[str, str]) -> str:
-    if name not in parameters:
-        raise InvalidQuery(name, "is missing.", "Name the event: ?position=7." if name == "position" else "?from=7.")
-    return parameters[name]
+LEVEL = Parameter(
+    name="level",
+    description="0 contains the leaves.",
+    schema={"type": "integer", "minimum": 0, "maximum": LEVEL_MAX},
+    parse=_parse_level,
+)
+TILE = Parameter(
+    name="tile",
+    description="The number of the tile from the left, in groups of three digits, all but the last prefixed by x; .p/W "
+    "for the first W hashes. Its slashes need no escape.",
+    schema={
+        "type": "string",
+        "pattern": r"^(x[0-9]{3}/){0,6}[0-9]{3}(\.p/([1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5]))?$",
+        "examples": ["000", "x001/x234/067", "x001/x234/067.p/5"],
+    },
+    parse=_parse_tile,
+)
+EVENT_POSITION = integer_parameter("position", POSITION.description, 1, required=True)
+SIZE = integer_parameter("size", "The number of events in the tree; by default all.", 1)
+OLDER_SIZE = integer_parameter("from", "The number of events in the older tree.", 0, required=True)
+NEWER_SIZE = integer_parameter("to", "The number of events in the newer tree; by default all.", 0)
+
+
+@Operation(
+    method="GET",
+    path="/tile/{level}/{tile:path}",
+    path_parameters=(LEVEL, TILE),
+    answers={
+        200: Answer(
+            "The hashes, one after the other.",
+            {OCTETS: BYTES},
+            {"cache-control": "It never changes.", "vary": "Authorization."},
+        )
+    },
+    errors=(404,),
+)
+async def get_tile(call: Call) -> Response:
+    """Return a tile of the Merkle tree: 256 hashes of 32 bytes, or the first of them (C2SP tlog-tiles)."""
+    data = await proofs.tile(call.ledger, call.path(LEVEL), call.path(TILE))
+    return Response(data, headers={**_CACHED, "vary": "authorization"}, media_type=OCTETS)
+
+
+@Operation(
+    method="GET",
+    path="/tile/entries/{tile:path}",
+    path_parameters=(TILE,),
+    answers={
+        200: Answer(
+            "The lines.",
+            {OCTETS: BYTES},
+            {"cache-control": "It never changes.", "vary": "Authorization, Accept-Encoding."},
+        )
+    },
+    errors=(404,),
+)
+async def get_entries(call: Call) -> Response:
+    """Return the log lines of a tile of level 0, each after its length in two bytes, big-endian.
+
+    They are compressed if Accept-Encoding names gzip.
+    """
+    data = await proofs.entries(call.ledger, call.path(TILE))
+    headers = {**_CACHED, "vary": "authorization, accept-encoding"}
+    if _accepts_gzip.search(call.request.headers.get("accept-encoding", "")):
+        data = await to_thread(compress, data, mtime=0)
+        headers["content-encoding"] = "gzip"
+    return Response(data, headers=headers, media_type=OCTETS)
+
+
+@Operation(
+    method="GET",
+    path="/proofs/inclusion",
+    query=(EVENT_POSITION, SIZE),
+    answers={200: json_answer("The proof; hashes in base64.", proofs.InclusionAnswer)},
+)
+async def get_inclusion(call: Call) -> Response:
+    """Prove that an event is in the tree of the first `size` events (RFC 6962)."""
+    position, size = EVENT_POSITION.read(call.parameters), SIZE.find(call.parameters)
+    return json_response(await proofs.inclusion(call.ledger, position, size))
+
+
+@Operation(
+    method="GET",
+    path="/proofs/consistency",
+    query=(OLDER_SIZE, NEWER_SIZE),
+    answers={200: json_answer("The proof; hashes in base64.", proofs.ConsistencyAnswer)},
+)
+async def get_consistency(call: Call) -> Response:
+    """Prove that the tree of the first `to` events begins with that of the first `from` (RFC 6962)."""
+    older, newer = OLDER_SIZE.read(call.parameters), NEWER_SIZE.find(call.parameters)
+    return json_response(await proofs.consistency(call.ledger, older, newer))

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
+from api.importers.cstp.cstp_yaml import TaggedValue
 from api.importers.cstp.report import ReportBuilder, quoted
-from api.importers.cstp.yaml_reader import TaggedValue
-from api.parameters import instant
-from api.type_text import allowed, plain
+from api.parameters import parse_instant
+from api.type_text import describe_type, strip_annotations
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
 
@@ -106,12 +106,12 @@ class _Field(NamedTuple):
 
 def _fit_of(info: inspect.Type) -> _Fit:
     """How a value is fitted to a type."""
-    bare = plain(info)
+    bare = strip_annotations(info)
     match bare:
         case inspect.StructType(cls=struct):
             return _fit_of_struct(struct)
         case inspect.VarTupleType(item_type=item):
-            return _fit_of_items(_fit_of(item), texts=isinstance(plain(item), inspect.StrType))
+            return _fit_of_items(_fit_of(item), texts=isinstance(strip_annotations(item), inspect.StrType))
         case inspect.DictType(value_type=value):
             return _fit_of_mapping(_fit_of(value))
         case _:
@@ -172,14 +172,14 @@ def text(value: object) -> str:
 def moment(value: object) -> datetime:
     """An instant; one without an offset is UTC, and a bare date its first moment. Errors: Unfit."""
     try:
-        return instant("time", text(value).strip())
+        return parse_instant("time", text(value).strip())
     except InvalidQuery:
         raise CoercionError("a date or an RFC 3339 time (2026-02-05, 2026-02-05T14:30:00Z)") from None
 
 
 def _leaf_of(info: inspect.Type) -> Callable[[object], object]:
     """How a single value is fitted to a type."""
-    must_be = allowed(info)
+    must_be = describe_type(info)
     match info:
         case inspect.StrType(min_length=least, max_length=most):
             return partial(_text_within, least or 0, most)
@@ -239,7 +239,7 @@ def _truth(value: object) -> bool:
 def _fields_of(struct: type[msgspec.Struct]) -> dict[str, _Field]:
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
-    return {field.name: _Field(_fit_of(field.type), field.required, allowed(field.type)) for field in info.fields}
+    return {field.name: _Field(_fit_of(field.type), field.required, describe_type(field.type)) for field in info.fields}
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from api.auth import valid_agent
+from api.auth import is_valid_agent
 from api.importers.cstp.coerce import Coercion, CoercionError, moment, text
 from api.importers.cstp.report import ReportBuilder
 from events.decision import DecisionRecorded, DecisionReviewed
@@ -121,7 +121,7 @@ def _agent_of(given: Mapped, names: tuple[str, ...], fitting: Coercion) -> str |
     except CoercionError as unfit:
         fitting.lose(name, value, str(unfit))
         return None
-    if not valid_agent(agent):
+    if not is_valid_agent(agent):
         fitting.lose(name, value, "1..64 letters, digits and ._:@/+-, beginning with a letter or digit")
         return None
     return agent

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from api.auth import valid_agent
+from api.auth import is_valid_agent
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unborne
 from api.importers.runs.to_events import RunEvents, StatedValue, tell
@@ -79,7 +79,7 @@ def read_run(path: str, agent: str | None) -> RunEvents:
 
 
 def _check_agent(agent: str | None) -> None:
-    if agent is not None and not valid_agent(agent):
+    if agent is not None and not is_valid_agent(agent):
         raise InvalidQuery("agent", f"{agent!r} cannot be an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
 
 

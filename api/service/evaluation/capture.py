@@ -22,10 +22,11 @@ from events.evaluation import EvalScenarioCaptured
 from events.limits import EVIDENCE_BYTES_MAX
 from instruments.evals import Description, scenario_id, write
 from instruments.evals.capture.scenario_template import UNEDITED, ScenarioDetails, description, readme
-from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.json_yaml import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
 from instruments.evals.suite.validate_scenario import check_analysis, describe
 from instruments.evals.suite.writer import FILES, check_free, json_text
+from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
 
 MODES = frozenset({"llm", "no-llm"})

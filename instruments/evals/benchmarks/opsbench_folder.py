@@ -15,7 +15,8 @@ from instruments.evals.benchmarks.case import Case, CaseError, converted
 from instruments.evals.benchmarks.opsbench_case import CaseTruth, case_of, tool_of
 from instruments.evals.benchmarks.opsbench_labels import Process, Sentence, Word, tools_of
 from instruments.evals.errors import FixtureFault
-from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.json_yaml import json_value
+from instruments.yaml_reader import UnreadableFile
 
 _Kind = TypeVar("_Kind")
 

@@ -21,12 +21,12 @@ from instruments.evals.scenario import Description, Scenario, Scoring
 from instruments.evals.suite.json_yaml import (
     DESCRIPTION_BYTES_MAX,
     INVESTIGATION_BYTES_MAX,
-    UnreadableFile,
     json_value,
     read,
     yaml_value,
 )
 from instruments.evals.suite.validate_scenario import check_analysis, describe
+from instruments.yaml_reader import UnreadableFile
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
@@ -64,15 +64,6 @@ def load(root: Path) -> Suite:
     return Suite(root.resolve().name, root, tuple(scenarios), suite_digest(scenarios))
 
 
-def load_one(folder: Path, root: Path) -> Scenario:
-    """The scenario in a folder, named by its place below `root`. Errors: BadFixtures with every fault of it."""
-    faults: list[FixtureFault] = []
-    scenario = _load(_Folder(folder, _present(folder)), root, faults)
-    if scenario is None:
-        raise BadFixtures(faults)
-    return scenario
-
-
 def suite_digest(scenarios: Sequence[Scenario]) -> str:
     """SHA-256 of what the scenarios are and hold, whatever their order."""
     lines = sorted(f"{scenario.id} {scenario.fixture_digest}" for scenario in scenarios)
@@ -103,10 +94,6 @@ class _Folder(NamedTuple):
 
     path: Path
     names: tuple[str, ...]
-
-
-def _present(folder: Path) -> tuple[str, ...]:
-    return tuple(name for name in (*SCENARIO_FILES, INVESTIGATION_FILE) if os.path.lexists(folder / name))
 
 
 def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:

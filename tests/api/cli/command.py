@@ -36,7 +36,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 def command(ledger: Path, *arguments: Value) -> list[str]:
     """The words of a command."""
-    return [sys.executable, "-m", "api.cli.main", "--ledger", str(ledger), *map(str, arguments)]
+    return [sys.executable, "-m", "tallystick", "--ledger", str(ledger), *map(str, arguments)]
 
 
 def tally(ledger: Path, *arguments: Value, given: bytes = b"", **variables: str) -> Ended:

@@ -64,7 +64,7 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         assert "Authorization header required" in unknown
         assert "Give a token with --token" in unknown
         done(ledger, "append", "--url", url, "--token", token, given=decided("c"))
-        assert "cannot speak as /agents/x" in refused(
+        assert "cannot append as /agents/x" in refused(
             ledger, "import", "decisions", file, TALLYSTICK_URL=url, TALLYSTICK_TOKEN=token
         )
         assert b'"source":"/agents/ann"' in done(ledger, "log", "--after", 4).out

@@ -309,7 +309,7 @@ def test_row_22_a_kill_amid_updates_leaves_each_whole_or_undone(tmp_path: Path) 
 def test_row_23_nothing_that_is_installed_can_break_the_start(tmp_path: Path) -> None:
     """There: a new major version of the package mcp crashed the server when it started."""
     assert [name for name in requires("tallystick") or () if name.startswith("mcp")] == []
-    command = "import sys; sys.modules['mcp'] = None; from api.cli.main import main; main()"
+    command = "import sys; sys.modules['mcp'] = None; from tallystick.__main__ import main; main()"
     ledger = str(tmp_path / "ledger.db")
     process = subprocess.Popen(
         [sys.executable, "-c", command, "--ledger", ledger, "serve", "--port", "0"],

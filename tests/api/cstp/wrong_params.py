@@ -8,7 +8,7 @@ from msgspec import inspect as kinds
 
 from api.cstp.methods import METHODS
 from api.cstp.params import ParamsSchema
-from api.type_text import plain
+from api.type_text import strip_annotations
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "_amendment": ("updates",),
@@ -58,14 +58,16 @@ class Parameter(NamedTuple):
     def values(self) -> list[object]:
         found = _many_structs(self.kind) if self.item is not None and self.many else None
         if found is None:
-            found = ["x", 5, True, [], [{}]] if self.item is not None else list(_values(plain(info(self.kind))))
+            found = (
+                ["x", 5, True, [], [{}]] if self.item is not None else list(_values(strip_annotations(info(self.kind))))
+            )
         admitted = ADMITTED.get((self.method, str(self.path[-1])))
         return [value for value in found if admitted is None or not isinstance(value, admitted)]
 
     @property
     def bounds(self) -> list[str]:
         """What the message must say of what is admitted."""
-        kind = plain(info(self.kind))
+        kind = strip_annotations(info(self.kind))
         if self.item is not None and not self.many:
             return ["an object"]
         if isinstance(kind, kinds.LiteralType):
@@ -126,7 +128,7 @@ def _parameters(method: str, shape: ParamsSchema[Any], path: tuple[str | int, ..
 
 
 def _many_structs(kind: object) -> list[object]:
-    listed = plain(info(kind))
+    listed = strip_annotations(info(kind))
     assert isinstance(listed, kinds.VarTupleType)
     found: list[object] = ["x", 5, True, {}, {"a": 1}]
     return found if listed.max_length is None else [*found, [{}] * (listed.max_length + 1)]
@@ -153,12 +155,12 @@ def _values(kind: kinds.Type) -> Iterator[object]:
             yield from ("yes", "true", 1, 0, 0.0, [], {})
         case kinds.VarTupleType(item_type=item, max_length=most):
             yield from ("x", 5, True, {}, {"a": "b"})
-            yield from ([value] for value in _values(plain(item)))
+            yield from ([value] for value in _values(strip_annotations(item)))
             yield [None]
             if most is not None:
                 yield ["low"] * (most + 1)
         case kinds.DictType(value_type=value):
             yield from ("x", 5, True, [], [1])
-            yield from ({"a": wrong} for wrong in _values(plain(value)))
+            yield from ({"a": wrong} for wrong in _values(strip_annotations(value)))
         case _:
             raise AssertionError(f"no wrong values of {kind}: add them here")

@@ -8,7 +8,12 @@ from typing import NamedTuple
 import pytest
 
 from api.auth import OWNER
-from api.export import Manifest, opened, place, selection_of
+from api.export import (
+    Manifest,
+    opened,
+    place,
+    selection_of,
+)
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from benchmarks import ledgers

@@ -20,7 +20,7 @@ from tests.support.server import POLL_S, Served, served
 
 DISK_BYTES = 128 << 10
 
-WITHOUT_PYARROW = "import sys; sys.modules['pyarrow'] = None; from api.cli.main import main; main()"
+WITHOUT_PYARROW = "import sys; sys.modules['pyarrow'] = None; from tallystick.__main__ import main; main()"
 
 ASKED = b"GET /export HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 

@@ -5,7 +5,7 @@ from api.http import connection, server
 
 
 def main() -> None:
-    vars(server).update(LOOK_TICKS=1, HEAD_S=1)
+    vars(server).update(CHECK_TICKS=1, HEAD_S=1)
     vars(connection).update(HEAD_S=0.7, BODY_S=0.5, STALL_S=1.5, LINGER_S=0.3)
     run()
 

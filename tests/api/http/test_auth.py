@@ -114,7 +114,7 @@ def test_a_reader_cannot_write(guarded: Guarded) -> None:
 def test_nobody_speaks_as_another(guarded: Guarded, agent: str) -> None:
     before = head(guarded.client)
     problem = problem_of(guarded.ask("POST", "/events", agent, source="/agents/other"), 403, "forbidden")
-    assert problem["detail"] == f"{agent} cannot speak as /agents/other."
+    assert problem["detail"] == f"{agent} cannot append as /agents/other."
     assert "'import'" in problem["advice"]
     assert head(guarded.client) == before
 

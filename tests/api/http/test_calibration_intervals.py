@@ -107,7 +107,7 @@ def test_unreviewed_decisions_are_counted_beside_every_figure(cstp: Caller, mixe
 def test_what_a_detail_may_be(cstp: Caller, project: str) -> None:
     response = cstp.http.get("/calibration", params={"detail": "all"})
     assert response.status_code == 400
-    assert (response.json()["field"], response.json()["advice"]) == ("detail", "Choose of: figures, curves.")
+    assert (response.json()["field"], response.json()["advice"]) == ("detail", "Values: figures, curves.")
     code, message = cstp.error("getCalibration", {"project": project, "detail": "all"})
     assert code == -32602
     assert message == "Validation failed: detail: must be one of {curves, figures}"

@@ -33,8 +33,8 @@ NEEDED: dict[str, str | None] = {
     "POST /events": "append", "POST /cstp": "read", "PUT /evidence": "append", "DELETE /evidence/{digest}": "admin",
     "POST /discovery": "append", "POST /discovery/{run}/responses": "append", "POST /discovery/{run}/signals": "append",
     "POST /discovery/{run}/finish": "append read",
-    "GET /healthz": None, "GET /readyz": None, "GET /metrics": None, "GET /openapi.json": None, "GET /health": None,
-    "GET /.well-known/agent.json": None,
+    "GET /": None, "GET /healthz": None, "GET /readyz": None, "GET /metrics": None, "GET /openapi.json": None,
+    "GET /health": None, "GET /.well-known/agent.json": None,
 }  # fmt: skip
 """The scopes that each route asks for; `read` where it is not named. POST /cstp is asked for figures."""
 
@@ -261,26 +261,26 @@ def test_a_token_that_runs_wild_waits_and_others_do_not(tmp_path: Path) -> None:
 
 def test_a_ledger_without_tokens_has_no_rate(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db", Rate(per_s=0.001, burst=1))
-    assert [tokens.identify(None).allowance for _ in range(4)] == [None] * 4
+    assert [tokens.identify(None).bucket for _ in range(4)] == [None] * 4
 
 
 def test_an_allowance_fills_to_its_burst_and_pays_its_debts() -> None:
     allowance = TokenBucket("scout", Rate(per_s=2, burst=3))
     for _ in range(3):
-        allowance.ask(100.0)
+        allowance.take(100.0)
     with pytest.raises(RateLimited, match="scout") as caught:
-        allowance.ask(100.0)
+        allowance.take(100.0)
     assert caught.value.retry_after_s == 1
-    allowance.ask(100.5)
+    allowance.take(100.5)
     allowance.spend(1 + 10 * EVENTS_PER_REQUEST)
     with pytest.raises(RateLimited) as caught:
-        allowance.ask(100.5)
+        allowance.take(100.5)
     assert caught.value.retry_after_s == 6
-    allowance.ask(1e6)
+    allowance.take(1e6)
     for _ in range(2):
-        allowance.ask(1e6)
+        allowance.take(1e6)
     with pytest.raises(RateLimited):
-        allowance.ask(1e6)
+        allowance.take(1e6)
 
 
 def test_a_token_ends_when_it_was_to(tmp_path: Path) -> None:

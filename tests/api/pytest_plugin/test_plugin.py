@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tallystick._scenarios.messages import Call, Cancel, Load, decode_call, encode
 from tests.api.cli.command import ENDS_S, done, environment, tally
 from tests.instruments.evals.suites import (
     DESCRIPTION,
@@ -42,7 +45,13 @@ ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 def pytest_with(*arguments: str | Path) -> list[str]:
     """The command. The plugin is named, for an environment may be older than its entry point; see ALONE."""
-    named = ["-p", "no:cacheprovider", "-p", "tallystick_pytest", *(["-p", "xdist"] if "-n" in arguments else [])]
+    named = [
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tallystick.pytest_plugin",
+        *(["-p", "xdist"] if "-n" in arguments else []),
+    ]
     return [sys.executable, "-m", "pytest", *named, *map(str, arguments)]
 
 
@@ -70,7 +79,7 @@ def suite(folder: Path) -> Path:
 
 
 def unanswered(pod: str) -> dict[str, Any]:
-    """An investigation that nobody has answered."""
+    """An investigation without an answer."""
     return {name: value for name, value in INVESTIGATION.items() if name != "analysis"} | {"target": {"pod": pod}}
 
 
@@ -78,6 +87,41 @@ def agent(folder: Path) -> str:
     """The command of an agent that crashes where it is asked of one pod."""
     (folder / "agent.py").write_text(AGENT)
     return f"{sys.executable} {folder / 'agent.py'}"
+
+
+HANGING = """\
+import os, pathlib, time
+pathlib.Path('pids.new').write_text(f'{os.getppid()} {os.getpid()}')
+os.rename('pids.new', 'pids')
+time.sleep(3600)
+"""
+
+
+@contextmanager
+def hanging(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int, int]]:
+    """A session whose agent never answers, once it is asked; with the ids of its worker and its agent."""
+    (folder / "hang.py").write_text(HANGING)
+    asked = ["--tallystick-fixtures", "fixtures", "--tallystick-agent", f"{sys.executable} hang.py", *arguments]
+    session = subprocess.Popen(
+        pytest_with(*asked), cwd=folder, env=environment(PYTHONPATH=str(ROOT), **ALONE),
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with session:
+        while not (folder / "pids").exists():
+            assert session.poll() is None
+            time.sleep(POLL_S)
+        worker, agent = map(int, (folder / "pids").read_text().split())
+        yield session, worker, agent
+
+
+def ended(process: int) -> bool:
+    """Whether a process has ended, also if its parent has not asked how."""
+    try:
+        os.kill(process, 0)
+        status = Path(f"/proc/{process}/stat")
+        return status.parent.parent.is_dir() and status.read_text().rpartition(")")[2].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return True
 
 
 def evaluations(ledger: Path) -> list[dict[str, Any]]:
@@ -207,27 +251,13 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path) -> None:
-    suite(tmp_path)
-    (tmp_path / "hang.py").write_text(
-        "import os, pathlib, time\n"
-        "pathlib.Path('pid.new').write_text(str(os.getpid()))\n"
-        "os.rename('pid.new', 'pid')\n"
-        "time.sleep(3600)\n"
-    )
-    asked = ["--tallystick-fixtures", "fixtures", "--tallystick-ledger", "l.db", "--tallystick-agent"]
-    session = subprocess.Popen(
-        pytest_with(*asked, f"{sys.executable} hang.py"), cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT), **ALONE),
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while not (tmp_path / "pid").exists():
-        assert session.poll() is None
-        time.sleep(POLL_S)
-    session.send_signal(signal.SIGINT)
-    said, _ = session.communicate()
-    assert session.returncode == 2
-    assert "It has not ended: tallystick eval run --resume" in said
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+    with hanging(suite(tmp_path), "--tallystick-ledger", "l.db") as (session, worker, agent):
+        session.send_signal(signal.SIGINT)
+        said, _ = session.communicate()
+        assert session.returncode == 2
+        assert "It has not ended: tallystick eval run --resume" in said
+        assert ended(worker)
+        assert ended(agent)
     (run,) = evaluations(tmp_path / "l.db")
     assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
 
@@ -272,24 +302,82 @@ def test_what_makes_no_sense_is_a_usage_error(tmp_path: Path, arguments: list[st
     assert said in pytest_in(tmp_path, *arguments, code=4)
 
 
+def test_the_environment_is_the_session_s_own(tmp_path: Path) -> None:
+    scenario(tmp_path / "fixtures" / "one", None, unanswered("one"))
+    (tmp_path / "conftest.py").write_text(
+        "import os, pytest\n"
+        "@pytest.hookimpl(trylast=True)\n"
+        "def pytest_configure(config): os.environ['LATE'] = '\\udcff'\n"
+    )
+    (tmp_path / "agent.py").write_text(
+        "import os, sys\n"
+        "assert os.environb[b'LATE'] == b'\\xff'\n"
+        "print(os.environ['PYTEST_CURRENT_TEST'], os.getcwd(), file=sys.stderr)\n"
+        "sys.exit(1)\n"
+    )
+    asked = ("--tallystick-fixtures", "fixtures", "--tallystick-agent", f"{sys.executable} agent.py")
+    said = pytest_in(tmp_path, *asked, code=1)
+    assert f"fixtures/one/scenario.json::one (setup) {tmp_path}\n" in said
+
+
+def test_a_session_that_is_killed_ends_its_worker_and_its_agent(tmp_path: Path) -> None:
+    asked = ("--tallystick-ledger", "l.db", "-p", "no:terminal")
+    with hanging(suite(tmp_path), *asked) as (session, worker, agent):
+        session.kill()
+        session.wait()
+        for process in (worker, agent):
+            while not ended(process):
+                time.sleep(POLL_S)
+    (run,) = evaluations(tmp_path / "l.db")
+    assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
+
+
+def test_a_worker_that_is_killed_is_an_error_of_the_tests(tmp_path: Path) -> None:
+    with hanging(suite(tmp_path), "--tallystick-attempts", "2") as (session, worker, agent):
+        os.kill(worker, signal.SIGKILL)
+        os.kill(agent, signal.SIGKILL)
+        said, _ = session.communicate()
+    assert session.returncode == 1
+    assert "Tallystick's worker process ended with code -9." in said
+    assert "6 errors" in said
+    assert "Traceback" not in said
+
+
 def test_a_session_that_asks_for_nothing_is_as_it_was(tmp_path: Path) -> None:
-    suite(tmp_path)
-    (tmp_path / "api").mkdir()
-    (tmp_path / "api" / "__init__.py").write_text("ours = 1")
     (tmp_path / "test_ours.py").write_text(
-        "import sys, api\n"
+        "import sys\n"
         "def test_ours():\n"
-        "    assert api.ours == 1\n"
-        "    assert not {'events', 'instruments', 'msgspec', 'regex'} & set(sys.modules)\n"
+        "    assert 'tallystick.pytest_plugin' in sys.modules\n"
+        "    assert not {'tallystick._scenarios', 'msgspec', 'httpx', 'regex', 'numpy'} & set(sys.modules)\n"
     )
     assert "1 passed" in pytest_in(tmp_path)
-    said = pytest_in(tmp_path, "--tallystick-fixtures", "fixtures", code=4)
-    assert "Tallystick's own packages are hidden here (No module named 'api.pytest_plugin')" in said
+
+
+def test_a_project_has_its_own_packages_beside_ours(tmp_path: Path) -> None:
+    suite(tmp_path)
+    for name in ("api", "events", "ledger", "tests", "yaml"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("ours = 1")
+    (tmp_path / "tests" / "test_ours.py").write_text(
+        "import sys, api, events, ledger, yaml\n"
+        "def test_ours():\n"
+        "    assert api.ours == events.ours == ledger.ours == yaml.ours == 1\n"
+        "    assert not {'instruments', 'projections', 'regex', 'numpy', 'typer'} & set(sys.modules)\n"
+    )
+    asked = ("--tallystick-fixtures", "fixtures", "--tallystick-ledger", "l.db", "tests")
+    assert "1 failed, 2 passed, 1 skipped" in pytest_in(tmp_path, *asked, code=1)
+    (run,) = evaluations(tmp_path / "l.db")
+    assert (run["scored"], run["skipped"], run["ended"]) == (2, 1, True)
+
+
+def test_a_message_that_was_cut_off_spoils_no_other() -> None:
+    call = Call(2, Load(fixtures="/f\udcff", folder="/", timeout_s=float("inf")), {"NAME": "\udcff"})
+    lines = (encode(Cancel(1))[:9] + encode(call)).splitlines()
+    assert [decode_call(line) for line in lines] == [None, None, call]
 
 
 def test_the_plugin_is_an_entry_point() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     named = project["project"]["entry-points"]["pytest11"]
-    assert named == {"tallystick": "tallystick_pytest"}
-    assert list(named.values()) == project["tool"]["setuptools"]["py-modules"]
+    assert named == {"tallystick": "tallystick.pytest_plugin"}
     assert hasattr(import_module(named["tallystick"]), "pytest_addoption")

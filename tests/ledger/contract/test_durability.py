@@ -19,7 +19,7 @@ ENDLESS = """
 import asyncio, sys
 from pathlib import Path
 from ledger import SqliteLog
-from tests.drafts import recorded
+from tests.support.drafts import recorded
 
 async def main():
     log = await SqliteLog.open(Path(sys.argv[1]))

@@ -1,0 +1,18 @@
+"""Path parameters that several routes have."""
+
+from api.parameters import JsonSchema, Parameter, integer_parameter, text_parameter
+from events.limits import STREAM_ID_CHARS_MAX
+from events.payload import DIGEST_PATTERN, STREAM_ID_PATTERN
+
+STREAM_ID_SCHEMA: JsonSchema = {
+    "type": "string", "minLength": 1, "maxLength": STREAM_ID_CHARS_MAX, "pattern": STREAM_ID_PATTERN,
+}  # fmt: skip
+
+DIGEST_SCHEMA: JsonSchema = {"type": "string", "pattern": DIGEST_PATTERN}
+
+POSITION = integer_parameter("position", "The event's position: 1-based, over the whole log.", 1)
+
+
+def stream_id_parameter(name: str, description: str) -> Parameter[str]:
+    """Declare the id of a stream."""
+    return text_parameter(name, description, STREAM_ID_SCHEMA)

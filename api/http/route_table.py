@@ -1,0 +1,87 @@
+"""Every operation of the HTTP interface."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import msgspec
+
+from api.http.openapi.document import make_document
+from api.http.operation import Operation
+from api.http.routes import (
+    calibration,
+    checkpoints,
+    cstp,
+    decisions,
+    discovery,
+    evaluations,
+    events,
+    evidence,
+    export,
+    health,
+    home,
+    models,
+    projections,
+    runs,
+    tiles,
+)
+from api.parameters import JsonSchema
+
+OPERATIONS: Sequence[Operation] = (
+    events.post_events,
+    events.get_events,
+    events.get_event,
+    events.get_stream,
+    decisions.get_decisions,
+    decisions.get_decision,
+    calibration.get_calibration,
+    calibration.get_advice,
+    cstp.post_cstp,
+    cstp.get_health,
+    cstp.get_agent_card,
+    discovery.post_discovery,
+    discovery.get_prompt,
+    discovery.post_response,
+    discovery.post_signal,
+    discovery.get_signals,
+    discovery.post_finish,
+    runs.get_runs,
+    runs.get_run,
+    models.get_inventory,
+    models.get_probes,
+    evaluations.get_scoreboard,
+    evaluations.get_evaluations,
+    evaluations.get_comparison,
+    evaluations.get_evaluation,
+    evidence.put_evidence,
+    evidence.list_evidence,
+    evidence.get_evidence,
+    evidence.delete_evidence,
+    checkpoints.get_checkpoint,
+    checkpoints.get_witnessed,
+    checkpoints.get_receipt,
+    tiles.get_entries,
+    tiles.get_tile,
+    tiles.get_inclusion,
+    tiles.get_consistency,
+    export.get_export,
+    projections.get_projections,
+    projections.get_projection,
+    home.get_home,
+    health.get_healthz,
+    health.get_readyz,
+    health.get_metrics,
+    health.get_openapi,
+)
+"""The busiest first: routes are tried in order. A path before one with a parameter in the same place."""
+
+
+@cache
+def openapi_document() -> JsonSchema:
+    """Return the OpenAPI document of every operation."""
+    return make_document(OPERATIONS)
+
+
+@cache
+def openapi_json() -> bytes:
+    """Return the OpenAPI document as JSON."""
+    return msgspec.json.encode(openapi_document())

@@ -1,0 +1,100 @@
+"""Scores attempts at the scenarios of a session."""
+
+import asyncio
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from api.pytest_plugin.failure_text import error_text, failure_text, properties
+from api.service.evaluation.grader import NOT_CAPTURED, Grader, at_hand
+from api.service.evaluation.resume import RunSettings
+from api.service.evaluation.runner import EvalOptions, checked, opening
+from api.service.evaluation.runs import GradedAttempt
+from events.evaluation import EvalStarted
+from instruments.evals import Scenario, Suite, load, meaning_of
+from instruments.evals.suite.loader import SCENARIO_FILES
+from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
+
+_encode = msgspec.json.encode
+
+
+class AttemptScorer:
+    """The suite and the agent that a session asked for. Errors: BadFixtures, InvalidQuery."""
+
+    def __init__(self, load_request: Load) -> None:
+        self._options = _eval_options(load_request)
+        self._agent = checked(self._options)
+        self.suite: Suite = load(self._options.fixtures)
+        self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
+        self.meaning = meaning_of(os.environ)
+        nowhere = structs.replace(self.opening(0), run_id="-")
+        self._grader = Grader(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
+        self._grading = ThreadPoolExecutor(1)
+
+    def loaded(self) -> Loaded:
+        """The suite as pytest needs it."""
+        return Loaded(
+            suite=self.suite.name,
+            agent=None if self._agent is None else self._agent.name,
+            scenarios=tuple(map(self._loaded, self.suite.scenarios)),
+        )
+
+    def opening(self, scenarios: int) -> EvalStarted:
+        """The first event of a run of so many scenarios."""
+        return opening(self._options, self.suite, self._agent, scenarios)
+
+    async def score(self, scenario_id: str, attempt: int) -> Scored:
+        """Ask the agent, or take the captured analysis, and score it. Cancelling ends the agent's command."""
+        scenario = self._scenarios[scenario_id]
+        if self._agent is not None:
+            reply = await self._agent.ask(scenario)
+        else:
+            assert scenario.captured is not None, "what was not captured is skipped"
+            reply = at_hand(scenario.captured)
+        loop = asyncio.get_running_loop()
+        return _scored(await loop.run_in_executor(self._grading, self._grader.grade, scenario, attempt, reply))
+
+    def skip(self, scenario_id: str, attempt: int, reason: str) -> Scored:
+        """The score of an attempt that is skipped."""
+        return _scored(self._grader.skip(self._scenarios[scenario_id], attempt, reason))
+
+    def _loaded(self, scenario: Scenario) -> LoadedScenario:
+        about = scenario.about
+        answered = self._agent is not None or scenario.captured is not None
+        return LoadedScenario(
+            id=scenario.id,
+            title=scenario.title,
+            description=str(next(path for name in SCENARIO_FILES if (path := scenario.folder / name).exists())),
+            keywords=tuple(filter(None, (about.name, about.family, about.failure_type))),
+            skipped=None if answered else NOT_CAPTURED,
+        )
+
+
+def _scored(graded: GradedAttempt) -> Scored:
+    score = graded.score
+    outcome: Outcome = "skipped"
+    text = ""
+    if score.state == "error":
+        outcome, text = "error", error_text(score)
+    elif score.state == "scored" and score.passed:
+        outcome = "passed"
+    elif score.state == "scored":
+        outcome, text = "failed", failure_text(score)
+    return Scored(score=_encode(graded).decode(), outcome=outcome, text=text, properties=properties(score))
+
+
+def _eval_options(request: Load) -> EvalOptions:
+    settings = RunSettings(
+        suite=request.suite,
+        selection=request.selection,
+        attempts=request.attempts,
+        agent_name=request.agent_name,
+        agent_version=request.agent_version,
+        enable_llm=request.enable_llm,
+    )
+    return EvalOptions(
+        fixtures=Path(request.fixtures), agent=request.agent, terms=settings, timeout_s=request.timeout_s
+    )

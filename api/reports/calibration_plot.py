@@ -1,0 +1,150 @@
+"""Draw the calibration curve as one self-contained SVG file for light and dark pages."""
+
+from collections.abc import Iterator, Sequence
+
+from api.reports.escape import escape_html, one_line
+from projections.calibration.calibration import CalibrationView
+from projections.calibration.corp import Corp
+from projections.calibration.scores import Bucket, CalibrationScores
+
+WIDTH, HEIGHT = 640, 800
+LEFT, RIGHT, TOP, BOTTOM = 78, 604, 128, 560
+"""The square of the curve, in units of the drawing."""
+COUNTS_TOP, COUNTS_BOTTOM = 620, 684
+"""The bars that count reviews, below it."""
+SUBJECT_CHARS_MAX = 44
+
+STYLE = """
+text { font: 18px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; fill: #57606a }
+.paper { fill: #ffffff; stroke: #d8dee4 } .ink { fill: #1c2128 } .subject { font-size: 26px; font-weight: 700 }
+.grid { stroke: #d8dee4 } .edge { stroke: #d8dee4; stroke-dasharray: 2 4 }
+.perfect { stroke: #57606a; stroke-width: 2; stroke-dasharray: 7 6 } .band { fill: #57606a; opacity: .22 }
+.curve { fill: none; stroke: #0b62c4; stroke-width: 4; stroke-linejoin: round; stroke-linecap: round }
+.whisker { stroke: #b3430b; stroke-width: 2.5 } .dot { fill: #b3430b } .count { fill: #0b62c4; opacity: .55 }
+@media (prefers-color-scheme: dark) {
+text { fill: #a3adb8 } .paper { fill: #11151a; stroke: #2f3842 } .ink { fill: #e4e8ec }
+.grid, .edge { stroke: #2f3842 } .perfect { stroke: #a3adb8 } .band { fill: #a3adb8 }
+.curve { stroke: #6cb2ff } .whisker { stroke: #ff9d5c } .dot { fill: #ff9d5c } .count { fill: #6cb2ff }
+}"""
+
+
+def calibration_plot(view: CalibrationView, subject: str, position: int) -> str | None:
+    """Draw the curve of all the decisions in a view; None where there is no curve.
+
+    Shapes: the calibration curve (CORP), the band in which a calibrated agent's curve lies in 95% of samples, the
+            success rate of each range of confidence with its interval, and how many reviews each confidence has.
+    Units:  `position` is that of the newest event that the view includes.
+    """
+    figures = view.overall
+    if figures is None or not figures.corp.curve:
+        return None
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="t">',
+        f'<title id="t">{escape_html(_summary(figures, subject))}</title><style>{STYLE}</style>',
+        f'<rect class="paper" x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="10"/>',
+        *_heading(figures, subject),
+        *_axes(),
+        *_band(figures.corp),
+        f'<line class="perfect" x1="{LEFT}" y1="{BOTTOM}" x2="{RIGHT}" y2="{TOP}"/>',
+        f'<polyline class="curve" points="{_path((p.confidence, p.recalibrated) for p in figures.corp.curve)}"/>',
+        *(mark for bucket in view.buckets for mark in _range(bucket)),
+        *_counts(figures.corp, view.buckets),
+        *_legend(position),
+        "</svg>",
+    ]
+    return "\n".join(drawn) + "\n"
+
+
+def _summary(figures: CalibrationScores, subject: str) -> str:
+    return (
+        f"Calibration curve of {one_line(subject)}: {figures.reviewed:,} reviewed decisions, "
+        f"stated {_percent(figures.mean_confidence)} on average, {_percent(figures.accuracy)} successful"
+    )
+
+
+def _heading(figures: CalibrationScores, subject: str) -> Iterator[str]:
+    low, high = figures.gap_interval.low, figures.gap_interval.high
+    stated, right = _percent(figures.mean_confidence), _percent(figures.accuracy)
+    yield _text(28, 44, one_line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
+    yield _text(28, 74, f"{figures.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
+    gap = f"Gap {figures.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {figures.brier_score:.3f}"
+    yield _text(28, 100, gap, "", "start")
+
+
+def _axes() -> Iterator[str]:
+    for percent in (0, 25, 50, 75, 100):
+        x, y = _place(percent / 100, percent / 100)
+        yield f'<path class="grid" d="M{LEFT} {y:.1f}H{RIGHT}M{x:.1f} {TOP}V{BOTTOM}"/>'
+        yield _text(LEFT - 8, y + 6, f"{percent}%", "", "end")
+        yield _text(x, BOTTOM + 24, f"{percent}%", "", "middle")
+    middle = (TOP + BOTTOM) / 2
+    yield f'<text transform="translate(24 {middle}) rotate(-90)" text-anchor="middle">share of successes</text>'
+    yield _text((LEFT + RIGHT) / 2, BOTTOM + 46, "stated confidence", "", "middle")
+
+
+def _band(corp: Corp) -> Iterator[str]:
+    bounds = corp.band or []
+    upper = _path((bound.confidence, bound.high) for bound in bounds)
+    lower = _path((bound.confidence, bound.low) for bound in reversed(bounds))
+    if bounds:
+        yield f'<polygon class="band" points="{upper} {lower}"/>'
+
+
+def _range(bucket: Bucket) -> Iterator[str]:
+    """Draw the success rate of a range of confidence, at the mean stated confidence of that range."""
+    x, y = _place(bucket.mean_confidence, bucket.success_rate)
+    top, bottom = (_place(0, end)[1] for end in (bucket.success_interval.high, bucket.success_interval.low))
+    label = f"Stated {bucket.bucket}: {_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
+    yield f'<g><title>{label}</title><line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+    yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6"/></g>'
+
+
+def _counts(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
+    """Draw a bar for each stated confidence, and write the number of reviews of each range."""
+    curve = corp.curve or []
+    most = max(point.reviewed for point in curve)
+    for point in curve:
+        x, height = _place(point.confidence, 0)[0], (COUNTS_BOTTOM - COUNTS_TOP) * point.reviewed / most
+        yield (
+            f'<rect class="count" x="{x - 4:.1f}" y="{COUNTS_BOTTOM - height:.1f}" width="8" height="{height:.1f}"/>'
+        )
+    yield f'<path class="grid" d="M{LEFT} {COUNTS_BOTTOM}H{RIGHT}"/>'
+    for bucket in buckets:
+        low, high = (float(end) for end in bucket.bucket.split("-"))
+        left, right = _place(low, 0)[0], _place(high, 0)[0]
+        yield f'<path class="edge" d="M{left:.1f} {COUNTS_TOP}V{COUNTS_BOTTOM + 24}"/>'
+        yield _text((left + right) / 2, COUNTS_BOTTOM + 22, f"{bucket.decisions:,}", "ink", "middle")
+    yield _text(LEFT + 8, COUNTS_TOP + 12, "number of reviews", "", "start")
+
+
+def _legend(position: int) -> Iterator[str]:
+    first, second, left, right = HEIGHT - 66, HEIGHT - 38, 28, 326
+    yield f'<path class="curve" d="M{left} {first - 6}h34"/>' + _text(
+        left + 44, first, "calibration curve", "", "start"
+    )
+    yield f'<path class="perfect" d="M{left} {second - 6}h34"/>'
+    yield _text(left + 44, second, "perfect", "", "start")
+    yield f'<rect class="band" x="{right}" y="{first - 14}" width="34" height="16"/>'
+    yield _text(right + 44, first, "95% of calibrated agents", "", "start")
+    yield f'<path class="whisker" d="M{right + 17} {second - 16}v20"/>'
+    yield f'<circle class="dot" cx="{right + 17}" cy="{second - 6}" r="6"/>'
+    yield _text(right + 44, second, "a range, with 95% interval", "", "start")
+    yield _text(WIDTH - 28, HEIGHT - 10, f"as of position {position:,}", "", "end")
+
+
+def _place(stated: float, rate: float) -> tuple[float, float]:
+    """Return the point of a stated confidence and a success rate in the drawing."""
+    return LEFT + (RIGHT - LEFT) * stated, BOTTOM - (BOTTOM - TOP) * rate
+
+
+def _path(points: Iterator[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in (_place(*point) for point in points))
+
+
+def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
+    named = f' class="{kind}"' if kind else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f}%"

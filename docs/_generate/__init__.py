@@ -1,0 +1,1 @@
+"""Generators of the reference pages: each makes Markdown from the program itself."""

@@ -1,0 +1,136 @@
+"""The reference of the command line, from Typer's own description of every verb."""
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from docs._generate.markdown import block, code, joined, prose, table
+from docs._generate.program import Verb, command, verbs
+
+_words = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
+_example = re.compile(r"^(?:Examples?|Example): *(.*)$")
+
+
+def overview() -> str:
+    """Return a table of every verb with the first sentence of its help."""
+    return table(["verb", "what it does"], ([_link(verb.name), prose(_first(verb))] for verb in verbs()))
+
+
+def reference() -> str:
+    """Return every verb: its usage, its help, its arguments and options."""
+    return joined([_common(), *(_verb(verb) for verb in verbs())])
+
+
+def variables() -> dict[str, str]:
+    """Return the environment variables that options read: the name, and the option's help."""
+    found: dict[str, str] = {}
+    for parameter in [*command().params, *(each for verb in verbs() for each in verb.command.params)]:
+        for name in _variables_of(parameter):
+            found.setdefault(name, parameter.help or "")
+    return found
+
+
+def _link(name: str) -> str:
+    return f"[`{name}`](#{name.replace(' ', '-')})"
+
+
+def _first(verb: Verb) -> str:
+    return next(iter((verb.command.help or "").strip().splitlines()), "")
+
+
+def _common() -> str:
+    options = table(_heads("option"), _rows(command().params))
+    return joined(["### Options before the verb", options])
+
+
+def _verb(verb: Verb) -> str:
+    arguments = [each for each in verb.command.params if not each.opts[0].startswith("-")]
+    options = [each for each in verb.command.params if each.opts[0].startswith("-")]
+    return joined(
+        [
+            f"### `{verb.name}`",
+            block("text", " ".join(_usage(verb, arguments, options))),
+            *_help(verb.command.help or ""),
+            table(_heads("argument"), _rows(arguments)),
+            table(_heads("option"), _rows(options)),
+        ]
+    )
+
+
+def _usage(verb: Verb, arguments: list[Any], options: list[Any]) -> Iterator[str]:
+    yield verb.name
+    for option in options:
+        if option.required:
+            yield f"{option.opts[0]} {_value(option)}"
+    yield "[OPTIONS]"
+    for argument in arguments:
+        name = _value(argument)
+        many = "..." if argument.nargs == -1 else ""
+        yield f"{name}{many}" if argument.required else f"[{name}]{many}"
+
+
+def _help(text: str) -> Iterator[str]:
+    """Yield the paragraphs of a help text; an example is a block of its own."""
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        example = _example.match(" ".join(paragraph.split()))
+        yield block("text", example[1]) if example else prose(paragraph)
+
+
+def _heads(kind: str) -> list[str]:
+    return [kind, "value", "what it does"]
+
+
+def _rows(parameters: list[Any]) -> Iterator[list[str]]:
+    for parameter in parameters:
+        if getattr(parameter, "hidden", False):
+            continue
+        names = [*parameter.opts, *parameter.secondary_opts] if parameter.opts[0].startswith("-") else []
+        shown = ", ".join(map(code, names)) or code(_value(parameter))
+        flag = getattr(parameter, "is_bool_flag", False)
+        yield [shown, "" if flag or not names else code(_value(parameter)), " ".join(_description(parameter))]
+
+
+def _description(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no public type for it
+    yield prose(parameter.help or "")
+    if values := _choices(parameter):
+        yield f"One of {', '.join(map(code, values))}."
+    if parameter.required:
+        yield "Required."
+    default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+    if default is True:
+        yield "On by default."
+    elif default not in (None, False, ()) and not callable(default):
+        yield f"Default: {code(str(default))}."
+    if getattr(parameter, "multiple", False):
+        yield "May be given several times."
+    if names := _variables_of(parameter):
+        yield f"Environment: {', '.join(map(code, names))}."
+
+
+def _variables_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
+    named = parameter.envvar or []
+    return [named] if isinstance(named, str) else list(named)
+
+
+def _value(parameter: Any) -> str:  # noqa: ANN401 - as `_description`
+    """Return the word that represents an option's value."""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    if not parameter.opts[0].startswith("-"):
+        return str(parameter.name).upper()
+    if values := _choices(parameter):
+        return "|".join(values)
+    return _words.get(_annotation(parameter), "TEXT")
+
+
+def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
+    annotation = _annotation(parameter)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [str(member.value) for member in annotation]
+    return [str(value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
+
+
+def _annotation(parameter: Any) -> Any:  # noqa: ANN401 - as `_description`
+    return getattr(getattr(parameter, "type_descriptor", None), "annotation", None)

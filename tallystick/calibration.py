@@ -1,0 +1,317 @@
+"""What the client returns about calibration: is an agent as good as it thinks it is?
+
+A success counts 1, a partial one 0.5, failure and abandonment 0. Only decisions that are reviewed and state a
+confidence count. Intervals are at 95%. Fields that a newer server adds are skipped.
+"""
+
+import msgspec
+
+from tallystick.calibration_history import Comparison, Drift, Trend
+from tallystick.results import AsOf, Interval
+
+
+class ZTest(msgspec.Struct, frozen=True, kw_only=True):
+    """A test of perfect calibration."""
+
+    z: float
+    """Standard normal."""
+    p: float
+    """Two-sided."""
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """How many decisions there are, and how many of them count."""
+
+    reviewed: int
+    """Decisions that count, being reviewed and with a stated confidence."""
+    total: int
+    """All decisions."""
+    unreviewed: int
+    """Decisions without a review."""
+    without_confidence: int
+    """Decisions that state no confidence."""
+
+
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A point of the calibration curve."""
+
+    confidence: float
+    """The stated confidence, 0..1."""
+    reviewed: int
+    """Decisions that stated it."""
+    rate: float
+    """Their mean outcome, 0..1."""
+    recalibrated: float
+    """What this confidence has meant, as the mean outcome, made monotone."""
+
+
+class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A point of the band in which the curve of a calibrated agent lies in 95% of samples."""
+
+    confidence: float
+    """The stated confidence, 0..1."""
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+
+
+class Corp(msgspec.Struct, frozen=True, kw_only=True):
+    """The Brier score in parts: miscalibration less discrimination plus uncertainty."""
+
+    miscalibration: float
+    """How far stated confidences are from what they have meant."""
+    discrimination: float
+    """How well the confidences tell successes from failures."""
+    uncertainty: float
+    """The variance of the outcomes."""
+    curve: tuple[CurvePoint, ...] | None = None
+    """The calibration curve; with `detail="curves"` only."""
+    band: tuple[BandPoint, ...] | None = None
+    """The band of a calibrated agent; with `detail="curves"` only."""
+
+
+class Figures(Coverage, frozen=True, kw_only=True):
+    """The figures of a set of decisions."""
+
+    brier_score: float
+    """Mean squared distance of outcome and confidence; 0 is perfect."""
+    accuracy: float
+    """Mean outcome, 0..1."""
+    mean_confidence: float
+    """Mean stated confidence, 0..1."""
+    gap: float
+    """`accuracy` less `mean_confidence`; below 0 the agent is overconfident."""
+    interpretation: str
+    """The verdict on the gap, such as `overconfident`."""
+    brier_reading: str
+    """The Brier score in a word, such as `excellent`."""
+    success: int
+    """Decisions that succeeded."""
+    partial: int
+    """Decisions that succeeded in part."""
+    failure: int
+    """Decisions that failed."""
+    abandoned: int
+    """Decisions that were abandoned."""
+    success_interval: Interval
+    """The interval of the rate of plain successes (Wilson)."""
+    gap_interval: Interval
+    """The interval of the gap."""
+    supported: bool
+    """Whether the interval confirms the verdict."""
+    reviews_needed: int | None
+    """How many more reviews would confirm it; 0 where it is confirmed, None where no number would."""
+    log_score: float | None
+    """Mean surprise, nats; None where certainty was wrong."""
+    log_score_infinite: bool
+    """Whether certainty was wrong."""
+    skill: float | None
+    """How much better than always stating the mean outcome; 1 is perfect, below 0 is worse."""
+    sharpness: float
+    """The variance of the stated confidences."""
+    corp: Corp | None
+    """The Brier score in parts."""
+    in_the_large: ZTest | None
+    """Whether the mean confidence fits the mean outcome."""
+    spiegelhalter: ZTest | None
+    """Whether the Brier score is that of a calibrated agent."""
+    too_few_for: tuple[str, ...]
+    """Figures that are given but need more reviews."""
+
+
+class Group(Coverage, frozen=True, kw_only=True):
+    """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed."""
+
+    group: str | None
+    """The value, such as a category; None for decisions that have none."""
+    brier_score: float | None = None
+    """As in `Figures`."""
+    accuracy: float | None = None
+    """As in `Figures`."""
+    mean_confidence: float | None = None
+    """As in `Figures`."""
+    gap: float | None = None
+    """As in `Figures`."""
+    interpretation: str | None = None
+    """As in `Figures`."""
+    brier_reading: str | None = None
+    """As in `Figures`."""
+    success: int | None = None
+    """As in `Figures`."""
+    partial: int | None = None
+    """As in `Figures`."""
+    failure: int | None = None
+    """As in `Figures`."""
+    abandoned: int | None = None
+    """As in `Figures`."""
+    success_interval: Interval | None = None
+    """As in `Figures`."""
+    gap_interval: Interval | None = None
+    """As in `Figures`."""
+    supported: bool | None = None
+    """As in `Figures`."""
+    reviews_needed: int | None = None
+    """As in `Figures`."""
+    log_score: float | None = None
+    """As in `Figures`."""
+    log_score_infinite: bool | None = None
+    """As in `Figures`."""
+    skill: float | None = None
+    """As in `Figures`."""
+    sharpness: float | None = None
+    """As in `Figures`."""
+    corp: Corp | None = None
+    """As in `Figures`."""
+    in_the_large: ZTest | None = None
+    """As in `Figures`."""
+    spiegelhalter: ZTest | None = None
+    """As in `Figures`."""
+    too_few_for: tuple[str, ...] | None = None
+    """As in `Figures`."""
+    shrunk_gap: float | None = None
+    """The gap, pulled towards that of all groups; the fewer reviews, the further."""
+    shrunk_weight: float | None = None
+    """The weight of the group's own data in it, 0..1."""
+
+
+class Bucket(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of a range of stated confidence."""
+
+    bucket: str
+    """The range, such as `0.7-0.9`."""
+    decisions: int
+    """Decisions that count."""
+    success_rate: float
+    """Mean outcome, 0..1."""
+    expected_rate: float
+    """The middle of the range, the same for every agent."""
+    mean_confidence: float
+    """Mean stated confidence, 0..1."""
+    gap: float
+    """`success_rate` less `expected_rate`."""
+    interpretation: str
+    """The verdict on the gap."""
+    success_interval: Interval
+    """The interval of the rate of plain successes (Wilson)."""
+    stated_gap: float
+    """`success_rate` less `mean_confidence`."""
+    stated_gap_interval: Interval
+    """The interval of `stated_gap`."""
+    supported: bool
+    """Whether the interval confirms the verdict."""
+    reviews_needed: int | None
+    """How many more reviews would confirm it."""
+
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of advice."""
+
+    type: str
+    """What it is about, such as `confidence_adjustment`."""
+    message: str
+    """The advice in words."""
+    severity: str
+    """info or warning."""
+    supported: bool | None = None
+    """Whether the data confirm the verdict that it follows from."""
+
+
+class ConfidenceStats(msgspec.Struct, frozen=True, kw_only=True):
+    """How the stated confidences spread, those of unreviewed decisions included."""
+
+    mean: float
+    """Mean, 0..1."""
+    std_dev: float
+    """Standard deviation."""
+    min: float
+    """The lowest."""
+    max: float
+    """The highest."""
+    count: int
+    """How many decisions state one."""
+    tenths: dict[str, int]
+    """Count by tenth, such as `0.8-0.9`."""
+
+
+class Meaning(msgspec.Struct, frozen=True, kw_only=True):
+    """What confidences in a range have meant."""
+
+    low: float
+    """The lowest stated confidence of the range."""
+    high: float
+    """The highest."""
+    meant: float
+    """The mean outcome of the decisions that stated them, 0..1."""
+    interval: Interval
+    """The interval of `meant`."""
+    reviewed: int
+    """Decisions that count."""
+
+
+class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
+    """What stated confidences have meant, where reading them so surely lowers the Brier score."""
+
+    stated_brier_score: float
+    """The Brier score of the confidences as stated."""
+    mapped_brier_score: float
+    """The Brier score of what they have meant, cross-validated."""
+    meanings: tuple[Meaning, ...]
+    """The ranges."""
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's calibration."""
+
+    overall: Figures | None
+    """The figures of all decisions; None where fewer than `min_decisions` are reviewed."""
+    coverage: Coverage
+    """How many decisions there are, and how many count, whether or not there are figures."""
+    groups: tuple[Group, ...]
+    """The figures by `group_by`."""
+    buckets: tuple[Bucket, ...]
+    """The figures by range of stated confidence."""
+    recommendations: tuple[Recommendation, ...]
+    """Advice."""
+    confidence_stats: ConfidenceStats | None
+    """How the stated confidences spread; None where none is stated."""
+    recalibration: Recalibration | None
+    """What stated confidences have meant, where that is known."""
+    as_of: AsOf
+    """The state of the log that counts."""
+    trend: Trend | None = None
+    """The figures over time; with `include=["trend"]` only."""
+    drift: Drift | None = None
+    """Whether the gap changed; with `include=["drift"]` only."""
+    comparison: Comparison | None = None
+    """Agents in pairs; with `include=["comparison"]` only."""
+
+    @property
+    def gap(self) -> float | None:
+        """Mean outcome less mean stated confidence; below 0 is overconfident. None where there are no figures."""
+        return self.overall.gap if self.overall is not None else None
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """How decisions like the planned one turned out."""
+
+    agent: str
+    """The agent whose decisions these are."""
+    category: str | None
+    """Their category; None where they are of any, because too few are of the planned one."""
+    stakes: str | None
+    """Their stakes; None where they are of any."""
+    confidence: Interval
+    """The range of their stated confidence, 0..1."""
+    reviewed: int
+    """How many count."""
+    stated: float | None
+    """Their mean stated confidence, 0..1; None where none counts."""
+    success: float | None
+    """Their mean outcome, 0..1; None where none counts."""
+    interval: Interval | None
+    """The interval of `success` (Wilson)."""
+    message: str
+    """All of it in a sentence."""
+    as_of: AsOf
+    """The state of the log that counts."""

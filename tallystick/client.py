@@ -1,0 +1,263 @@
+"""The client for programs that wait for each answer."""
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from tallystick.calibration import Advice, Calibration
+from tallystick.decision_block import DecisionBlock
+from tallystick.endpoint import BaseClient
+from tallystick.event_pages import EventPages
+from tallystick.event_stream import ENDED, EventStream
+from tallystick.exchange import (
+    TIMED_OUT,
+    Answered,
+    Failure,
+    Flow,
+    Outcome,
+    Question,
+    Request,
+    Response,
+    Step,
+    answered,
+)
+from tallystick.fields import (
+    AmendFields,
+    CalibrationFilter,
+    DecisionFields,
+    DecisionFilter,
+    DiscoveryOptions,
+    EventFilter,
+    EventSelection,
+    Moment,
+    Plan,
+    ReviewFields,
+    ThoughtFields,
+)
+from tallystick.fields import Outcome as ReviewOutcome
+from tallystick.results import (
+    AppendResult,
+    DecisionEvent,
+    DecisionPage,
+    DecisionState,
+    DiscoveryReport,
+    Event,
+    Reply,
+    ThoughtEvent,
+)
+from tallystick.settings import RETRY_S, TIMEOUT_S
+
+if TYPE_CHECKING:
+    import httpx
+
+_Result = TypeVar("_Result")
+
+
+class Client(BaseClient):
+    """A client of a Tallystick server, for programs that wait for each answer.
+
+    Each method returns after the server's answer: what was recorded is on disk then. A request that gets no answer, or
+    408, 429, 502, 503 or 504, is sent again with the same ids and bytes, for `retry_s` seconds. Several threads may use
+    one client.
+
+    - `url` is the server's address. Default: TALLYSTICK_URL, else http://127.0.0.1:8321.
+    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else the token's agent; on a server without tokens
+      it is `anonymous`.
+    - `token` is sent as a bearer token. Default: TALLYSTICK_TOKEN, else none.
+    - `retry_s` is how long a request is tried again, seconds; 0 for one try.
+    - `timeout_s` is how long one try may take, seconds.
+
+    Errors: InvalidArgument.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        agent: str | None = None,
+        token: str | None = None,
+        retry_s: float = RETRY_S,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        super().__init__(url, agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
+        self._http: httpx.Client | None = None
+        self._opening = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections, and end the private server that `local` started. It can be called twice."""
+        self._closed = True
+        with self._opening:
+            http, self._http = self._http, None
+        if http is not None:
+            http.close()
+        self._endpoint.close()
+
+    def record(self, decision: str, **fields: Unpack[DecisionFields]) -> DecisionEvent:
+        """Record a decision, with its confidence and whatever else `DecisionFields` names.
+
+        Errors: InvalidEvent; Conflict, for an id that names another decision; NotAllowed; Busy; ConnectionFailed.
+        """
+        return self._run(self._operations.record(decision, fields))
+
+    def review(self, decision_id: str, outcome: ReviewOutcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
+        """Record how a decision turned out. A later review supersedes; the earlier ones stay in the history.
+
+        Errors: as `record`; Conflict, for a decision that is not in the log.
+        """
+        return self._run(self._operations.review(decision_id, outcome, fields))
+
+    def amend(self, decision_id: str, **fields: Unpack[AmendFields]) -> DecisionEvent:
+        """Change a recorded decision. Errors: as `review`."""
+        return self._run(self._operations.amend(decision_id, fields))
+
+    def think(self, text: str, **fields: Unpack[ThoughtFields]) -> ThoughtEvent:
+        """Record a thought: on a recorded decision where `decision_id` names one, else on the way to one.
+
+        Give a thought on the way to a decision to `record` in `thoughts`, and the decision adopts it.
+        Errors: as `record`.
+        """
+        return self._run(self._operations.think(text, fields))
+
+    def decision(self, decision: str, **fields: Unpack[DecisionFields]) -> DecisionBlock:
+        """Record a decision before a `with` block and review it after the block; see `DecisionBlock`."""
+        return DecisionBlock(self._run, self._operations, decision, fields)
+
+    def get_decision(self, decision_id: str, *, as_of: int | Moment | None = None) -> DecisionState:
+        """Read one decision with its history. Errors: NotFound."""
+        return self._run(self._operations.get_decision(decision_id, as_of))
+
+    def decisions(self, **wanted: Unpack[DecisionFilter]) -> DecisionPage:
+        """List decisions, by default this agent's, the newest first. Errors: InvalidQuery."""
+        return self._run(self._operations.decisions(wanted))
+
+    def calibration(self, **wanted: Unpack[CalibrationFilter]) -> Calibration:
+        """Compute how well stated confidence fits the outcomes, by default this agent's. Errors: InvalidQuery."""
+        return self._run(self._operations.calibration(wanted))
+
+    def advice(self, **plan: Unpack[Plan]) -> Advice:
+        """Look up, before deciding, how earlier decisions like the planned one turned out. Errors: InvalidQuery."""
+        return self._run(self._operations.advice(plan))
+
+    def discover(
+        self,
+        ask: Callable[[str], str | Reply],
+        *,
+        progress: Callable[[str], None] | None = None,
+        **options: Unpack[DiscoveryOptions],
+    ) -> DiscoveryReport:
+        """Find out which models answer, one prompt at a time, until the run ends.
+
+        `ask` gets a prompt and returns the response: text, or a `Reply` with what else is known. A TimeoutError that it
+        raises counts as an answer that did not come. Any other exception ends this call and not the run: call it again
+        with the same `run_id` and options to go on. `progress` gets a line for each response.
+        """
+        flow = self._operations.discover(options, progress)
+        return self._run(flow, ask)
+
+    def append(self, events: Iterable[Mapping[str, Any]]) -> AppendResult:
+        """Append events of any types, all of them or none: mappings with `type` and `data`.
+
+        An event without an `id` gets one, and one without a `source` this client's agent. Errors: as `record`.
+        """
+        return self._run(self._operations.append(events))
+
+    def events(self, **wanted: Unpack[EventSelection]) -> Generator[Event, None, None]:
+        """Yield the events that are in the log. Errors: InvalidQuery."""
+        pages = EventPages(self._operations, wanted)
+        while not pages.done:
+            yield from self._run(pages.read())
+
+    def follow(self, **wanted: Unpack[EventFilter]) -> Generator[Event, None, None]:
+        """Yield the events that are in the log, then each new one as it is committed.
+
+        After an interruption it goes on behind the last event, none missing and none twice. It ends with an error only:
+        ConnectionFailed or Busy where the server was away for longer than `retry_s`.
+        """
+        import httpx  # noqa: PLC0415 - it takes longer to load than all the rest
+
+        from tallystick import transport  # noqa: PLC0415 - it loads httpx
+
+        stream = EventStream(wanted, self._settings.retry_s)
+        while True:
+            http, url = self._open(), self._endpoint.url()
+            try:
+                with http.stream(**transport.stream_arguments_of(stream.request(), url)) as response:
+                    if stream.accepts(response.status_code, response.headers):
+                        for chunk in response.iter_bytes():
+                            yield from stream.receive(chunk)
+                        stream.interrupted(Failure(url, ENDED))
+                    else:
+                        response.read()
+                        stream.interrupted(transport.response_of(response))
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                self._endpoint.failed(url)
+                stream.interrupted(transport.failure_of(error, url))
+            time.sleep(stream.wait_s)
+
+    def receipt(self, position: int) -> str:
+        """Return the proof that an event is in the log, a text that is checked offline (C2SP tlog-proof).
+
+        Errors: NotFound; ServerFault, where the log is not what was signed.
+        """
+        return self._run(self._operations.receipt(position))
+
+    def _run(self, flow: Flow[_Result], ask: Callable[[str], str | Reply] | None = None) -> _Result:
+        """Do the steps of a flow."""
+        outcome: Outcome = None
+        while True:
+            try:
+                step = flow.send(outcome)
+            except StopIteration as end:
+                result: _Result = end.value
+                return result
+            outcome = self._do(step, ask)
+
+    def _do(self, step: Step, ask: Callable[[str], str | Reply] | None) -> Outcome:
+        if isinstance(step, Request):
+            return self._send(step)
+        if isinstance(step, Question):
+            assert ask is not None
+            return _answer(ask, step)
+        time.sleep(step.seconds)
+        return None
+
+    def _send(self, request: Request) -> Response | Failure:
+        import httpx  # noqa: PLC0415 - as above
+
+        from tallystick import transport  # noqa: PLC0415 - as above
+
+        http, url = self._open(), self._endpoint.url()
+        try:
+            return transport.response_of(http.request(**transport.arguments_of(request, url)))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            self._endpoint.failed(url)
+            return transport.failure_of(error, url)
+
+    def _open(self) -> "httpx.Client":
+        from tallystick import transport  # noqa: PLC0415 - as above
+
+        with self._opening:
+            self._check_open()
+            if self._http is None:
+                self._http = transport.new_client(self._settings)
+            return self._http
+
+
+def _answer(ask: Callable[[str], str | Reply], question: Question) -> Answered:
+    """Ask the caller's function, and take the time."""
+    began_ns = time.perf_counter_ns()
+    try:
+        answer = ask(question.prompt)
+    except TimeoutError:
+        answer = TIMED_OUT
+    return answered(answer, time.perf_counter_ns() - began_ns)

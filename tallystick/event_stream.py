@@ -1,0 +1,93 @@
+"""Server-sent events, without I/O: from bytes to events, and where to go on after an interruption."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from tallystick.errors import UnexpectedAnswer
+from tallystick.exchange import Failure, Request, Response, wait_after
+from tallystick.fields import EventFilter
+from tallystick.operations import event_query, query_text
+from tallystick.results import Event
+from tallystick.retry import Backoff
+
+MEDIA_TYPE = "text/event-stream"
+ENDED = "the server ended the stream"
+
+_event = msgspec.json.Decoder(Event).decode
+
+
+class MessageParser:
+    """The parser of a stream (WHATWG HTML, 9.2), as far as it is used here: it keeps the data of each message."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the data of every message that is complete with these bytes."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for whole in lines:
+            line = whole.removesuffix(b"\r")
+            if not line:
+                if self._data:
+                    yield b"\n".join(self._data)
+                self._data = []
+                continue
+            name, _, value = line.partition(b":")
+            if name == b"data":
+                self._data.append(value.removeprefix(b" "))
+
+
+class EventStream:
+    """One `follow`: the requests that it takes, one after each interruption, and the events that they bring."""
+
+    def __init__(self, wanted: EventFilter, retry_s: float) -> None:
+        self._after = wanted.get("after") or 0
+        self._query = query_text({**event_query(wanted), "after": self._after})
+        self._retry_s = retry_s
+        self.wait_s = 0.0
+        """How long to wait before the next request, seconds."""
+        self._parser = MessageParser()
+        self._outage: Backoff | None = None
+        self._greeted = False
+
+    def request(self) -> Request:
+        """Return the request that goes on behind the last event."""
+        self._parser = MessageParser()
+        self._greeted = False
+        self._outage = self._outage or Backoff(self._retry_s)
+        headers = {"accept": MEDIA_TYPE, "cache-control": "no-store", "last-event-id": str(self._after)}
+        return Request(method="GET", path="/events", query=self._query, headers=headers)
+
+    def accepts(self, status: int, headers: Mapping[str, str]) -> bool:
+        """Whether an answer is a stream; where not, it is read to its end. Errors: UnexpectedAnswer."""
+        if status != 200:
+            return False
+        content_type = headers.get("content-type", "nothing")
+        if not content_type.startswith(MEDIA_TYPE):
+            raise UnexpectedAnswer(
+                f"The server answered with {content_type}, not with {MEDIA_TYPE}.",
+                "Check the address, and whether a proxy changes the answer.",
+                status=status,
+            )
+        return True
+
+    def receive(self, chunk: bytes) -> Iterator[Event]:
+        """Yield the events that are complete with these bytes. Errors: UnexpectedAnswer."""
+        if self._greeted:  # the greeting alone does not say that the outage is over
+            self._outage = None
+        self._greeted = True
+        for data in self._parser.feed(chunk):
+            try:
+                event = _event(data)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise UnexpectedAnswer(f"The stream brought no event: {error}.", "Check the address.") from None
+            if event.position > self._after:
+                self._after, self._outage = event.position, None
+                yield event
+
+    def interrupted(self, outcome: Response | Failure) -> None:
+        """Note what ended a request. Errors: those of `wait_after`, where another request helps nothing."""
+        self._outage = self._outage or Backoff(self._retry_s)
+        self.wait_s = wait_after(outcome, self._outage)

@@ -1,0 +1,282 @@
+"""A private server over a ledger file, for programs without a server of their own."""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tallystick.async_client import AsyncClient
+from tallystick.client import Client
+from tallystick.errors import LocalServerFailed
+from tallystick.settings import RETRY_S, TIMEOUT_S
+
+START_S = 60.0
+"""How long a server may take to start, or another program to release the file, seconds."""
+
+STOP_S = 40.0
+"""How long a server may take to stop before it is killed, seconds; it waits 30 s for answers under way."""
+
+CONNECT_S = 2.0
+STARTS_MAX = 3
+"""Failed starts on a free ledger after which we give up: several programs may take and release it in turn."""
+
+LOOK_AGAIN_S = 0.05
+LINES_KEPT = 40
+"""Lines of a server's messages that are kept for an error."""
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """What the lock file says of the process that writes the ledger."""
+
+    pid: int
+    address: str | None = None
+
+
+class _Serving(msgspec.Struct, frozen=True):
+    """The log line of a server that begins to serve."""
+
+    event: str
+    address: str = ""
+
+
+def local(
+    ledger: str | os.PathLike[str],
+    *,
+    agent: str | None = None,
+    token: str | None = None,
+    retry_s: float = RETRY_S,
+    timeout_s: float = TIMEOUT_S,
+    start_s: float = START_S,
+) -> Client:
+    """Return a client of a private server over a ledger file, which is made where there is none.
+
+    The server listens on loopback and ends with the client: when it is closed, or when the program ends in any way.
+    Where another server holds the file already, the client uses that one, and takes over when it ends.
+
+    - `ledger` is the path of the ledger file.
+    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else `anonymous`.
+    - `token` is for a ledger that has tokens. Default: TALLYSTICK_TOKEN, else none.
+    - `retry_s` and `timeout_s` are those of `Client`.
+    - `start_s` is how long the server may take to start, seconds.
+
+    Errors: LocalServerFailed, with what the server printed.
+    """
+    server = LocalServer(Path(ledger), start_s)
+    try:
+        client = Client(server.url(), agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
+    except BaseException:
+        server.close()
+        raise
+    client._endpoint = server
+    return client
+
+
+def async_local(
+    ledger: str | os.PathLike[str],
+    *,
+    agent: str | None = None,
+    token: str | None = None,
+    retry_s: float = RETRY_S,
+    timeout_s: float = TIMEOUT_S,
+    start_s: float = START_S,
+) -> AsyncClient:
+    """Return an asynchronous client of a private server; it starts at the first request. See `local`."""
+    client = AsyncClient("http://127.0.0.1", agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
+    client._endpoint = LocalServer(Path(ledger), start_s)
+    return client
+
+
+class LocalServer:
+    """The server of one ledger file: our own process, or the one that holds the file. Threads may share it."""
+
+    def __init__(self, ledger: Path, start_s: float) -> None:
+        self._ledger = ledger.absolute()
+        self._start_s = start_s
+        self._lock = threading.Lock()
+        self._url: str | None = None
+        self._silent_url: str | None = None
+        self._process: _ServerProcess | None = None
+
+    def url(self) -> str:
+        """Return the address of the server, after starting one where none answers. Errors: LocalServerFailed."""
+        with self._lock:
+            if self._process is not None and self._process.ended:
+                self._stop()
+            if self._url is None or (self._process is None and self._url == self._silent_url):
+                self._url, self._silent_url = self._find_or_start(), None
+            return self._url
+
+    def failed(self, url: str) -> None:
+        """Look for the server again before the next request, unless it is our own and alive. It never blocks."""
+        self._silent_url = url
+
+    def close(self) -> None:
+        """Stop our own process; a server of others goes on."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        process, self._process, self._url = self._process, None, None
+        if process is not None:
+            process.stop()
+
+    def _find_or_start(self) -> str:
+        """Return the address of the file's server. Of two programs that look at once, one starts it."""
+        deadline_s = time.monotonic() + self._start_s
+        failures = 0
+        while True:
+            holder = holder_of(self._ledger)
+            if holder is not None and not holder.address and is_locked(self._ledger):
+                why = f"process {holder.pid} writes it and does not serve."
+            elif holder is not None and holder.address and _accepts(holder.address) and is_locked(self._ledger):
+                return holder.address
+            else:
+                process = self._start()
+                address = process.wait_until_serving(deadline_s)
+                if address is not None:
+                    self._process = process
+                    return address
+                process.stop()
+                why = process.message()
+                failures += not is_locked(self._ledger)  # or another process took the lock, and released it meanwhile
+            if failures > STARTS_MAX or time.monotonic() > deadline_s:
+                raise LocalServerFailed(
+                    f"No server could be started over {self._ledger}: {why}",
+                    "Correct this, and start the program again. Nothing was sent.",
+                )
+            time.sleep(LOOK_AGAIN_S)
+
+    def _start(self) -> "_ServerProcess":
+        try:
+            return _ServerProcess(self._ledger)
+        except OSError as error:
+            advice = "Run it under a Python that can start processes, or name a server: tallystick.Client(url)."
+            raise LocalServerFailed(f"No process could be started: {error}.", advice) from None
+
+
+class _ServerProcess:
+    """A server that we started, and what it prints."""
+
+    def __init__(self, ledger: Path) -> None:
+        from tallystick import private_server  # noqa: PLC0415 - it is run as __main__, where nothing imported it
+
+        words = ["--ledger", str(ledger), "serve", "--port", "0"]
+        self._owner = os.getpid()
+        self._lines: deque[str] = deque(maxlen=LINES_KEPT)
+        self._address: str | None = None
+        self._told = threading.Event()
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-P", "-m", private_server.__name__, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C reaches the program alone, which may still have something to record
+        )
+        assert self._process.stderr is not None
+        self._reader = threading.Thread(target=self._read, args=(self._process.stderr,), daemon=True)
+        self._reader.start()
+        atexit.register(self.stop)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended."""
+        return self._process.poll() is not None
+
+    def wait_until_serving(self, deadline_s: float) -> str | None:
+        """Return the address, once it serves; None where it ended, or did not serve in time."""
+        self._told.wait(max(0.0, deadline_s - time.monotonic()))
+        return self._address
+
+    def message(self) -> str:
+        """Return what it printed for people; where it printed nothing of the kind, its last lines."""
+        self._reader.join(1.0)
+        lines = list(self._lines)
+        plain = [line for line in lines if not line.startswith("{")]
+        code = self._process.poll()
+        ended = "it did not serve in time" if code is None else f"it ended with code {code}"
+        return " ".join(plain or lines).removeprefix("error: ") or f"{ended} and printed nothing."
+
+    def stop(self) -> None:
+        """End the process: it answers what is under way, and closes the ledger."""
+        if os.getpid() != self._owner:  # a fork of the program: the server is not its own
+            return
+        atexit.unregister(self.stop)
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(1.0)
+
+    def _read(self, stream: IO[bytes]) -> None:
+        """Read what it prints to the end, so that it never waits for a reader."""
+        with stream:
+            for line in stream:
+                text = line.decode(errors="replace").strip()
+                self._lines.append(text)
+                if not self._told.is_set() and (address := _address_in(text)) is not None:
+                    self._address = address
+                    self._told.set()
+        self._told.set()
+
+
+def holder_of(ledger: Path) -> Holder | None:
+    """Return what the lock file of a ledger says; None where it says nothing."""
+    try:
+        return msgspec.json.decode(_lock_path(ledger).read_bytes(), type=Holder)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def is_locked(ledger: Path) -> bool:
+    """Whether a process holds the lock of a ledger. Asking takes a shared lock for an instant where none does."""
+    import fcntl  # noqa: PLC0415 - not on every system, and only a local server needs it
+
+    try:
+        descriptor = os.open(_lock_path(ledger), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _lock_path(ledger: Path) -> Path:
+    resolved = ledger.resolve()
+    return resolved.with_name(resolved.name + ".lock")
+
+
+def _address_in(line: str) -> str | None:
+    """Return the address in the log line of a server that begins to serve; None for any other line."""
+    try:
+        serving = msgspec.json.decode(line, type=_Serving)
+    except msgspec.DecodeError:
+        return None
+    return serving.address if serving.event == "serving" else None
+
+
+def _accepts(address: str) -> bool:
+    """Whether something accepts connections at an address."""
+    parts = urlsplit(address)
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 80), CONNECT_S).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,210 @@
+"""Each operation of the client as a `Flow`: which requests it sends, and what it makes of the answers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import date, datetime
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from tallystick.calibration import Advice, Calibration
+from tallystick.drafts import Draft, Drafts, encoded
+from tallystick.errors import Conflict, InvalidArgument, NotAllowed
+from tallystick.exchange import Answered, Flow, Question, Request, decoded, send
+from tallystick.fields import (
+    AmendFields,
+    CalibrationFilter,
+    DecisionFields,
+    DecisionFilter,
+    DiscoveryOptions,
+    EventSelection,
+    Plan,
+    ReviewFields,
+    ThoughtFields,
+)
+from tallystick.ids import new_event_id, new_stream_id, reviewed_event_id
+from tallystick.results import (
+    AppendedEvent,
+    AppendResult,
+    DecisionEvent,
+    DecisionPage,
+    DecisionState,
+    DiscoveryReport,
+    EventPage,
+    Review,
+    ThoughtEvent,
+)
+from tallystick.settings import Settings
+
+_Kind = TypeVar("_Kind")
+
+JSON = {"content-type": "application/json"}
+PAGE_EVENTS = 1_000
+"""Events asked for in one page."""
+
+
+class _Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run of discovery wants next; no prompt where it has ended."""
+
+    run_id: str
+    attempt: int | None = None
+    prompt: str | None = None
+
+
+class _Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run made of a response, and what it wants next."""
+
+    next: _Prompt
+    lines: tuple[str, ...] = ()
+
+
+class Operations:
+    """The operations of one client."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._drafts = Drafts(settings.agent)
+        self._agent = settings.agent
+
+    def record(self, decision: str, fields: DecisionFields) -> Flow[DecisionEvent]:
+        """Record a decision."""
+        drafts = self._drafts.record(decision, fields)
+        if len(drafts) == 1:
+            return (yield from self._post(drafts[0], DecisionEvent))
+        result = yield from self._post(drafts, AppendResult)
+        return DecisionEvent(**msgspec.structs.asdict(result.events[0]))
+
+    def amend(self, decision_id: str, fields: AmendFields) -> Flow[DecisionEvent]:
+        """Amend a decision."""
+        return (yield from self._post(self._drafts.amend(decision_id, fields), DecisionEvent))
+
+    def review(self, decision_id: str, outcome: str, fields: ReviewFields) -> Flow[DecisionEvent]:
+        """Review a decision."""
+        return (yield from self._post(self._drafts.review(decision_id, outcome, fields), DecisionEvent))
+
+    def conclude(self, decision_id: str, outcome: str, fields: ReviewFields) -> Flow[None]:
+        """Review a decision at the end of its block, once however often the program runs.
+
+        The review has an id that follows from the decision's. Where that id was used before, by an earlier run, a
+        review is added only if the one that counts now says something else.
+        """
+        draft = self._drafts.review(decision_id, outcome, {"event_id": reviewed_event_id(decision_id), **fields})
+        counts = False
+        try:
+            event = yield from self._post(draft, DecisionEvent)
+            counts = True
+            if not event.duplicate:
+                return
+        except Conflict as error:
+            if error.code != "identity-conflict":
+                raise
+        with suppress(NotAllowed):  # a token that may not read: what was just learned has to do
+            counts = _says((yield from self.get_decision(decision_id, None)).review, draft["data"])
+        if not counts:
+            yield from self._post({**draft, "id": new_event_id()}, DecisionEvent)
+
+    def think(self, text: str, fields: ThoughtFields) -> Flow[ThoughtEvent]:
+        """Record a thought."""
+        event = yield from self._post(self._drafts.think(text, fields), AppendedEvent)
+        return ThoughtEvent(**msgspec.structs.asdict(event), text=text)
+
+    def append(self, events: Iterable[Mapping[str, Any]]) -> Flow[AppendResult]:
+        """Append events of any types, all or none."""
+        drafts = [self._drafts.given(event) for event in events]
+        if not drafts:
+            raise InvalidArgument("events: there are none.", "Give at least one.", field="events")
+        return (yield from self._post(drafts, AppendResult))
+
+    def decisions(self, wanted: DecisionFilter) -> Flow[DecisionPage]:
+        """List decisions."""
+        query = yield from self._of_own(wanted)
+        return (yield from self._get("/decisions", query, DecisionPage))
+
+    def get_decision(self, decision_id: str, as_of: object) -> Flow[DecisionState]:
+        """Read one decision."""
+        return (yield from self._get(f"/decisions/{quote(decision_id, safe='')}", {"as_of": as_of}, DecisionState))
+
+    def calibration(self, wanted: CalibrationFilter) -> Flow[Calibration]:
+        """Compute an agent's calibration."""
+        query = yield from self._of_own(wanted)
+        return (yield from self._get("/calibration", query, Calibration))
+
+    def advice(self, plan: Plan) -> Flow[Advice]:
+        """Look at earlier decisions like a planned one."""
+        query = {"agent": self._settings.agent, **plan}
+        return (yield from self._get("/calibration/advice", query, Advice))
+
+    def event_page(self, wanted: EventSelection) -> Flow[EventPage]:
+        """Read a page of events."""
+        return (yield from self._get("/events", event_query(wanted), EventPage))
+
+    def receipt(self, position: int) -> Flow[str]:
+        """Read the proof that an event is in the log."""
+        response = yield from send(Request(method="GET", path=f"/events/{position}/receipt"), self._settings.retry_s)
+        return response.body.decode()
+
+    def discover(self, options: DiscoveryOptions, progress: Callable[[str], None] | None) -> Flow[DiscoveryReport]:
+        """Run a discovery to its end; each response is in the log before the next prompt is given."""
+        config = {"run_id": new_stream_id(), **{name: value for name, value in options.items() if value is not None}}
+        step = yield from self._submit("/discovery", config, _Prompt)
+        run = f"/discovery/{quote(step.run_id, safe='')}"
+        while step.prompt is not None:
+            answered = yield Question(step.prompt)
+            assert isinstance(answered, Answered)
+            reply = msgspec.to_builtins(answered.reply)
+            if isinstance(reply.get("response"), str):  # what a model answered may hold halves of characters
+                reply["response"] = reply["response"].encode(errors="replace").decode()
+            body = {**reply, "attempt": step.attempt, "elapsed_ns": answered.elapsed_ns}
+            judged = yield from self._submit(f"{run}/responses", body, _Judged)
+            for line in judged.lines:
+                if progress is not None:
+                    progress(line)
+            step = judged.next
+        return (yield from self._get(f"/runs/{quote(step.run_id, safe='')}", {}, DiscoveryReport))
+
+    def _post(self, drafts: Draft | list[Draft], kind: type[_Kind]) -> Flow[_Kind]:
+        return (yield from self._submit("/events", drafts, kind))
+
+    def _submit(self, path: str, value: object, kind: type[_Kind]) -> Flow[_Kind]:
+        """Send a body; it is encoded once, so that each retry sends the same bytes."""
+        request = Request(method="POST", path=path, body=encoded(value))
+        request.headers.update(JSON)
+        return decoded((yield from send(request, self._settings.retry_s)), kind)
+
+    def _get(self, path: str, query: Mapping[str, object], kind: type[_Kind]) -> Flow[_Kind]:
+        request = Request(method="GET", path=path, query=query_text(query))
+        return decoded((yield from send(request, self._settings.retry_s)), kind)
+
+    def _of_own(self, wanted: Mapping[str, object]) -> Flow[dict[str, object]]:
+        """Return a query about this client's agent, unless it names another one, or None for all."""
+        if "agent" not in wanted and self._agent is None:  # the token names the agent: the server knows it
+            self._agent = (yield from self.advice({})).agent
+        return {"agent": self._agent, **wanted}
+
+
+def event_query(wanted: Mapping[str, object]) -> dict[str, object]:
+    """Return a selection of events under the names that the server knows."""
+    names = {"types": "type", "subjects": "subject", "agent": "source"}
+    return {names.get(name, name): value for name, value in wanted.items()}
+
+
+def query_text(query: Mapping[str, object]) -> dict[str, str]:
+    """Return parameters as text: lists with commas, times as ISO 8601; those that are None are left out."""
+    return {name: _text(value) for name, value in query.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list | tuple | set | frozenset):
+        return ",".join(map(_text, value))
+    return str(value)
+
+
+def _says(review: Review | None, data: Mapping[str, Any]) -> bool:
+    """Whether a review says what a payload says."""
+    if review is None:
+        return False
+    names = ("outcome", "actual_result", "lessons", "notes", "affected_kpis")
+    return all(getattr(review, name) == data.get(name) for name in names)
