@@ -73,7 +73,7 @@ class ScoreboardEntry(NamedTuple):
 def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> Scoreboard:
     """Build the scoreboard of each suite that passes the filter."""
     scores = scores.latest()
-    suite_of = np.array([by.suite for by in scores.bys], dtype=object)
+    suite_of = np.array([by.suite for by in scores.attributions], dtype=object)
     suites = sorted(set(suite_of.tolist()))
     boards = [
         _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), query)
@@ -89,12 +89,17 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
     names = [scores.scenarios[number] for number in chosen.tolist()]
     scorer = _scorer(scores, places)
     counts = np.array(
-        [_is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1]) for by in scores.bys]
+        [
+            _is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1])
+            for by in scores.attributions
+        ]
     )
     keep = counts[scores.by[places]]
     for field in ("fixture_digest", "expectation_digest"):
         keep &= _states_current(scores, field, places, scenario, len(chosen))
-    weights = scenario_weights(scenario[keep], stated_weights(scores.ons)[scores.on[places[keep]]], len(chosen))
+    weights = scenario_weights(
+        scenario[keep], stated_weights(scores.scenario_versions)[scores.on[places[keep]]], len(chosen)
+    )
     agents: list[ScoreboardEntry] = []
     baselines: list[ScoreboardEntry] = []
     for version, own in _versions(scores, places).items():
@@ -119,13 +124,13 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
 
 def _scorer(scores: EvaluationScoreColumns, places: Places) -> tuple[str | None, str | None]:
     """Return the scorer that the newest score names, and the newest version that any of its scores states."""
-    newest = np.full(len(scores.bys), MISSING)
+    newest = np.full(len(scores.attributions), MISSING)
     newest[scores.by[places]] = np.arange(len(places))
-    bys = [scores.bys[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
-    named: ScoreAttribution | None = next((by for by in bys if by.scorer_id is not None), None)
+    attributions = [scores.attributions[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
+    named: ScoreAttribution | None = next((by for by in attributions if by.scorer_id is not None), None)
     if named is None:
         return None, None
-    of = (by.scorer_version for by in bys if by.scorer_id == named.scorer_id and by.scorer_version is not None)
+    of = (by.scorer_version for by in attributions if by.scorer_id == named.scorer_id and by.scorer_version is not None)
     return named.scorer_id, next(of, None)
 
 
@@ -138,7 +143,9 @@ def _states_current(
 ) -> npt.NDArray[np.bool_]:
     """Return a mask of scores, oldest first, that state the scenario's newest value of a field, or none."""
     numbers: dict[str | None, int] = {None: MISSING}
-    digest = np.array([numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.ons], dtype=np.int64)
+    digest = np.array(
+        [numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.scenario_versions], dtype=np.int64
+    )
     stated = digest[scores.on[places]]
     newest = np.full(size, MISSING)
     newest[scenario[stated != MISSING]] = stated[stated != MISSING]
@@ -150,7 +157,8 @@ def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersi
     """Return the places of the scores of each version, among the given ones."""
     versions: dict[AgentVersion, int] = {}
     of_by = [
-        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions)) for by in scores.bys
+        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions))
+        for by in scores.attributions
     ]
     numbers = np.array(of_by)[scores.by[places]]
     present = set(np.unique(numbers).tolist())
