@@ -1,4 +1,4 @@
-"""What wants attention: outcomes that should be known by now and that nobody has told, and judgement that drifts."""
+"""Action items: decisions whose outcome is overdue, and categories whose calibration is getting worse."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ INSTANT = timedelta(microseconds=1)
 
 
 class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which actions to name, at most `limit`. No `kinds` means every kind."""
+    """Which action items to list, at most `limit`. Without `kinds`, every kind."""
 
     least: Priority = "low"
     kinds: tuple[Kind, ...] = ()
@@ -47,7 +47,7 @@ class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do: about a decision, with how long it has waited, or about a category that drifts."""
+    """One action: for a decision, with how long it has waited, or for a category with drift."""
 
     type: Kind
     priority: Priority
@@ -69,7 +69,7 @@ class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Group(NamedTuple):
-    """Decisions that want the same, the oldest first; or actions that stand already, by their numbers."""
+    """Decisions that need the same action, oldest first; or action items made already, by their numbers."""
 
     kind: Kind
     priority: Priority
@@ -78,7 +78,7 @@ class _Group(NamedTuple):
 
 
 async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
-    """The most pressing first; of two alike the one of the more pressing kind, then the older decision."""
+    """List the most pressing items first; of equals the more pressing kind, then the older decision."""
     now = ledger.clock()
     drifting = await _drifting(ledger, wanted, now)
     projection, position = await ledger.engine.at(DecisionIndex)
@@ -98,7 +98,7 @@ async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
 
 
 async def _drifting(ledger: LedgerService, wanted: ActionItemQuery, now: datetime) -> list[ActionItem]:
-    """The categories whose last 30 days are worse than the 90 before by more than chance."""
+    """List the categories whose last 30 days are worse than the 90 before, beyond chance."""
     if wanted.kinds and "calibration_drift" not in wanted.kinds:
         return []
     lately = TimeRange(now - DRIFT_WITHIN, None)

@@ -20,7 +20,7 @@ from projections.decisions.tokenizer import split_words
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Decisions in the order asked for; `next` is the offset of the page after, None on the last."""
+    """Decisions in the requested order; `next` is the offset of the next page, None on the last."""
 
     decisions: list[DecisionState]
     total: int
@@ -29,9 +29,9 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts.
+    """Which decisions to list, and how. `search` selects decisions whose texts contain every word of it, whole.
 
-    `history` asks for what happened to each of them, which is left out otherwise.
+    `history` adds the events of each decision.
     """
 
     selection: DecisionSelection = DecisionSelection()
@@ -44,7 +44,7 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
-    """Decisions as they stand. Errors: InvalidQuery."""
+    """List decisions in their current state. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     ordered = projection.sort_places(projection.find(query.selection), query.sort, descending=query.descending)
     if query.search is not None and (words := searched(query.search, "search")):
@@ -60,7 +60,7 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
 async def find_decision(
     ledger: LedgerService, decision_id: str, as_of: int | None = None, *, prefix: bool = False
 ) -> DecisionState:
-    """One decision with its history; by an unambiguous beginning of its id where asked. Errors: NotFound."""
+    """Return one decision with its history; with `prefix` by an unambiguous beginning of its id. Errors: NotFound."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     found = [decision_id] if projection.has(decision_id) else []
     if not found and prefix and decision_id:
@@ -79,7 +79,7 @@ async def find_decision(
 async def count_decisions(
     ledger: LedgerService, selection: DecisionSelection, as_of: int | None = None
 ) -> DecisionCounts:
-    """Counts of some decisions by what they are about."""
+    """Count some decisions by agent, category and the other groups."""
     projection, _ = await ledger.engine.at(DecisionIndex, as_of)
     return projection.count(projection.find(selection))
 
@@ -87,7 +87,7 @@ async def count_decisions(
 async def count_decisions_since(
     ledger: LedgerService, selection: DecisionSelection, moments: Sequence[datetime]
 ) -> list[int]:
-    """How many of some decisions were made at or after each of some moments."""
+    """Count some decisions made at or after each of some times."""
     projection, _ = await ledger.engine.at(DecisionIndex)
     places = projection.find(selection)
     return [projection.recorded_within(places, moment) for moment in moments]
@@ -96,7 +96,7 @@ async def count_decisions_since(
 async def decision_states(
     ledger: LedgerService, subjects: Sequence[str], upto: int, *, history: bool = False
 ) -> list[DecisionState]:
-    """The decisions of some streams, in their order, as they stood behind a position."""
+    """Return the decisions of some streams, in their order, as of a position."""
     if not subjects:
         return []
     streams: dict[str, list[object]] = {subject: [] for subject in subjects}
@@ -113,7 +113,7 @@ async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) 
 
 
 def searched(text: str, field: str) -> set[str]:
-    """The words of a search. Errors: InvalidQuery, naming the field, for too many of them."""
+    """Return the words of a search. Errors: InvalidQuery, naming the field, for too many words."""
     words = split_words(text)
     if len(words) > SEARCH_WORDS_MAX:
         detail = f"{len(words)} different words are more than {SEARCH_WORDS_MAX}."
