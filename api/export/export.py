@@ -43,7 +43,7 @@ from api.export.manifest import (
 from api.export.readme import readme
 from api.export.scan import scan
 from api.export.selection import ExportSelection
-from api.export.targets import FileWriter, Target
+from api.export.targets import ExportTarget, FileWriter
 from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
 from events.envelope import timestamp
@@ -104,7 +104,7 @@ class Export:
         self.manifest: Manifest | None = None
         """There once the export is whole."""
 
-    async def write(self, target: Target) -> AsyncGenerator[int, None]:
+    async def write(self, target: ExportTarget) -> AsyncGenerator[int, None]:
         """Write every file; yields, after each piece, up to which position the events are written.
 
         Errors: LedgerUnusable, for tiles that are not the checkpoint's; LedgerUnavailable; OSError of the target.

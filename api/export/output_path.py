@@ -13,7 +13,7 @@ from pathlib import Path
 
 from api.export.export import Export
 from api.export.manifest import Manifest
-from api.export.targets import FolderTarget, Target, ZipTarget
+from api.export.targets import ExportTarget, FolderTarget, ZipTarget
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
 from ledger.threads import on_thread
@@ -81,7 +81,7 @@ async def place(export: Export, output: Path, report: Report) -> Manifest:
     return export.manifest
 
 
-async def _write(export: Export, target: Target, report: Report) -> None:
+async def _write(export: Export, target: ExportTarget, report: Report) -> None:
     async with aclosing(export.write(target)) as written:
         async for position in written:
             report(position, export.size)

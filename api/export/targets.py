@@ -17,7 +17,7 @@ AHEAD_BYTES = 8 << 20
 end of a large file finds nothing left to do (it took a quarter of an export's time)."""
 
 
-class Target(Protocol):
+class ExportTarget(Protocol):
     """Something that takes the files of an export, one after the other."""
 
     def begin(self, name: str) -> None:
@@ -136,7 +136,7 @@ class _Stream:
 class FileWriter:
     """One file, from its beginning to its end. It blocks: call it on a thread."""
 
-    def __init__(self, target: Target, name: str) -> None:
+    def __init__(self, target: ExportTarget, name: str) -> None:
         self._target = target
         self._name = name
         self._sum = sha256()

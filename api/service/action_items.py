@@ -11,9 +11,10 @@ from msgspec import structs
 from api.service.calibration import detect_recent_drift
 from api.service.decisions import count_decisions, decision_states
 from api.service.ledger import LedgerService
+from projections.arrays import Places
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.recent_drift import DriftAlert, DriftLimits
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection, Places
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.time_range import TimeRange
 
@@ -87,7 +88,7 @@ async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
     kept = [one for one in groups if PRIORITIES.index(one.priority) >= PRIORITIES.index(wanted.least)]
     chosen = list(_first(kept, wanted.limit))
     places = np.array([place for group, place in chosen if not group.made], dtype=np.intp)
-    dues = projection.dues(places)
+    dues = projection.review_times(places)
     standings = iter(await decision_states(ledger, projection.subjects(places), position))
     actions = [
         group.made[place] if group.made else _action(group, next(standings), dues.get(place), now)
@@ -138,7 +139,7 @@ def _groups(projection: DecisionIndex, wanted: ActionItemQuery, now: datetime) -
         yield _Group("review_outcome", "high", high)
         yield _Group("review_outcome", "low", low)
         rest = np.setdiff1d(projection.find(overdue), np.concatenate([high, low]))
-        yield _Group("review_outcome", "medium", projection.order(rest, "created_at", descending=False))
+        yield _Group("review_outcome", "medium", projection.sort_places(rest, "created_at", descending=False))
     if not wanted.kinds or "stale_pending" in wanted.kinds:
         undated = structs.replace(pending, dated=False)
         long_ago, a_while_ago = now - STALE_LONG_AFTER, now - STALE_AFTER
@@ -152,7 +153,7 @@ def _within(selection: DecisionSelection, when: TimeRange) -> DecisionSelection:
 
 
 def _find(projection: DecisionIndex, selection: DecisionSelection) -> Places:
-    return projection.order(projection.find(selection), "created_at", descending=False)
+    return projection.sort_places(projection.find(selection), "created_at", descending=False)
 
 
 def _first(groups: Sequence[_Group], most: int) -> Iterator[tuple[_Group, int]]:

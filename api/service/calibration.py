@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
-from projections.calibration.advice import PastDecisions, PlannedDecision, precedent
+from projections.calibration.advice import PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import (
     MIN_DECISIONS,
@@ -19,16 +19,16 @@ from projections.calibration.calibration import (
     CalibrationFilter,
     CalibrationView,
     GroupBy,
-    breadth,
-    calibrate,
-    categories,
+    build_calibration_view,
+    count_groups,
+    score_categories,
 )
 from projections.calibration.change_point import Drift
 from projections.calibration.counts import CountTable
-from projections.calibration.history import CalibrationHistory, Inclusion, chart
+from projections.calibration.history import CalibrationHistory, HistoryPart, build_history
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
-from projections.calibration.recent_drift import DriftLimits, RecentDrift, compare_windows, examined
+from projections.calibration.recent_drift import DriftLimits, RecentDrift, compare_windows, examined_range
 from projections.calibration.recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 
@@ -48,7 +48,7 @@ class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
     group_by: GroupBy = "confidence_bucket"
     min_decisions: int = MIN_DECISIONS
     detail: Detail = "figures"
-    include: tuple[Inclusion, ...] = ()
+    include: tuple[HistoryPart, ...] = ()
     trend_days: int = TREND_DAYS
 
 
@@ -92,12 +92,12 @@ async def compute_calibration_by_category(
     projection, position = await ledger.engine.at(Calibration, as_of)
     table = projection.table(question.filter)
     history = projection.history(question.filter) if question.include else None
-    found = categories(table)
+    found = score_categories(table)
     view = await _calibrate(table, question, found)
     course = (
         CalibrationHistory()
         if history is None
-        else await to_thread(chart, history, question.include, question.trend_days)
+        else await to_thread(build_history, history, question.include, question.trend_days)
     )
     told = {**structs.asdict(view), **structs.asdict(course)}
     return CalibrationByCategory(CalibrationAnswer(**told, as_of=await ledger.dated(position)), found)
@@ -108,14 +108,14 @@ async def detect_recent_drift(
 ) -> RecentDrift:
     """The last 30 days of some decisions against the 90 before; the range of the filter is these 120 days."""
     projection, _ = await ledger.engine.at(Calibration)
-    history = projection.history(structs.replace(about, range=examined(now)))
+    history = projection.history(structs.replace(about, range=examined_range(now)))
     return await to_thread(compare_windows, history, now, limits)
 
 
 async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
     """What decisions like the one planned came to. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
-    found = precedent(projection.table(CalibrationFilter(agent=plan.agent)), plan)
+    found = summarize_past_decisions(projection.table(CalibrationFilter(agent=plan.agent)), plan)
     return Advice(**structs.asdict(found), as_of=await ledger.dated(position))
 
 
@@ -128,5 +128,5 @@ async def compute_reason_stats(ledger: LedgerService, wanted: CalibrationFilter,
 async def _calibrate(table: CountTable, asked: CalibrationQuery, found: Sequence[CategoryScores]) -> CalibrationView:
     """The figures of cells; on a thread of its own where they take long, so that others are answered meanwhile."""
     curves = asked.detail == "curves"
-    ask = partial(calibrate, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
-    return await to_thread(ask) if curves or breadth(table, asked.group_by) > QUICK_GROUPS_MAX else ask()
+    ask = partial(build_calibration_view, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
+    return await to_thread(ask) if curves or count_groups(table, asked.group_by) > QUICK_GROUPS_MAX else ask()

@@ -14,9 +14,9 @@ from ledger import (
     Query,
 )
 from ledger.errors import InvalidQuery, NotFound
-from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, Sort
-from projections.decisions.decision_state import DecisionState, stand
-from projections.decisions.tokenizer import words_of
+from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, SortField
+from projections.decisions.decision_state import DecisionState, fold_decision
+from projections.decisions.tokenizer import split_words
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     selection: DecisionSelection = DecisionSelection()
-    sort: Sort = "created_at"
+    sort: SortField = "created_at"
     descending: bool = True
     limit: int = 100
     offset: int = 0
@@ -46,10 +46,10 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
     """Decisions as they stand. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    ordered = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
+    ordered = projection.sort_places(projection.find(query.selection), query.sort, descending=query.descending)
     if query.search is not None and (words := searched(query.search, "search")):
         hits = await ledger.search.find(words, position, projection.index)
-        ordered = hits.holding(ordered, len(words))
+        ordered = hits.filter_places(ordered, len(words))
     chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
     shown = await decision_states(ledger, chosen, position, history=query.history)
     after = query.offset + len(shown)
@@ -64,14 +64,14 @@ async def find_decision(
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     found = [decision_id] if projection.has(decision_id) else []
     if not found and prefix and decision_id:
-        found = projection.matching(decision_id)
+        found = projection.ids_starting_with(decision_id)
     if len(found) != 1:
         several = f"{decision_id} begins more than one id." if found else ""
         raise NotFound(
             f"Decision not found: {decision_id}", several or "Check the id, or list the decisions to find it."
         )
     events = await _events_of(ledger, [f"decision/{found[0]}"], position)
-    standing = stand(VOCABULARY.events(events))
+    standing = fold_decision(VOCABULARY.events(events))
     assert standing is not None, "the index names a stream the log does not hold"
     return standing
 
@@ -102,7 +102,7 @@ async def decision_states(
     streams: dict[str, list[object]] = {subject: [] for subject in subjects}
     for event in VOCABULARY.events(await _events_of(ledger, subjects, upto)):
         streams[event.subject].append(event)
-    standings = (stand(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
+    standings = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
     found = [standing for standing in standings if standing is not None]
     return found if history else [structs.replace(standing, history=()) for standing in found]
 
@@ -114,7 +114,7 @@ async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) 
 
 def searched(text: str, field: str) -> set[str]:
     """The words of a search. Errors: InvalidQuery, naming the field, for too many of them."""
-    words = words_of(text)
+    words = split_words(text)
     if len(words) > SEARCH_WORDS_MAX:
         detail = f"{len(words)} different words are more than {SEARCH_WORDS_MAX}."
         raise InvalidQuery(field, detail, "Search by those that matter most.")

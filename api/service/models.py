@@ -6,9 +6,9 @@ import msgspec
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
-from projections.discovery.model_inventory import InventoryModel, InventoryView, survey
+from projections.discovery.model_inventory import InventoryModel, InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex
-from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, tabulate
+from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
 from projections.discovery.sighting_index import SightingIndex
 
 
@@ -35,7 +35,7 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 async def inventory(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> InventoryAnswer:
     """The models that answered, as claimed and as reported; of one, by any of its names, where it is asked for."""
     projection, position = await ledger.engine.at(SightingIndex, as_of)
-    found = await to_thread(survey, projection.attempts(), model)
+    found = await to_thread(build_inventory, projection.attempts(), model)
     told = {name: getattr(found, name) for name in found.__struct_fields__}
     return InventoryAnswer(**told, as_of=await ledger.dated(position))
 
@@ -62,5 +62,5 @@ async def probe_scores(ledger: LedgerService, wanted: ProbeScoreQuery, as_of: in
         ledger.engine.live[SightingIndex.name] if as_of is None else (await ledger.engine.at(SightingIndex, as_of))[0]
     )
     assert isinstance(projection, SightingIndex)
-    found = await to_thread(tabulate, scores, projection.names.copy(), wanted)
+    found = await to_thread(build_score_tables, scores, projection.names.copy(), wanted)
     return ProbesAnswer(probes=found, as_of=await ledger.dated(position))

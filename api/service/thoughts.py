@@ -24,8 +24,8 @@ from events.thought import ThoughtAdopted, ThoughtRecorded
 from ledger import AppendedEvent, Query
 from ledger.admission import stream_name
 from ledger.errors import IdentityConflict, LifecycleViolation
-from projections.decisions.decision_state import stand
-from projections.decisions.pending_thoughts import PendingThought, ThoughtIndex, ThoughtScope
+from projections.decisions.decision_state import fold_decision
+from projections.decisions.pending_thoughts import ThoughtEntry, ThoughtIndex, ThoughtScope
 
 Stated = Callable[[datetime], DecisionRecorded]
 """A decision as the client stated it at a moment, without what waits."""
@@ -50,7 +50,7 @@ class StoredThought(NamedTuple):
     """A thought with its agent, where it stands, and its text."""
 
     agent: str
-    thought: PendingThought
+    thought: ThoughtEntry
     text: str
 
 
@@ -118,7 +118,7 @@ def _drafts(
 async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
     """The 1-based number of a thought on a recorded decision among the steps of its deliberation."""
     query = Query(subjects=(placed.subject,), before=placed.position + 1, limit=PAGE_EVENTS_MAX)
-    standing = stand([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
+    standing = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
     assert standing is not None, "the thought stands in the stream that was read"
     return last_step(standing.decision.deliberation) + len(standing.thoughts)
 
@@ -126,8 +126,8 @@ async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
 async def waiting(ledger: LedgerService, key: str | None, most_texts: int) -> list[PendingThoughts]:
     """What waits now, of every agent, by key, the oldest first; of one key where it is named."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    keys: dict[str, list[tuple[str, PendingThought]]] = {}
-    for agent, thought in sorted(projection.waiting(ledger.clock()), key=lambda one: one[1].position):
+    keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
+    for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda one: one[1].position):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
     chosen = [name for name in keys if key in (None, name)]
     return [await _tracked(ledger, name, keys[name], most_texts) for name in chosen]
@@ -136,37 +136,37 @@ async def waiting(ledger: LedgerService, key: str | None, most_texts: int) -> li
 async def taken(ledger: LedgerService, most: int, most_texts: int) -> list[PendingThoughts]:
     """What the latest decisions took up, of every agent, the newest first; at most so many."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    groups: dict[tuple[str, str], list[tuple[str, PendingThought]]] = {}
-    for agent, thought in projection.taken():
-        groups.setdefault((thought.taken_by, thought.scope.key(agent)), []).append((agent, thought))
-    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].taken)[:most]
+    groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
+    for agent, thought in projection.adopted():
+        groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
+    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].adopted_position)[:most]
     return [await _tracked(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
 
 
 async def _tracked(
-    ledger: LedgerService, key: str, thoughts: Sequence[tuple[str, PendingThought]], most_texts: int
+    ledger: LedgerService, key: str, thoughts: Sequence[tuple[str, ThoughtEntry]], most_texts: int
 ) -> PendingThoughts:
     shown = thoughts[:most_texts]
     events = await _events_of(ledger, [thought for _, thought in shown])
     texts = {event.subject: text_and_time(event)[0] for event in events}
     first = [StoredThought(agent, thought, texts[thought.subject]) for agent, thought in shown]
     latest = thoughts[-1][1]
-    moment = datetime.fromisoformat(latest.taken_time) if latest.taken else None
-    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.taken_by or None, moment)
+    moment = datetime.fromisoformat(latest.adopted_time) if latest.adopted_position else None
+    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.adopted_by or None, moment)
 
 
 async def _pending(
     ledger: LedgerService, caller: Principal, scope: ThoughtScope, now: datetime, position: int | None = None
-) -> list[PendingThought]:
+) -> list[ThoughtEntry]:
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    return projection.pending(caller.source, scope.reach(), now, position)
+    return projection.pending(caller.source, scope.matching_scopes(), now, position)
 
 
 async def _take_up(
     ledger: LedgerService,
     caller: Principal,
     decision: DecisionRecorded,
-    waiting: Sequence[PendingThought],
+    waiting: Sequence[ThoughtEntry],
     key: str | None,
     *,
     asked: bool,
@@ -251,7 +251,7 @@ async def _taken_up_with(ledger: LedgerService, first: Event) -> list[Event]:
     return await _events_of(ledger, list(behind))
 
 
-async def _events_of(ledger: LedgerService, thoughts: Sequence[PendingThought | Event]) -> list[Event]:
+async def _events_of(ledger: LedgerService, thoughts: Sequence[ThoughtEntry | Event]) -> list[Event]:
     """Thoughts as they were recorded, the oldest in the log first."""
     query = Query(subjects=tuple(thought.subject for thought in thoughts), limit=PAGE_EVENTS_MAX)
     if not query.subjects:

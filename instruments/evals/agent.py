@@ -20,8 +20,13 @@ from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.analysis import Analysis, analysis_of
 from instruments.evals.scenario import Scenario
-from instruments.routers.redaction import Redactor, of_arguments, of_environment
-from instruments.routers.subprocess_io import ProcessResult, ended, spoken, words_of
+from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
+from instruments.routers.subprocess_io import (
+    ProcessResult,
+    describe_exit,
+    run_process,
+    split_command,
+)
 
 REPLAY = "TALLYSTICK_REPLAY"
 """The variable that tells a command that it is asked about the past."""
@@ -53,18 +58,18 @@ class Agent:
     """
 
     def __init__(self, line: str, *, timeout_s: float, enable_llm: bool | None = None) -> None:
-        self._words = words_of(line)
+        self._words = split_command(line)
         self.program = PurePath(self._words[0]).name
         self.name = f"command:{self.program}"
         self._timeout_s = timeout_s
         self._enable_llm = enable_llm
-        self._secrets = Redactor(of_environment(os.environ) + of_arguments(self._words))
+        self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
 
     async def ask(self, scenario: Scenario) -> AgentOutput:
         """What the command makes of a scenario; never an error. Cancelling ends the command."""
         given = question(scenario, self._enable_llm)
         try:
-            came = await spoken(self._words, given, self._timeout_s, {**os.environ, REPLAY: "1"})
+            came = await run_process(self._words, given, self._timeout_s, {**os.environ, REPLAY: "1"})
         except OSError as error:
             detail = f"{self.program} cannot be run: {error.strerror or type(error).__name__}"
             return AgentOutput(failure="crash", detail=detail)
@@ -105,7 +110,7 @@ class Agent:
         if came.ending == "flood":
             return "flood", f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
         if came.code != 0:
-            return "crash", f"{self.program} {ended(came.code)}"
+            return "crash", f"{self.program} {describe_exit(came.code)}"
         return None, None
 
     def _read(self, text: str) -> tuple[Analysis, str | None]:

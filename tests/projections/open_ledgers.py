@@ -69,15 +69,6 @@ async def engine(
             await snapshots.close()
 
 
-async def replayed_alike(engine: Engine, upto: int | None = None) -> dict[str, bool]:
-    """Whether each live state, or that as of a position, is what a replay from 1 gives."""
-    target = await engine.catch_up() if upto is None else upto
-    kinds = {name: type(projection) for name, projection in engine.live.items()}
-    states = {name: (await engine.at(kind, target))[0].digest() for name, kind in kinds.items()}
-    replayed = await engine.replay(target)
-    return {name: digest == replayed[name].digest() for name, digest in states.items()}
-
-
 async def post_each(log: SqliteLog, drafts: Sequence[Draft]) -> None:
     """Append the drafts one by one."""
     for draft in drafts:
@@ -88,6 +79,30 @@ async def write(path: Path, drafts: Sequence[Draft]) -> None:
     """A ledger file that holds the drafts."""
     async with ledger(path) as log:
         await log.append(drafts)
+
+
+class ReplayComparison(NamedTuple):
+    """The digests of a projection's incremental state and of its replayed state; they must be equal."""
+
+    name: str
+    version: int
+    incremental: str
+    replayed: str
+
+    @property
+    def same(self) -> bool:
+        return self.incremental == self.replayed
+
+
+async def compare_with_replay(one: Engine, upto: int | None = None) -> list[ReplayComparison]:
+    """Fold everything again from position 1 and compare with the states that snapshots and increments gave."""
+    target = await one.catch_up() if upto is None else upto
+    kinds = {name: type(state) for name, state in one.live.items()}
+    digests = {name: (await one.at(kind, target))[0].digest() for name, kind in kinds.items()}
+    replayed = await one.replay(target)
+    return [
+        ReplayComparison(name, kind.version, digests[name], replayed[name].digest()) for name, kind in kinds.items()
+    ]
 
 
 def encoded(states: Sequence[Projection] | Engine) -> dict[str, bytes]:

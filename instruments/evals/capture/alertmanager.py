@@ -19,7 +19,7 @@ import msgspec
 from events.decode_errors import UNDECODABLE
 from events.limits import BODY_BYTES_MAX
 from instruments.routers.redaction import Redactor
-from instruments.routers.router import short
+from instruments.routers.router import shorten
 
 PORT_MAX = 65_535
 SHOWN_MAX = 5
@@ -125,7 +125,7 @@ class Alertmanager:
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             said = self._secrets.hide(str(error)) or type(error).__name__
-            raise self._bad(f"gave no answer: {short(said)}.", "Is it running, and reachable from here?") from None
+            raise self._bad(f"gave no answer: {shorten(said)}.", "Is it running, and reachable from here?") from None
         except (ImportError, ValueError) as error:
             if isinstance(error, BadAlertmanager):
                 raise
@@ -155,17 +155,17 @@ class Alertmanager:
                 f"answered with no list of alerts ({said}).", "Is it an Alertmanager, with its v2 API?"
             ) from None
         except UNDECODABLE:
-            said = short(self._secrets.hide(body[:1000].decode("utf-8", "replace")))
+            said = shorten(self._secrets.hide(body[:1000].decode("utf-8", "replace")))
             shown = f": {said}" if said else ", but with nothing"
             raise self._bad(f"answered with no JSON{shown}", "Is it an Alertmanager, or something before it?") from None
 
     def _refused(self, response: httpx.Response, body: bytes) -> BadAlertmanager:
         status = response.status_code
-        said = short(self._secrets.hide(_text(body)))
+        said = shorten(self._secrets.hide(_text(body)))
         if response.is_redirect:
             target = self._secrets.hide(response.headers.get("location", ""))
             return self._bad(
-                f"redirects ({status}) to {short(target)}, which is not followed.", "Name the address itself."
+                f"redirects ({status}) to {shorten(target)}, which is not followed.", "Name the address itself."
             )
         advice = {
             401: "Put user and password into the address: http://USER:PASSWORD@HOST:9093.",
@@ -202,12 +202,12 @@ def with_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> FiringA
     near = get_close_matches(wanted, known, n=1, cutoff=0.5)
     likely = [alert for alert in alerts if alert.fingerprint in near]
     advice = f"Did you mean {_listed(likely)}?" if likely else f"Firing: {_listed(alerts)}."
-    detail = f"no alert that is firing has {short(fingerprint)!r}; what is silenced or inhibited is left out."
+    detail = f"no alert that is firing has {shorten(fingerprint)!r}; what is silenced or inhibited is left out."
     raise BadAlertmanager("fingerprint", detail, f"{advice} --list shows them all.")
 
 
 def _listed(alerts: Sequence[FiringAlert]) -> str:
-    shown = ", ".join(f"{alert.fingerprint} ({short(alert.name) or 'no name'})" for alert in alerts[:SHOWN_MAX])
+    shown = ", ".join(f"{alert.fingerprint} ({shorten(alert.name) or 'no name'})" for alert in alerts[:SHOWN_MAX])
     return f"{shown} and {len(alerts) - SHOWN_MAX:,} more" if len(alerts) > SHOWN_MAX else shown
 
 

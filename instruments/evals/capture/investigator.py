@@ -13,8 +13,14 @@ import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.suite.json_yaml import json_value
-from instruments.routers.redaction import Redactor, of_arguments, of_environment
-from instruments.routers.subprocess_io import BadCommand, ProcessResult, ended, spoken, words_of
+from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
+from instruments.routers.subprocess_io import (
+    BadCommand,
+    ProcessResult,
+    describe_exit,
+    run_process,
+    split_command,
+)
 from instruments.yaml_reader import UnreadableFile
 
 ADVICE = (
@@ -36,17 +42,17 @@ class Investigator:
 
     def __init__(self, line: str, *, timeout_s: float) -> None:
         try:
-            self._words = words_of(line)
+            self._words = split_command(line)
         except BadCommand as error:
             raise NoInvestigation(error.detail) from None
         self._program = PurePath(self._words[0]).name
         self._timeout_s = timeout_s
-        self._secrets = Redactor(of_environment(os.environ) + of_arguments(self._words))
+        self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
 
     async def investigate(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The investigation of what is asked, without secrets. Cancelling ends the command. Errors: NoInvestigation."""
         try:
-            came = await spoken(self._words, msgspec.json.encode(asked), self._timeout_s)
+            came = await run_process(self._words, msgspec.json.encode(asked), self._timeout_s)
         except OSError as error:
             raise NoInvestigation(f"{self._program} cannot be run: {error.strerror or type(error).__name__}.") from None
         if came.ending == "timeout":
@@ -54,7 +60,7 @@ class Investigator:
         if came.ending == "flood":
             raise self._none(came, f"wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended.")
         if came.code != 0:
-            raise self._none(came, f"{ended(came.code)}.")
+            raise self._none(came, f"{describe_exit(came.code)}.")
         try:
             value = json_value(came.out)
         except UnreadableFile as unreadable:

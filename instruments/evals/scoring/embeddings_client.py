@@ -17,9 +17,9 @@ import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.scoring.embedding_cache import Vector
-from instruments.routers.chat_completion import complaint
+from instruments.routers.chat_completion import error_message
 from instruments.routers.redaction import Redactor
-from instruments.routers.router import short
+from instruments.routers.router import shorten
 
 TIMEOUT_S = 10.0
 """Seconds for one request, from its beginning to the end of its answer."""
@@ -74,11 +74,11 @@ class EmbeddingsClient:
             raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             said = self._secrets.hide(str(error)) or type(error).__name__
-            raise EmbeddingsUnavailable(f"gave no answer: {short(said)}") from None
+            raise EmbeddingsUnavailable(f"gave no answer: {shorten(said)}") from None
         except (ImportError, ValueError):  # httpx, of a scheme or a key that it cannot send; it repeats them
             raise EmbeddingsUnavailable("cannot be asked with this key, or by this proxy") from None
         if status != 200:
-            said = short(self._secrets.hide(complaint(body)))
+            said = shorten(self._secrets.hide(error_message(body)))
             raise EmbeddingsUnavailable(f"answered {status}{f': {said}' if said else ''}")
         return _vectors(body, len(texts))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from projections.calibration.history import INCLUSIONS
+from projections.calibration.history import HISTORY_PARTS
 from tests.api.cstp.client import Caller, recorded, reviewed
 
 DAWN = datetime.fromisoformat("2025-01-01T00:00:00+00:00")
@@ -56,17 +56,17 @@ def snake(value: object) -> object:
 
 def test_two_doors_tell_the_same_course(cstp: Caller, year: str) -> None:
     there = plain(cstp, year, include="trend,drift,comparison", trend_days=60)
-    here = cstp.result("getCalibration", {"project": year, "include": list(INCLUSIONS), "trendDays": 60})
-    for name in INCLUSIONS:
+    here = cstp.result("getCalibration", {"project": year, "include": list(HISTORY_PARTS), "trendDays": 60})
+    for name in HISTORY_PARTS:
         assert snake(here[name]) == there[name]
 
 
 def test_what_is_not_asked_for_is_absent(cstp: Caller, year: str) -> None:
-    assert not set(plain(cstp, year)) & set(INCLUSIONS)
-    assert not set(cstp.result("getCalibration", {"project": year})) & set(INCLUSIONS)
-    for name in INCLUSIONS:
-        assert set(plain(cstp, year, include=name)) & set(INCLUSIONS) == {name}
-        assert set(cstp.result("getCalibration", {"project": year, "include": [name]})) & set(INCLUSIONS) == {name}
+    assert not set(plain(cstp, year)) & set(HISTORY_PARTS)
+    assert not set(cstp.result("getCalibration", {"project": year})) & set(HISTORY_PARTS)
+    for name in HISTORY_PARTS:
+        assert set(plain(cstp, year, include=name)) & set(HISTORY_PARTS) == {name}
+        assert set(cstp.result("getCalibration", {"project": year, "include": [name]})) & set(HISTORY_PARTS) == {name}
 
 
 def test_the_course_of_a_year(cstp: Caller, year: str) -> None:

@@ -79,7 +79,7 @@ def suite(folder: Path) -> Path:
 
 
 def unanswered(pod: str) -> dict[str, Any]:
-    """An investigation that nobody has answered."""
+    """An investigation without an answer."""
     return {name: value for name, value in INVESTIGATION.items() if name != "analysis"} | {"target": {"pod": pod}}
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from events import Draft
 from events.decision import Outcome, Reason, ReasonType
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.reason_index import MIN_REVIEWED, ReasonIndex
+from projections.calibration.reason_index import REVIEWED_MIN, ReasonIndex
 from projections.calibration.reason_stats import ReasonStats, ReasonsView
 from projections.time_range import TimeRange
 from tests.projections import reference_model
@@ -146,7 +146,7 @@ def test_what_nobody_stated_is_not_averaged() -> None:
     assert only.success_rate == 0.5
 
 
-def advice(drafts: Sequence[Draft], least: int = MIN_REVIEWED) -> dict[str, str]:
+def advice(drafts: Sequence[Draft], least: int = REVIEWED_MIN) -> dict[str, str]:
     found = reasons_of(drafts).view(CalibrationFilter(), least).recommendations
     return {one.type: f"{one.severity}: {one.message}" for one in found}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from projections.calibration.recommendations import Recommendation, insufficient, recommend
-from projections.calibration.scores import buckets, figures, spread
+from projections.calibration.recommendations import Recommendation, recommend_from_scores, recommend_more_reviews
+from projections.calibration.scores import compute_scores, measure_spread, score_buckets
 from tests.projections.short_decisions import Stated, cells
 
 Advice = dict[str, list[Recommendation]]
@@ -12,16 +12,16 @@ Advice = dict[str, list[Recommendation]]
 def advice(*stated: Stated) -> Advice:
     """What these decisions recommend, by kind."""
     table = cells(*stated)
-    overall = figures(*table)
+    overall = compute_scores(*table)
     assert overall is not None
     found: Advice = {}
-    for one in recommend(overall, list(buckets(*table)), spread(*table)):
+    for one in recommend_from_scores(overall, list(score_buckets(*table)), measure_spread(*table)):
         found.setdefault(one.type, []).append(one)
     return found
 
 
 def test_too_few_names_what_was_found_and_needed() -> None:
-    one = insufficient(2, 5)
+    one = recommend_more_reviews(2, 5)
     assert (one.type, one.severity) == ("insufficient_data", "info")
     assert one.message == "Only 2 reviewed decisions found. Need at least 5 for calibration."
 

@@ -49,8 +49,8 @@ def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) ->
     due = index.find(DecisionSelection(due_before=before))
     assert index.subjects(due) == [name for name, moment in dues.items() if moment < before]
     names = index.subjects(every)
-    assert {names[place]: moment for place, moment in index.dues(every).items()} == dues
-    assert set(index.dues(due)) == set(due.tolist())
+    assert {names[place]: moment for place, moment in index.review_times(every).items()} == dues
+    assert set(index.review_times(due)) == set(due.tolist())
 
 
 @given(drafts=histories(), wanted=narrow)

@@ -6,7 +6,7 @@ import pytest
 
 from events import Draft
 from events.decision import Bridge, Reason
-from projections.decisions.decision_state import DecisionState, stand
+from projections.decisions.decision_state import DecisionState, fold_decision
 from tests.projections.random_histories import (
     DAWN,
     amend,
@@ -19,13 +19,13 @@ from tests.projections.random_histories import (
 
 
 def given(*drafts: Draft) -> DecisionState:
-    standing = stand(events_of(drafts))
+    standing = fold_decision(events_of(drafts))
     assert standing is not None
     return standing
 
 
 def test_nothing_stands_where_nothing_was_recorded() -> None:
-    assert stand([]) is None
+    assert fold_decision([]) is None
 
 
 def test_a_recorded_decision_stands_as_stated() -> None:

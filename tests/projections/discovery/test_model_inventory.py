@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from events import DiscoveryAttempted, DiscoveryStarted, Draft
 from projections.discovery import model_inventory
-from projections.discovery.model_inventory import InventoryView, Sightings, survey
+from projections.discovery.model_inventory import InventoryView, Sightings, build_inventory
 from tests.projections.random_histories import (
     KEYS,
     NAMES,
@@ -177,9 +177,9 @@ def test_the_columns_of_a_survey_stay_as_they_were() -> None:
     inventory.fold(events[:2])
     before = inventory.attempts()
     inventory.fold(events[2:])
-    assert keys(survey(before)) == ["model-a"]
-    assert not survey(before).models[0].known
-    assert keys(survey(inventory.attempts())) == ["model-a", "model-b"]
+    assert keys(build_inventory(before)) == ["model-a"]
+    assert not build_inventory(before).models[0].known
+    assert keys(build_inventory(inventory.attempts())) == ["model-a", "model-b"]
 
 
 @given(drafts=discoveries(60))
