@@ -33,6 +33,8 @@ OPERATIONS: Sequence[Operation] = (
     events.get_stream,
     decisions.get_decisions,
     decisions.get_decision,
+    decisions.post_decision,
+    decisions.post_review,
     calibration.get_calibration,
     calibration.get_advice,
     cstp.post_cstp,
