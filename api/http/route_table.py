@@ -71,6 +71,7 @@ OPERATIONS: Sequence[Operation] = (
     home.get_home,
     health.get_healthz,
     health.get_readyz,
+    health.get_status,
     health.get_metrics,
     health.get_openapi,
 )

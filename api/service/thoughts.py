@@ -98,9 +98,7 @@ async def decide(
             refused.add(error.subject)
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
-                first = VOCABULARY.event(await ledger.event(error.position))
-                if not isinstance(first.data, DecisionRecorded):
-                    raise
+                first = await _first_post(ledger, error)
                 return await _repeat(ledger, caller, scope, stated, key, first, question)
         else:
             if placed.duplicate:
@@ -115,6 +113,14 @@ async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | N
         return None
     page = await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))
     return VOCABULARY.event(page.ndjson) if page.positions else None
+
+
+async def _first_post(ledger: LedgerService, conflict: IdentityConflict) -> Event:
+    """Return the decision that has the id of a conflict. Errors: IdentityConflict, if it is another event."""
+    first = VOCABULARY.event(await ledger.event(conflict.position))
+    if not isinstance(first.data, DecisionRecorded):
+        raise conflict
+    return first
 
 
 def _drafts(
