@@ -278,7 +278,10 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tallystick-fixtures", "empty"], "ERROR: empty contains no scenario. Name a folder with NAME/scenario.yaml"),
+        (
+            ["--tallystick-fixtures", "empty"],
+            "ERROR: empty contains no scenario. Name a folder with NAME/scenario.yaml",
+        ),
         (["--tallystick-fixtures", "nowhere"], "nowhere cannot be read: No such file or directory."),
         (["--tallystick-ledger", "l.db"], "--tallystick-ledger is for scenarios: name their folder with"),
         (
