@@ -18,6 +18,8 @@ from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 SIZE = 70_000
 BATCH = 2_000
 
