@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import structlog
 
 from api.auth import AccessRefused, Principal, Scope
-from api.cstp import unsupported
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
 from api.cstp.get_calibration import get_calibration
@@ -26,6 +25,7 @@ from api.cstp.ready import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
+from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
@@ -59,19 +59,7 @@ METHODS: dict[str, Method] = {
     "cstp.ready": Method("read", ready),
     "cstp.preAction": Method("read", pre_action),
     "cstp.getSessionContext": Method("read", get_session_context),
-    "cstp.checkGuardrails": Method("read", unsupported.check_guardrails),
-    "cstp.listGuardrails": Method("read", unsupported.list_guardrails),
-    "cstp.listBreakers": Method("read", unsupported.list_breakers),
-    "cstp.getCircuitState": Method("read", unsupported.get_circuit_state),
-    "cstp.resetCircuit": Method("append", unsupported.reset_circuit),
-    "cstp.getNeighbors": Method("read", unsupported.get_neighbors),
-    "cstp.getGraph": Method("read", unsupported.get_graph),
-    "cstp.linkDecisions": Method("append", unsupported.link_decisions),
-    "cstp.reindex": Method("read", unsupported.reindex),
-    "cstp.compact": Method("append", unsupported.compact),
-    "cstp.getCompacted": Method("read", unsupported.get_compacted),
-    "cstp.setPreserve": Method("append", unsupported.set_preserve),
-    "cstp.getWisdom": Method("read", unsupported.get_wisdom),
+    **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
 
 

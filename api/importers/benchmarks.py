@@ -18,10 +18,16 @@ from api.service.evaluation.capture import check_writable, unwritable
 from api.service.evaluation.scenarios import RecordedScenarios, record
 from api.service.store import EventStore
 from instruments.evals import Scenario
-from instruments.evals.benchmarks import Case, CaseError, Format, cases, folder_name
+from instruments.evals.benchmarks import (
+    Case,
+    CaseError,
+    Format,
+    folder_name,
+    read_cases,
+)
 from instruments.evals.errors import BadFixtures, FixtureExists, FixtureFault
 from instruments.evals.suite.loader import SCENARIO_FILES, load
-from instruments.evals.suite.writer import FILES, write
+from instruments.evals.suite.writer import FILES, write_scenario
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -69,7 +75,7 @@ class BenchmarkImport:
         self._kind = kind
         self._output = output
         check_writable(output.resolve())
-        self._cases = _named(cases(kind, path), prefix)
+        self._cases = _named(read_cases(kind, path), prefix)
         with TemporaryDirectory() as made:
             self._scenarios = _loaded(self._cases, Path(made), report)
             self._new, self._other = _compared(self._cases, Path(made), output)
@@ -90,7 +96,7 @@ class BenchmarkImport:
                     one = self._cases[scenario.title]
                     folder = self._output / scenario.title
                     try:
-                        write(folder, one.description, one.investigation, one.readme, force=True)
+                        write_scenario(folder, one.description, one.investigation, one.readme, force=True)
                     except OSError as error:
                         raise unwritable(folder, error.strerror or type(error).__name__) from None
             placed = [msgspec.structs.replace(one, folder=self._output / one.title) for one in batch]
@@ -143,7 +149,7 @@ def _named(found: Iterable[Case | FixtureFault], prefix: str | None) -> dict[str
 def _loaded(named: dict[str, Case], into: Path, report: Report) -> tuple[Scenario, ...]:
     """Every case, written and loaded. Errors: BadFixtures, in which each fault is where its case stands."""
     for number, (name, case) in enumerate(named.items(), 1):
-        write(into / name, case.description, case.investigation, case.readme)
+        write_scenario(into / name, case.description, case.investigation, case.readme)
         report(number, len(named))
     try:
         return load(into).scenarios

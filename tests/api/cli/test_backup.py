@@ -264,7 +264,7 @@ def test_a_restored_ledger_with_another_history_is_told(ledger: Path, tmp_path: 
     other.mkdir()
     sealed(other / "b.db")
     said = tally(ledger, "restore", other / "b.db", "--replace").err
-    assert "The checkpoint that was signed last is of other events than these." in said
+    assert "The last signed checkpoint is of other events than these." in said
 
 
 DAMAGES = {

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from markdown_it import MarkdownIt  # which rich brings
 
 from api.reports import EvaluationReport, markdown
-from api.reports.escape import cell, code, fenced
+from api.reports.escape import code_block, code_cell, code_span
 from api.reports.markdown_size import COMMENT_MAX, MARKER
 from projections.evaluation.run_comparison import compare_runs
 from tests.api.reports.fixed_evaluations import (
@@ -72,11 +72,11 @@ def test_no_mention_link_or_reference_stands_outside_of_code(text: str) -> None:
 
 @given(texts)
 def test_a_span_of_code_holds_its_text(text: str) -> None:
-    (token,) = [one for one in PARSER.parse(f"a {code(text)} b") if one.type == "inline"]
+    (token,) = [one for one in PARSER.parse(f"a {code_span(text)} b") if one.type == "inline"]
     assert [child.type for child in token.children or ()] == ["text", "code_inline", "text"]
-    row = PARSER.parse(f"|a|b|\n|-|-|\n|{cell(text)}|c|")
+    row = PARSER.parse(f"|a|b|\n|-|-|\n|{code_cell(text)}|c|")
     assert [one.type for one in row].count("td_open") == 2
-    (block,) = PARSER.parse(fenced(text))
+    (block,) = PARSER.parse(code_block(text))
     assert block.type == "fence"
 
 
@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_left_out_and_told() -> None:
     said = markdown(EvaluationReport(evaluation=after, contrast=compare_runs(before, after)))
     assert COMMENT_MAX * 0.9 < len(said) <= COMMENT_MAX
     told = said.rstrip().rpartition("\n")[2]
-    assert told.startswith("Left out, to fit into a comment: ")
+    assert told.startswith("Left out to fit into a comment: ")
     assert re.search(r"[\d,]+ regressed scenarios", told)
     assert said.index("Regressed") < said.index("scenario-0000")
     shape(said)
