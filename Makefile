@@ -15,7 +15,7 @@ LOCK_OURS := $(LOCK) --build-deps-for editable
 LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
 	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
 
-DOCS := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky --fresh-env --write-all \
+DOCS := $(BIN)/sphinx-build --jobs 2 --quiet --fail-on-warning --keep-going --nitpicky --fresh-env --write-all \
 	--doctree-dir docs/_build/.doctrees docs docs/_build
 
 # A Go toolchain, for one test; 75 MB that only who runs it needs.

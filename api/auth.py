@@ -7,10 +7,8 @@ on a server that listens on other addresses than loopback.
 """
 
 import fcntl
-import os
 import re
 import secrets
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from api.rate_limit import Rate, TokenBucket
 from events.envelope import source_of
 from events.errors import TallystickError
 from events.limits import AGENT_NAME_CHARS_MAX
+from ledger.atomic_file import replace_whole
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
 
 Scope = Literal["append", "read", "import", "admin"]
@@ -246,13 +245,8 @@ class TokenStore:
             yield
 
     def _write(self, tokens: Sequence[Token]) -> None:
-        """Replace the file atomically; only its owner may read it."""
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(tokens)))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(self.path)
+        """Replace the file; only its owner may read it."""
+        replace_whole(self.path, msgspec.json.format(msgspec.json.encode(tokens)), mode=0o600)
 
 
 def _has_expired(token: Token) -> bool:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.export import opened, place, selection_of
+from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
 from benchmarks import ledgers
 from benchmarks.measure import Measure, compare_in_turns
@@ -31,9 +31,9 @@ async def _export(path: Path, output: Path) -> float:
     ledger = await LedgerService.open(path, writable=True, views=False)
     try:
         await ledger.proving.checkpoint((await ledger.reader.head()).position)
-        async with opened(ledger, selection_of({})) as export:
+        async with open_export(ledger, parse_selection({})) as export:
             started_s = time.perf_counter()
-            await place(export, output, lambda done, total: None)
+            await write_export(export, output, lambda done, total: None)
             return time.perf_counter() - started_s
     finally:
         await ledger.close()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from api.export import opened, place, selection_of
+from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
 from api.verify import verify_package
 from benchmarks import ledgers
@@ -37,8 +37,8 @@ def measure_verify(folder: Path, events: int) -> Iterator[Measure]:
 async def _export(path: Path, output: Path) -> None:
     ledger = await LedgerService.open(path, writable=True, views=False)
     try:
-        async with opened(ledger, selection_of({})) as export:
-            await place(export, output, lambda done, total: None)
+        async with open_export(ledger, parse_selection({})) as export:
+            await write_export(export, output, lambda done, total: None)
     finally:
         await ledger.close()
 

@@ -14,9 +14,15 @@ project = "Tallystick"
 author = "the Tallystick contributors"
 release = version = version_of("tallystick")
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "_generate"]
 myst_heading_anchors = 4
+
+default_role = "code"  # a docstring writes `name` for code, as Markdown does
+autodoc_typehints_format = "short"
+autodoc_class_signature = "separated"
+toc_object_entries = False  # hundreds of entries that every page's navigation would copy
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of other packages have no page here; links between pages stay checked
 
 html_theme = "furo"
 html_title = f"Tallystick {release}"

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, after a power cut, too."""
+"""Atomic file writes: a file is written whole or not at all, even across a power failure."""
 
 import errno
 import os
@@ -8,21 +8,33 @@ from pathlib import Path
 from ledger.errors import LedgerFull, LedgerUnavailable
 
 PART = ".part"
-"""Ends the name of a file that is not whole yet."""
+"""Suffix of a file's name while it is being written."""
 
 
 def replace_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """A file in place of what was there, synced with its name; of a mode, where one is named.
-
-    Errors: OSError; then what was there still is.
-    """
+    """Write a file as `write_whole` does, and sync its folder. Errors: OSError; the previous file is kept."""
     write_whole(path, data, mode=mode)
     sync_folder(path.parent)
 
 
 def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """A file in place of what was there, synced but for its name. Errors: OSError; then what was there still is."""
-    part = path.with_name(path.name + PART)
+    """Replace a file's content and sync it, but not its folder; only one process may write it at a time.
+
+    A killed attempt leaves `PATH.part`, which the next one overwrites. `mode` sets the permissions before
+    anything is written. Errors: OSError; the previous file is kept.
+    """
+    _write(path, path.with_name(path.name + PART), data, mode=mode)
+
+
+def write_text(path: Path, text: str, *, exclusive: bool = False) -> None:
+    """Write a text as UTF-8, as `write_whole` does; several processes may write the same file at the same time.
+
+    Errors: OSError; FileExistsError, if `exclusive` and the file exists.
+    """
+    _write(path, path.with_name(f"{path.name}.{os.getpid()}{PART}"), text.encode(), exclusive=exclusive)
+
+
+def _write(path: Path, part: Path, data: bytes, *, mode: int | None = None, exclusive: bool = False) -> None:
     try:
         with part.open("wb") as file:
             if mode is not None:
@@ -30,7 +42,11 @@ def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        if exclusive:
+            os.link(part, path)
+            part.unlink()
+        else:
+            part.replace(path)
     except OSError:
         with suppress(OSError):
             part.unlink()
@@ -38,7 +54,7 @@ def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder. Errors: OSError."""
+    """Sync a folder, so that the names of its files survive a power failure. Errors: OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -46,8 +62,8 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def failure(error: OSError, what: str, done: str) -> LedgerFull | LedgerUnavailable:
-    """The error that a file which could not be written is told by: `what` failed, and what was not `done`."""
+def write_error(error: OSError, what: str, done: str) -> LedgerFull | LedgerUnavailable:
+    """Return the error to raise for a failed write: `what` names the write, `done` says what state remains."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return LedgerFull(f"The disk is full; {done}.", "Make room, then retry.")
+        return LedgerFull(f"The disk is full; {done}.", "Free disk space, then retry.")
     return LedgerUnavailable(f"{what} failed: {error}; {done}.", "Check the disk, then retry.")

@@ -1,4 +1,4 @@
-"""Types of arrays, and grouping of their places."""
+"""Array types, and sums and row numbers by group."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,23 +9,22 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-
 Ints = npt.NDArray[np.int64]
 
-
 Places = npt.NDArray[np.intp]
+"""Row numbers: indices into the columns of a state."""
 
 
-def grouped(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
-    """The places of each number below `size`, in their order."""
+def group_places(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
+    """Yield, for each group number 0..size-1, the ascending places at which `numbers` has it."""
     order = np.argsort(numbers, kind="stable")
     edges = np.searchsorted(numbers[order], np.arange(size + 1))
     for start, end in pairwise(edges):
         yield order[start:end]
 
 
-def tally(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
-    """Sums by name, those without one left out, the largest first."""
+def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """Return the sums by name, the largest first; ties by name. Pairs without a name are left out."""
     sums: Counter[str] = Counter()
     for name, n in pairs:
         if name is not None:

@@ -1,14 +1,14 @@
-"""The engine: folds all projections in one scan of the log, dates views, and can prove a view by folding it again.
+"""The engine: folds all projections in one scan of the log, and gives the state of each at any position.
 
-A projection's state is a function of the events alone, so a state got by any way (live folding, a snapshot and the
-rest, a scan from 1) must be the same bytes when encoded. `check` holds the engine to that.
+A projection's state is a function of the events alone. So live folding, a snapshot plus the events after it, and a scan
+from position 1 must give the same bytes when encoded. `replay` gives the state of such a scan, to compare.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from hashlib import sha256
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from events.envelope import EventFacts
 from events.registry import VOCABULARY, Vocabulary
@@ -18,31 +18,18 @@ from projections.projection import Projection
 from projections.snapshots import Snapshot, Snapshots
 
 SLICE_EVENTS = 2_000
-"""Events folded before other work gets its turn: some 3 ms."""
+"""Events folded before the event loop gets a turn: about 3 ms."""
 
 SNAPSHOT_EVENTS_MIN = 50_000
-"""Fold at least so many events, and a quarter of the log, between snapshots: who is killed in a long fold goes on."""
+"""Events folded between snapshots, at least; a quarter of the log if that is more. A killed fold resumes from them."""
 
 P = TypeVar("P", bound=Projection)
 Progress = Callable[[int, int], None]
-"""Told the position folded to, and the position aimed at."""
-
-
-class ReplayComparison(NamedTuple):
-    """A projection's digest got in two ways; they must be equal."""
-
-    name: str
-    version: int
-    incremental: str
-    replayed: str
-
-    @property
-    def same(self) -> bool:
-        return self.incremental == self.replayed
+"""A callback that receives the position folded so far and the target position."""
 
 
 class Engine:
-    """Live states of projections over one log, all at one position."""
+    """The live states of projections over one log, all at the same position."""
 
     def __init__(
         self,
@@ -54,7 +41,7 @@ class Engine:
         self.position = 0
         self._log = log
         self._kinds = {kind.name: kind for kind in kinds}
-        self._live = self._family()
+        self._live = self._empty_states()
         self._snapshots = snapshots if snapshots is not None else Snapshots(None)
         self._saved = 0
         self._vocabulary = vocabulary
@@ -63,46 +50,46 @@ class Engine:
 
     @property
     def live(self) -> Mapping[str, Projection]:
-        """The states as far as they are folded."""
+        """The live states by name, folded up to `position`."""
         return self._live
 
     async def start(self, progress: Progress | None = None) -> None:
-        """Bring the states up to date for the first time. Nobody need wait: who asks for a view before, waits."""
+        """Fold up to the head for the first time. The caller need not wait: `at` waits for it."""
         await self.catch_up(progress)
 
     async def catch_up(self, progress: Progress | None = None) -> int:
-        """Fold every committed event; return the position of the views."""
+        """Fold every committed event; return the position of the states."""
         async with self._folding:
             if not self._started:
-                await self._take_up(progress)
+                await self._restore_all(progress)
             head = (await self._log.head()).position
             step = max(SNAPSHOT_EVENTS_MIN, head // 4)
-            tell = None if progress is None else lambda done, _: progress(done, head)
+            report = None if progress is None else lambda position, _: progress(position, head)
             while self.position < head:
                 upto = min(head, self.position + step)
-                await self._fold(list(self._live.values()), self.position, upto, tell, live=True)
+                await self._fold(list(self._live.values()), self.position, upto, report, live=True)
                 if self.position - self._saved >= step:
                     await self._save()
             return self.position
 
-    async def _take_up(self, progress: Progress | None) -> None:
-        """Begin with the newest snapshots that fit.
+    async def _restore_all(self, progress: Progress | None) -> None:
+        """Begin with the newest usable snapshots.
 
-        A projection that has no snapshot of its version is folded alone, beside the others, up to where they stand.
+        A projection without a snapshot of its version is first folded alone, up to the position of the others.
         """
         head = (await self._log.head()).position
-        found = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
-        newest = max((position for _, position in found.values()), default=0)
-        for projection, position in found.values():
+        restored = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
+        newest = max((position for _, position in restored.values()), default=0)
+        for projection, position in restored.values():
             await self._fold([projection], position, newest, progress)
-        self._live = {name: projection for name, (projection, _) in found.items()}
-        _join(self._live)
+        self._live = {name: projection for name, (projection, _) in restored.items()}
+        _share(self._live)
         self.position = newest
-        self._saved = min((position for _, position in found.values()), default=0)
+        self._saved = min((position for _, position in restored.values()), default=0)
         self._started = True
 
     async def close(self) -> None:
-        """Keep what was folded for the next start; where the log cannot be read any more, that folds it again."""
+        """Save snapshots for the next start, and close their file. An unreadable log is ignored here."""
         try:
             async with self._folding:
                 if self.position > self._saved:
@@ -111,24 +98,11 @@ class Engine:
         finally:
             await self._snapshots.close()
 
-    async def replace(self, kind: type[Projection]) -> None:
-        """Bring in another version of a projection: fold it beside the live one, then swap."""
-        fresh, position = kind(), 0
-        while True:
-            position = await self._fold([fresh], position, self.position)
-            async with self._folding:
-                if position == self.position:
-                    self._kinds[kind.name] = kind
-                    self._live[kind.name] = fresh
-                    _join(self._live)
-                    self._saved = 0
-                    return
-
     async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
-        """The state of a projection, live or as it stood behind a position, and that position.
+        """Return the live state of a projection, or its state as of a position; and the position of that state.
 
-        Take a view of a live state before anything else is awaited: folding goes on.
-        Errors: InvalidQuery, for a position beyond the head.
+        Compute views of a live state before the next `await`, because the engine keeps folding into it.
+        Errors: InvalidQuery, for a position below 0 or beyond the head.
         """
         head = await self.catch_up()
         if position is None or position == head:
@@ -143,20 +117,9 @@ class Engine:
         assert isinstance(projection, kind)
         return projection, position
 
-    async def check(self, upto: int | None = None, progress: Progress | None = None) -> list[ReplayComparison]:
-        """Fold everything again from 1 and compare with the states got by snapshot and increment."""
-        head = await self.catch_up()
-        target = head if upto is None else upto
-        digests = {name: (await self.at(kind, target))[0].digest() for name, kind in self._kinds.items()}
-        replayed = await self.replay(target, progress)
-        return [
-            ReplayComparison(name, kind.version, digests[name], replayed[name].digest())
-            for name, kind in self._kinds.items()
-        ]
-
     async def replay(self, upto: int, progress: Progress | None = None) -> dict[str, Projection]:
-        """Fresh states of all projections, folded from 1 up to a position."""
-        fresh = self._family()
+        """Return new states of all projections, folded from position 1 up to a position."""
+        fresh = self._empty_states()
         await self._fold(list(fresh.values()), 0, upto, progress)
         return fresh
 
@@ -169,7 +132,7 @@ class Engine:
         *,
         live: bool = False,
     ) -> int:
-        async with aclosing(self.facts(after, upto)) as slices:
+        async with aclosing(self.read_slices(after, upto)) as slices:
             async for events in slices:
                 present = {type(event.data) for event in events}
                 try:
@@ -178,7 +141,7 @@ class Engine:
                             projection.fold(events)
                 except BaseException:
                     if live:
-                        self._start_over()
+                        self._reset()
                     raise
                 after = events[-1].position
                 if live:
@@ -187,19 +150,18 @@ class Engine:
                     progress(after, upto)
         return after
 
-    def _start_over(self) -> None:
-        """Leave live states of which some folded a slice and some did not; the next fold begins at 1."""
-        self._live = self._family()
+    def _reset(self) -> None:
+        """Drop the live states, because some folded a slice and some did not. The next fold begins at position 1."""
+        self._live = self._empty_states()
         self.position = self._saved = 0
 
-    def _family(self) -> dict[str, Projection]:
-        """Empty states of all projections."""
-        family = {name: kind() for name, kind in self._kinds.items()}
-        _join(family)
-        return family
+    def _empty_states(self) -> dict[str, Projection]:
+        states = {name: kind() for name, kind in self._kinds.items()}
+        _share(states)
+        return states
 
-    async def facts(self, after: int, upto: int) -> AsyncGenerator[list[EventFacts], None]:
-        """The events between two positions, slice by slice, the next one read while this one is folded."""
+    async def read_slices(self, after: int, upto: int) -> AsyncGenerator[list[EventFacts], None]:
+        """Yield the events after a position and up to another, in slices. The next one is read meanwhile."""
         reading: asyncio.Task[Page] | None = None
         try:
             while after < upto:
@@ -217,43 +179,46 @@ class Engine:
             if reading is not None:
                 reading.cancel()
 
-    async def streams(self, subjects: Sequence[str], upto: int) -> dict[str, list[EventFacts]]:
-        """The events of some streams, up to a position, oldest first."""
-        found: dict[str, list[EventFacts]] = {subject: [] for subject in subjects}
-        after, more = 0, bool(found)
+    async def read_streams(self, subjects: Sequence[str], upto: int) -> dict[str, list[EventFacts]]:
+        """Return the events of each stream up to a position, oldest first."""
+        streams: dict[str, list[EventFacts]] = {subject: [] for subject in subjects}
+        after, more = 0, bool(streams)
         while more:
-            query = Query(subjects=tuple(found), after=after, before=upto + 1, limit=SLICE_EVENTS)
+            query = Query(subjects=tuple(streams), after=after, before=upto + 1, limit=SLICE_EVENTS)
             page = await self._log.read(query)
             for event in self._vocabulary.facts(page.ndjson):
-                found[event.subject].append(event)
+                streams[event.subject].append(event)
             after, more = page.positions[-1] if page.positions else upto, page.more
-        return found
+        return streams
 
     def _read(self, after: int, upto: int) -> "asyncio.Task[Page]":
         query = Query(after=after, before=upto + 1, limit=min(SLICE_EVENTS, upto - after))
         return asyncio.ensure_future(self._log.read(query))
 
     async def _restore(self, kind: type[Projection], upto: int) -> tuple[Projection, int]:
-        """The newest usable snapshot of a projection at or before a position, or a fresh state."""
+        """Return the newest usable snapshot of a projection at or before a position, and its position.
+
+        Without one, return an empty state and 0.
+        """
         snapshot = await self._snapshots.latest(kind.name, kind.version, upto)
         while snapshot is not None:
-            if await self.anchor(snapshot.position) == snapshot.anchor:
+            if await self.line_digest(snapshot.position) == snapshot.anchor:
                 try:
                     return await asyncio.to_thread(kind.decode, snapshot.state), snapshot.position
-                except Exception:  # noqa: BLE001 - whatever a damaged state raises, folding again is the answer
+                except Exception:  # noqa: BLE001 - a damaged state may raise anything; an older snapshot is tried
                     pass
             snapshot = await self._snapshots.latest(kind.name, kind.version, snapshot.position - 1)
         return kind(), 0
 
-    async def anchor(self, position: int) -> bytes:
-        """What tells the line at a position from every other: its SHA-256."""
+    async def line_digest(self, position: int) -> bytes:
+        """Return the SHA-256 of the log's line at a position."""
         page = await self._log.read(Query(after=position - 1, before=position + 1, limit=1))
         return sha256(page.ndjson).digest()
 
     async def _save(self) -> None:
         if not self._snapshots.writable:
             return
-        anchor = await self.anchor(self.position)
+        anchor = await self.line_digest(self.position)
         await self._snapshots.save(
             Snapshot(name, projection.version, self.position, anchor, projection.encode())
             for name, projection in self._live.items()
@@ -261,6 +226,6 @@ class Engine:
         self._saved = self.position
 
 
-def _join(family: Mapping[str, Projection]) -> None:
-    for projection in family.values():
-        projection.join(list(family.values()))
+def _share(states: Mapping[str, Projection]) -> None:
+    for projection in states.values():
+        projection.share_with(list(states.values()))

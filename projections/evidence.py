@@ -1,6 +1,7 @@
-"""The evidence view: what was kept beside the log, and what of it was erased, when and why.
+"""The evidence projection: which evidence was stored, and when and why some of it was erased.
 
-The bytes are in the evidence store; this view is what the log says of them, and does not change when they go.
+The bytes are in the evidence store. This projection knows only what the events say about them, so erasing bytes without
+an event does not change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from projections.projection import Projection
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where an erasure stands, when it was, by whom and why."""
+    """An erasure: the position of its event, its time, the agent and the reason."""
 
     position: int
     time: str
@@ -27,7 +28,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class EvidenceEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of evidence: what it is, where it was recorded, when and by whom; and its erasure, if it was erased."""
+    """One piece of evidence: its description, its event (position, time, agent), and its erasure if it was erased."""
 
     digest: str
     size_bytes: int
@@ -40,19 +41,19 @@ class EvidenceEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvidenceIndex(Projection):
-    """Every piece of evidence by its digest, in the order of the log."""
+    """All evidence by digest, in the order of the log."""
 
     name: ClassVar[str] = "evidence"
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (EvidenceStored, EvidenceErased)
 
     def __init__(self) -> None:
-        self._of: dict[str, EvidenceEntry] = {}
+        self._entries: dict[str, EvidenceEntry] = {}
         self._erased = 0
-        self._kept_bytes = 0
+        self._stored_bytes = 0
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._entries)
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
@@ -65,7 +66,7 @@ class EvidenceIndex(Projection):
     def _store(self, event: EventFacts) -> None:
         data = event.data
         assert isinstance(data, EvidenceStored)
-        self._of[data.digest] = EvidenceEntry(
+        self._entries[data.digest] = EvidenceEntry(
             digest=data.digest,
             size_bytes=data.size_bytes,
             media_type=data.media_type,
@@ -74,40 +75,31 @@ class EvidenceIndex(Projection):
             time=event.time,
             agent=event.agent,
         )
-        self._kept_bytes += data.size_bytes
+        self._stored_bytes += data.size_bytes
 
     def _erase(self, event: EventFacts) -> None:
         data = event.data
         assert isinstance(data, EvidenceErased)
         erasure = Erasure(position=event.position, time=event.time, agent=event.agent, reason=data.reason)
-        exhibit = self._of[data.digest] = structs.replace(self._of[data.digest], erased=erasure)
+        entry = self._entries[data.digest] = structs.replace(self._entries[data.digest], erased=erasure)
         self._erased += 1
-        self._kept_bytes -= exhibit.size_bytes
+        self._stored_bytes -= entry.size_bytes
 
     def encode(self) -> bytes:
-        return pack({"evidence": list(self._of.values())})
+        return pack({"evidence": list(self._entries.values())})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
-        made = cls()
-        for exhibit in msgspec.msgpack.decode(state, type=dict[str, list[EvidenceEntry]])["evidence"]:
-            made._of[exhibit.digest] = exhibit
-            made._erased += exhibit.erased is not None
-            made._kept_bytes += exhibit.size_bytes if exhibit.erased is None else 0
-        return made
+        new = cls()
+        for entry in msgspec.msgpack.decode(state, type=dict[str, list[EvidenceEntry]])["evidence"]:
+            new._entries[entry.digest] = entry
+            new._erased += entry.erased is not None
+            new._stored_bytes += entry.size_bytes if entry.erased is None else 0
+        return new
 
     def summary(self) -> Mapping[str, object]:
-        return {"kept": len(self._of) - self._erased, "erased": self._erased, "kept_bytes": self._kept_bytes}
-
-    def exhibit(self, digest: str) -> EvidenceEntry | None:
-        """A piece of evidence by its digest; None where there is no such."""
-        return self._of.get(digest)
-
-    def erased(self, digest: str) -> bool:
-        """Whether a piece of evidence was erased."""
-        exhibit = self._of.get(digest)
-        return exhibit is not None and exhibit.erased is not None
+        return {"kept": len(self._entries) - self._erased, "erased": self._erased, "kept_bytes": self._stored_bytes}
 
     def page(self, offset: int, limit: int) -> list[EvidenceEntry]:
-        """Some pieces of evidence, in the order of the log."""
-        return list(islice(self._of.values(), min(offset, len(self)), min(offset + limit, len(self))))
+        """Return up to `limit` entries after the first `offset`, in the order of the log."""
+        return list(islice(self._entries.values(), min(offset, len(self)), min(offset + limit, len(self))))

@@ -1,13 +1,12 @@
-"""Outcomes of decisions and what each counts."""
+"""Outcomes of decisions, and their values in calibration."""
 
 import numpy as np
 
 OUTCOMES = ("unreviewed", "success", "partial", "failure", "abandoned")
-"""Columns of the counts."""
+"""Outcomes in the order of their numbers: 0 is `unreviewed`. Counts have one column for each."""
 
-
-WORTH = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
-"""What each of them is worth."""
-
+OUTCOME_VALUES = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
+"""The value of each outcome by number: 1, 0.5 or 0; NaN while unreviewed."""
 
 UNREVIEWED = 0
+"""The number of the outcome of a decision without a review."""

@@ -1,4 +1,4 @@
-"""What a projection is: a name, a version, the payloads it reads, a state, a pure fold, and pure views of the state."""
+"""The interface of a projection: a named, versioned state that folds events, and pure views of that state."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,46 +10,43 @@ from events.payload import Payload
 
 
 class Projection(ABC):
-    """A fold over events.
+    """A state computed from events.
 
-    Folding uses the events alone: no clock, no I/O, no randomness; "now" is a parameter of a view. Two projections
+    `fold` uses the events alone: no clock, no I/O, no randomness. A view takes "now" as a parameter. Two projections
     that folded the same events encode to the same bytes.
     """
 
     name: ClassVar[str]
     version: ClassVar[int]
-    """Raise it whenever the same events give another state or another encoding: snapshots of the old are left."""
+    """Increase it when the same events give another state or another encoding. Older snapshots are then ignored."""
 
     reads: ClassVar[tuple[type[Payload], ...]]
-    """The payload types it folds; events of others change nothing, and a run of none but others is not handed to it."""
+    """The payload types that `fold` uses. The engine skips a batch that has none of them."""
 
     @abstractmethod
     def fold(self, events: Sequence[EventFacts]) -> None:
-        """Fold a run of events, oldest first. How a history is cut into runs makes no difference to the state."""
+        """Fold a batch of events, oldest first. The state must not depend on how a history is cut into batches."""
 
     @abstractmethod
     def encode(self) -> bytes:
-        """The state as bytes, canonical: equal states encode alike."""
+        """Return the state as canonical bytes: equal states give equal bytes."""
 
     @classmethod
     @abstractmethod
     def decode(cls, state: bytes) -> Self:
-        """The inverse of `encode`. Errors: any, for bytes that `encode` did not make; the engine then refolds."""
+        """Return the state that `encode` wrote. Errors: any, for other bytes; the engine then folds again."""
 
     @abstractmethod
     def summary(self) -> Mapping[str, object]:
-        """The view shown where only the projection's name is known."""
+        """Return the default view, for callers that know only the projection's name."""
 
-    def join(self, family: Sequence["Projection"]) -> None:  # noqa: B027 - most share nothing
-        """Share with others, folded to the same position and from now on together, what all of them hold alike.
+    def share_with(self, others: Sequence["Projection"]) -> None:  # noqa: B027 - most share nothing
+        """Share equal parts of the state with other projections.
 
-        One dictionary of a million names instead of two makes a replay a tenth faster.
+        All are at the same position and fold the same batches from now on. One dictionary of a million names instead of
+        two makes a replay a tenth faster.
         """
 
-    def apply(self, event: EventFacts) -> None:
-        """Fold one event."""
-        self.fold((event,))
-
     def digest(self) -> str:
-        """SHA-256 of the encoded state, hex."""
+        """Return the SHA-256 of the encoded state, in hex."""
         return sha256(self.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Every projection: the engine folds them in this order."""
+"""The list of all projections."""
 
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
@@ -22,4 +22,4 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     EvaluationIndex,
     EvidenceIndex,
 )
-"""Every projection of the house."""
+"""Every projection, in the order in which the engine folds them."""

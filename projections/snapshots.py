@@ -1,7 +1,7 @@
-"""Snapshots: states of projections at positions, in a separate file that may be thrown away at any time.
+"""Snapshots of projections, in a file beside the ledger that may be deleted at any time.
 
-A snapshot is used only if its digest fits its bytes, its version is the code's, and the ledger's line at its position
-is the one it was made from; anything else is left aside and the projection is folded again.
+A snapshot is used only if its digest matches its bytes, its version is the version of the code, and the ledger has the
+same line at its position as when the snapshot was made. Any other snapshot is ignored, and the events are folded again.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from ledger.sqlite.connection import SqliteConnection, connect
 
-KEPT = 6
-"""Snapshots kept for each projection: a recent one to start from, older ones for `as_of`."""
+SNAPSHOTS_MAX = 6
+"""Snapshots stored for each projection: a recent one to start from, older ones for `as_of`."""
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS snapshots (
@@ -25,13 +25,12 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT
 """
 
-
 _PROBE = "SELECT name, version, position, anchor, digest, state FROM snapshots LIMIT 0"
-"""Fails on a table of another shape."""
+"""Fails if the table has other columns."""
 
 
 class Snapshot(NamedTuple):
-    """The state of a projection behind a position; `anchor` is the SHA-256 of the line that stands there."""
+    """The encoded state of a projection after a position. `anchor` is the SHA-256 of the ledger line at it."""
 
     name: str
     version: int
@@ -41,7 +40,7 @@ class Snapshot(NamedTuple):
 
 
 class Snapshots:
-    """The snapshots beside one ledger file. Nothing in it is needed: an unreadable file counts as empty."""
+    """The snapshot file of one ledger. An unreadable file counts as empty."""
 
     def __init__(self, connection: SqliteConnection | None, path: Path | None = None) -> None:
         self._connection = connection
@@ -49,7 +48,10 @@ class Snapshots:
 
     @classmethod
     async def open(cls, path: Path, *, writable: bool) -> "Snapshots":
-        """Open the file; a reader finds none where there is none, a writer makes it, anew if it is damaged."""
+        """Open the snapshot file.
+
+        A writer creates a missing file and replaces a damaged one. For a reader both count as empty.
+        """
         connection = await _connect(path, writable=writable)
         if connection is None and writable:
             _remove(path)
@@ -58,15 +60,16 @@ class Snapshots:
 
     @property
     def writable(self) -> bool:
-        """Whether what is saved is kept."""
+        """Whether `save` stores anything."""
         return self._connection is not None and self._path is not None
 
     async def close(self) -> None:
+        """Close the file."""
         if self._connection is not None:
             await self._connection.close()
 
     async def latest(self, name: str, version: int, upto: int) -> Snapshot | None:
-        """The newest undamaged snapshot at or before a position."""
+        """Return the newest undamaged snapshot at or before a position, or None."""
         if self._connection is None:
             return None
         statement = (
@@ -81,14 +84,25 @@ class Snapshots:
                 upto = position - 1
         return None
 
+    async def position(self, name: str, version: int, upto: int) -> int:
+        """Return the position of the newest snapshot at or before a position, damaged or not; 0 if there is none."""
+        statement = "SELECT max(position) FROM snapshots WHERE name = ? AND version = ? AND position <= ?"
+        if self._connection is None:
+            return 0
+        try:
+            (row,) = await self._connection.execute_fetchall(statement, (name, version, upto))
+        except sqlite3.Error:
+            return 0
+        return row[0] or 0
+
     async def save(self, snapshots: Iterable[Snapshot]) -> None:
-        """Keep some snapshots, all or none, and let old ones go. A failure is no loss: the next start folds more.
+        """Store snapshots, all or none, and delete old ones. A failure only means that the next start folds more.
 
-        They are asked for on the thread of the file, and one is held at a time: together they are a third of what the
-        views themselves take.
+        The thread of the file iterates over `snapshots` and has one of them in memory at a time: all together would
+        take a third of the memory of the projections themselves.
 
-        What stands behind them is let go too: it was made from a log that went another way, or from a restored one
-        before it was restored. A file that turns out damaged is removed, for the next start to make anew.
+        Snapshots at later positions are deleted too: they come from a log that continued in another way, for example
+        before it was restored from a backup. A damaged file is deleted, so that the next start creates a new one.
         """
         if self._connection is None:
             return
@@ -113,15 +127,15 @@ def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None
                 "DELETE FROM snapshots WHERE name = ?1 AND (version <> ?2 OR position > ?3 OR position NOT IN"
                 " (SELECT position FROM snapshots WHERE name = ?1 AND version = ?2 AND position <= ?3"
                 " ORDER BY position DESC LIMIT ?4))",
-                (snapshot.name, snapshot.version, snapshot.position, KEPT),
+                (snapshot.name, snapshot.version, snapshot.position, SNAPSHOTS_MAX),
             )
-            del snapshot, row  # before the next is made
+            del snapshot, row  # frees the memory before the next one is encoded
 
 
 async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
-    """A connection to a file that holds snapshots; None where that cannot be."""
+    """Return a connection to a snapshot file, or None if the file cannot be used."""
     if path.exists() != path.is_file() or not (writable or path.exists()):
-        return None  # before a thread is started for it
+        return None  # checked first: a connection starts a thread
     try:
         connection = await connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
     except sqlite3.Error:

@@ -1,4 +1,4 @@
-"""Ranges of time."""
+"""A range of time, as filters use it."""
 
 from datetime import datetime
 
@@ -6,11 +6,12 @@ import msgspec
 
 
 class TimeRange(msgspec.Struct, frozen=True):
-    """A range of time, both ends included; None is open."""
+    """A range of time. Both ends are included; None means that the range has no such end."""
 
     since: datetime | None = None
     until: datetime | None = None
 
     @property
     def bounded(self) -> bool:
+        """Whether the range has at least one end."""
         return self.since is not None or self.until is not None

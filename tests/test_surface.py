@@ -9,7 +9,15 @@ import pytest
 PACKAGES = ("events", "ledger", "projections", "instruments", "api", "tallystick")
 
 SURFACE: dict[str, list[str]] = {
-    "api.export": ["Export", "ExportSelection", "Manifest", "ZipTarget", "opened", "place", "selection_of"],
+    "api.export": [
+        "Export",
+        "ExportSelection",
+        "Manifest",
+        "ZipTarget",
+        "open_export",
+        "parse_selection",
+        "write_export",
+    ],
     "api.importers.cstp": ["CstpImport", "CstpImportResult", "Loss", "SourceConflict"],
     "api.importers.runs": [
         "FileFault",
@@ -32,11 +40,11 @@ SURFACE: dict[str, list[str]] = {
         "GateLimits",
         "GateResult",
         "ReportFiles",
+        "html_page",
         "judge",
         "junit",
         "markdown",
-        "page",
-        "sentence",
+        "verdict_sentence",
     ],
     "api.verify": ["VerifyReport", "verify_ledger", "verify_package", "verify_server"],
     "events": [

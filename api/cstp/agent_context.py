@@ -1,29 +1,38 @@
 """What an agent is told before it acts: decisions like the one ahead, and how well it has judged so far."""
 
-from typing import Any, cast
+from typing import Any
 
 from api.auth import ANONYMOUS, Principal
 from api.cstp.get_calibration import rounded
-from api.cstp.query_decisions import query_decisions
+from api.cstp.query_decisions import QueryParams, decision_rows
 from api.service.decisions import searched
 from api.service.ledger import LedgerService
+from api.service.search import SearchQuery, retrieve
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.scores import CalibrationScores
+from projections.decisions.decision_index import DecisionSelection
 
 Row = dict[str, Any]
 
 
 async def similar(
-    ledger: LedgerService, caller: Principal, text: str, field: str, *, limit: int, **asked: object
+    ledger: LedgerService,
+    text: str,
+    field: str,
+    *,
+    limit: int,
+    category: str | None = None,
+    include_reasons: bool = False,
 ) -> list[Row]:
-    """Earlier decisions that fit a text, the best first, as queryDecisions shows them; none for a text without words.
+    """Return earlier decisions that match a text, the best first, as rows of queryDecisions; none for an empty text.
 
     Errors: InvalidQuery, naming the field, for too many words.
     """
     if not searched(text, field):
         return []
-    found = await query_decisions(ledger, caller, {"query": text, "limit": limit, **asked})
-    return cast("dict[str, list[Row]]", found)["decisions"]
+    selection = DecisionSelection(category=category, status=("pending", "reviewed"))
+    found = await retrieve(ledger, SearchQuery(query=text, selection=selection, limit=limit))
+    return decision_rows(found, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
 
 
 def whose(caller: Principal) -> str | None:

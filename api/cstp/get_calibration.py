@@ -13,7 +13,7 @@ from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail,
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup, GroupBy
-from projections.calibration.history import INCLUSIONS, Inclusion
+from projections.calibration.history import HISTORY_PARTS, HistoryPart
 from projections.calibration.recommendations import CategoryScores
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
@@ -51,7 +51,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
         "confidenceBucket"
     )
     detail: Detail = "figures"
-    include: Annotated[tuple[Inclusion, ...], msgspec.Meta(max_length=len(INCLUSIONS))] = ()
+    include: Annotated[tuple[HistoryPart, ...], msgspec.Meta(max_length=len(HISTORY_PARTS))] = ()
     trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
 
 
@@ -109,7 +109,7 @@ def _answer(
             **camelled(found.recalibration),
             "meanings": [camelled(meaning) for meaning in found.recalibration.meanings],
         }
-    answer |= {name: told(part) for name in INCLUSIONS if (part := getattr(found, name)) is not UNSET}
+    answer |= {name: told(part) for name in HISTORY_PARTS if (part := getattr(found, name)) is not UNSET}
     return answer
 
 

@@ -17,7 +17,7 @@ from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN, Labels
-from projections.decisions.decision_index import DecisionSelection, Sort, Status
+from projections.decisions.decision_index import DecisionSelection, SortField, Status
 
 LIMIT_DEFAULT = 20
 LIMIT_MAX = 500
@@ -28,7 +28,7 @@ _RECENT = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d
 _WORDS: dict[str, tuple[str, ...]] = {
     "stakes": get_args(Stakes),
     "status": get_args(Status),
-    "sort": get_args(Sort),
+    "sort": get_args(SortField),
     "order": ("asc", "desc"),
 }
 _shape_of_id = re.compile(STREAM_ID_PATTERN)
@@ -100,7 +100,7 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
                 wanted.date_from or None, wanted.date_to or None, ledger.clock(), names=_dates(_listing, params)
             ),
         ),
-        sort=cast("Sort", words["sort"] or "created_at"),
+        sort=cast("SortField", words["sort"] or "created_at"),
         descending=words["order"] != "asc",
         limit=limit,
         offset=offset,

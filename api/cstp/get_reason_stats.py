@@ -10,7 +10,7 @@ from api.service.calibration import compute_reason_stats
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.reason_index import MIN_REVIEWED
+from projections.calibration.reason_index import REVIEWED_MIN
 from projections.calibration.reason_stats import ReasonCountStats, ReasonTypeStats
 
 RATE_DIGITS, BRIER_DIGITS, MEAN_DIGITS = 3, 4, 2
@@ -24,7 +24,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     feature: str | None = None
     since: str | None = None
     until: str | None = None
-    min_reviewed: Annotated[int, msgspec.Meta(ge=1)] = MIN_REVIEWED
+    min_reviewed: Annotated[int, msgspec.Meta(ge=1)] = REVIEWED_MIN
 
 
 _asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)

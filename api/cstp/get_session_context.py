@@ -55,7 +55,7 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     groups, profile = await _profile(ledger, agent)
     answer: dict[str, Any] = {
         "agentProfile": profile,
-        "relevantDecisions": await _relevant(ledger, caller, asked, task) if "decisions" in asked.include else [],
+        "relevantDecisions": await _relevant(ledger, asked, task) if "decisions" in asked.include else [],
         "activeGuardrails": [],
         "calibrationByCategory": _by_category(groups) if "calibration" in asked.include else {},
         "readyQueue": _queue(await _agenda(ledger, asked)) if "ready" in asked.include else [],
@@ -70,9 +70,9 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     return {**answer, "queryTimeMs": elapsed_ms}
 
 
-async def _relevant(ledger: LedgerService, caller: Principal, asked: _Asked, name: str) -> list[Row]:
+async def _relevant(ledger: LedgerService, asked: _Asked, name: str) -> list[Row]:
     limit = min(max(asked.decisions_limit, 1), DECISIONS_LIMIT_MAX)
-    return await similar(ledger, caller, asked.task_description or "", name, limit=limit)
+    return await similar(ledger, asked.task_description or "", name, limit=limit)
 
 
 async def _agenda(ledger: LedgerService, asked: _Asked) -> ActionItems:

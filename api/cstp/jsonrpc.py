@@ -35,7 +35,7 @@ class RpcError(Exception):
         self.data = data
 
 
-class Call(msgspec.Struct, frozen=True):
+class RpcCall(msgspec.Struct, frozen=True):
     """A method and its named parameters."""
 
     method: str
@@ -84,7 +84,7 @@ def id_of(frame: Request) -> Id:
     raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _kind(given)})
 
 
-def call_of(frame: Request) -> Call:
+def call_of(frame: Request) -> RpcCall:
     """The call in a frame. Errors: RpcError."""
     members = frame.members
     version, method, params = members.get("jsonrpc"), members.get("method"), members.get("params", {})
@@ -99,7 +99,7 @@ def call_of(frame: Request) -> Call:
     if frame.strays:
         message = "; ".join(f"{field}: {rule}" for field, rule in frame.strays)
         raise RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": [one.field for one in frame.strays]})
-    return Call(method, params)
+    return RpcCall(method, params)
 
 
 def result_reply(call_id: Id, result: object) -> bytes:

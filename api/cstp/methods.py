@@ -6,20 +6,26 @@ from typing import Any, NamedTuple
 import structlog
 
 from api.auth import AccessRefused, Principal, Scope
-from api.cstp import unsupported
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
-from api.cstp.jsonrpc import METHOD_NOT_FOUND, Call, RpcError, fault, rpc_error_of
+from api.cstp.jsonrpc import (
+    METHOD_NOT_FOUND,
+    RpcCall,
+    RpcError,
+    fault,
+    rpc_error_of,
+)
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
+from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
@@ -53,23 +59,11 @@ METHODS: dict[str, Method] = {
     "cstp.ready": Method("read", ready),
     "cstp.preAction": Method("read", pre_action),
     "cstp.getSessionContext": Method("read", get_session_context),
-    "cstp.checkGuardrails": Method("read", unsupported.check_guardrails),
-    "cstp.listGuardrails": Method("read", unsupported.list_guardrails),
-    "cstp.listBreakers": Method("read", unsupported.list_breakers),
-    "cstp.getCircuitState": Method("read", unsupported.get_circuit_state),
-    "cstp.resetCircuit": Method("append", unsupported.reset_circuit),
-    "cstp.getNeighbors": Method("read", unsupported.get_neighbors),
-    "cstp.getGraph": Method("read", unsupported.get_graph),
-    "cstp.linkDecisions": Method("append", unsupported.link_decisions),
-    "cstp.reindex": Method("read", unsupported.reindex),
-    "cstp.compact": Method("append", unsupported.compact),
-    "cstp.getCompacted": Method("read", unsupported.get_compacted),
-    "cstp.setPreserve": Method("append", unsupported.set_preserve),
-    "cstp.getWisdom": Method("read", unsupported.get_wisdom),
+    **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
 
 
-async def perform(ledger: LedgerService, caller: Principal, call: Call) -> object:
+async def perform(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:
     """The result of a call. Errors: RpcError; Forbidden."""
     method = METHODS.get(call.method)
     if method is None:

@@ -42,9 +42,13 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     if recording is not None:
         caller.require("append")
     limit = min(options.query_limit, QUERY_LIMIT_MAX)
-    filters = {"category": action.category} if action.category else {}
     found = await similar(
-        ledger, caller, action.description, "action.description", limit=limit, includeReasons=True, filters=filters
+        ledger,
+        action.description,
+        "action.description",
+        limit=limit,
+        category=action.category or None,
+        include_reasons=True,
     )
     wanted = CalibrationFilter(agent=whose(caller), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=wanted))).overall

@@ -19,7 +19,7 @@ from events.payload import Confidence, Count, Labels
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.decision_index import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import Side
+from projections.decisions.full_text_search import BridgeSide
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
@@ -34,12 +34,14 @@ _SEVERAL = ("stakes", "status", "tags")
 """Filters that take one value or a list of them."""
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of queryDecisions beside its filters."""
+
     query: str = ""
     limit: int = LIMIT_DEFAULT
     retrieval_mode: Literal["semantic", "keyword", "hybrid"] = "semantic"
     hybrid_weight: Confidence = 0.7
-    bridge_side: Side | None = None
+    bridge_side: BridgeSide | None = None
     include_reasons: bool = False
     include_detail: bool = False
     compacted: bool = False
@@ -61,7 +63,7 @@ class _Filters(msgspec.Struct, frozen=True, kw_only=True):
     date_before: str | None = None
 
 
-_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked, aliases={"limit": ("limit", "top_k", "topK")})
+_asked: ParamsSchema[QueryParams] = ParamsSchema(QueryParams, aliases={"limit": ("limit", "top_k", "topK")})
 _filters: ParamsSchema[_Filters] = ParamsSchema(_Filters)
 
 
@@ -83,9 +85,8 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
         limit = min(max(asked.limit, 1), LIMIT_MAX)
         retrieval = SearchQuery(query=asked.query, selection=selection, limit=limit, side=asked.bridge_side)
         mode, found = "keyword", await retrieve(ledger, retrieval)
-    rows = zip(found.decisions, found.fits, strict=True)
     answer: dict[str, object] = {
-        "decisions": [_row(standing, fit, asked, now) for standing, fit in rows],
+        "decisions": decision_rows(found, asked, now),
         "total": found.total,
         "query": asked.query,
         "queryTimeMs": round((perf_counter() - began) * 1000),
@@ -140,7 +141,12 @@ async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int)
     return SearchResult(decisions=page.decisions, fits=fits, total=page.total, whole=True)
 
 
-def _row(standing: DecisionState, fit: float, asked: _Asked, now: datetime) -> dict[str, object]:
+def decision_rows(found: SearchResult, asked: QueryParams, now: datetime) -> list[dict[str, object]]:
+    """Return the decisions that were found as rows of the answer."""
+    return [_row(standing, fit, asked, now) for standing, fit in zip(found.decisions, found.fits, strict=True)]
+
+
+def _row(standing: DecisionState, fit: float, asked: QueryParams, now: datetime) -> dict[str, object]:
     """A decision as this answer shows it; what it does not have, and what was not asked for, is left out."""
     whole = row_of(standing)
     row = {
@@ -181,7 +187,7 @@ def _scores(found: SearchResult) -> dict[str, dict[str, float]]:
     }
 
 
-def _notes(asked: _Asked, mode: str, found: SearchResult) -> list[str]:
+def _notes(asked: QueryParams, mode: str, found: SearchResult) -> list[str]:
     """What the caller would otherwise not know of how the answer came about."""
     notes = []
     if mode == "keyword" and asked.retrieval_mode != mode:

@@ -1,14 +1,15 @@
-"""Methods about things this ledger does not keep: guardrails, circuit breakers, a graph, and compaction.
+"""Methods about things that this ledger does not keep: guardrails, circuit breakers, links, and compaction.
 
-Questions get the well-formed answer that there are none; what would have to write one is told that nothing was written.
+A read answers, in the protocol's shape, that there are none. A write answers that nothing was written.
 """
 
 import time
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from api.auth import Principal
+from api.auth import Principal, Scope
 from api.cstp.decision_json import decision_of
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params import ParameterError, ParamsSchema, missing, refusal
@@ -23,43 +24,48 @@ from projections.decisions.decision_state import DecisionState
 
 COMPACTED_MAX = 500
 
+Answer = Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
 EdgeType = Literal["relates_to", "supersedes", "depends_on"]
-Direction = Literal["outgoing", "incoming", "both"]
-Given = Annotated[str, msgspec.Meta(min_length=1)]
+NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
+_Params = TypeVar("_Params", bound=msgspec.Struct)
 
 
 class BreakerAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is about to do. Its context is for guardrails, and whatever it holds is passed over."""
+    """What an agent is about to do. Its context is for guardrails only, so it is ignored."""
 
-    description: Given
+    description: NonEmpty
     category: str | None = None
     stakes: Stakes | None = None
     confidence: Confidence | None = None
 
 
+class _Nothing(msgspec.Struct, frozen=True, kw_only=True):
+    """No parameters."""
+
+
 class _Node(msgspec.Struct, frozen=True, kw_only=True):
-    node_id: Given | None = None
+    node_id: NonEmpty | None = None
     depth: int = 1
     limit: int = 20
-    direction: Direction = "both"
+    direction: Literal["outgoing", "incoming", "both"] = "both"
     edge_type: EdgeType | None = None
     edge_types: tuple[EdgeType, ...] = ()
 
 
 class _Link(msgspec.Struct, frozen=True, kw_only=True):
-    source_id: Given
-    target_id: Given
+    source_id: NonEmpty
+    target_id: NonEmpty
     edge_type: EdgeType
     weight: float = 1.0
     context: str | None = None
 
 
-class _Scope(msgspec.Struct, frozen=True, kw_only=True):
-    scope: Given
+class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
+    scope: NonEmpty
     probe_first: bool = False
 
 
-class _Listed(msgspec.Struct, frozen=True, kw_only=True):
+class _Guardrails(msgspec.Struct, frozen=True, kw_only=True):
     scope: str | None = None
 
 
@@ -71,36 +77,61 @@ class _Compaction(msgspec.Struct, frozen=True, kw_only=True):
     min_decisions: Annotated[int, msgspec.Meta(ge=1)] = 5
 
 
-class _Preserved(msgspec.Struct, frozen=True, kw_only=True):
+class _Preserve(msgspec.Struct, frozen=True, kw_only=True):
     decision_id: StreamId
     preserve: bool = True
 
 
-ACTION: ParamsSchema[BreakerAction] = ParamsSchema(BreakerAction)
-_node: ParamsSchema[_Node] = ParamsSchema(_Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")})
-_link: ParamsSchema[_Link] = ParamsSchema(_Link)
-_scope: ParamsSchema[_Scope] = ParamsSchema(_Scope)
-_listed: ParamsSchema[_Listed] = ParamsSchema(_Listed)
+_ALIASES: dict[str, tuple[str, ...]] = {
+    "node_id": ("nodeId", "id", "decisionId", "decision_id"),
+    "decision_id": ("decisionId", "decision_id", "id"),
+}
+_action: ParamsSchema[BreakerAction] = ParamsSchema(BreakerAction)
 _compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction)
-_preserved: ParamsSchema[_Preserved] = ParamsSchema(
-    _Preserved, aliases={"decision_id": ("decisionId", "decision_id", "id")}
-)
 
 
 def action_of(params: dict[str, Any]) -> BreakerAction:
-    """The action in `action`. Errors: RpcError."""
+    """Return the action in `action`. Errors: RpcError."""
     given = params.get("action")
     if given is None or given == {}:
         raise missing("action")
     wrong: list[ParameterError] = []
-    action = ACTION.make(given, wrong, "action")
+    action = _action.make(given, wrong, "action")
     if action is None:
         raise refusal(wrong)
     return action
 
 
-async def check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Every action, named or not, is allowed: there are no guardrails that could forbid one. `evaluated` is 0."""
+def _stub(struct: type[_Params], answer: Callable[[_Params], Mapping[str, object]]) -> Answer:
+    """Make a method that checks its parameters and answers without the ledger."""
+    schema = ParamsSchema(struct, aliases=_ALIASES)
+
+    async def method(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+        return answer(schema.decode(params))
+
+    return method
+
+
+def _no_breaker(asked: _Breaker) -> Mapping[str, object]:
+    data = {"fields": ["scope"], "advice": "This ledger keeps no circuit breakers; nothing was written."}
+    raise RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {asked.scope}", data)
+
+
+def _no_link(asked: _Link) -> Mapping[str, object]:
+    if asked.source_id == asked.target_id:
+        raise refusal([ParameterError("targetId", "must be another decision than sourceId")])
+    if asked.weight <= 0:
+        raise refusal([ParameterError("weight", "must be above 0")])
+    return {"success": False, "error": "This ledger keeps no links between decisions; nothing was written."}
+
+
+def _no_mark(asked: _Preserve) -> Mapping[str, object]:
+    error = "Decisions are never compacted here, so none can be marked to be preserved; nothing was written."
+    return {"success": False, "decisionId": asked.decision_id, "preserve": asked.preserve, "error": error}
+
+
+async def _check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Allow every action: no guardrail can forbid one. `evaluated` is 0."""
     if params.get("action"):
         action_of(params)
     return {
@@ -114,56 +145,8 @@ async def check_guardrails(ledger: LedgerService, caller: Principal, params: dic
     }
 
 
-async def list_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """There are none."""
-    _listed.decode(params)
-    return {"guardrails": [], "count": 0, "agent": AGENT}
-
-
-async def list_breakers(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """There are none."""
-    return {"breakers": []}
-
-
-async def get_circuit_state(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """No scope has a circuit breaker. Errors: RpcError, always."""
-    raise _no_breaker(params)
-
-
-async def reset_circuit(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """No scope has a circuit breaker that could be reset. Errors: RpcError, always."""
-    raise _no_breaker(params)
-
-
-def _no_breaker(params: dict[str, Any]) -> RpcError:
-    scope = _scope.decode(params).scope
-    data = {"fields": ["scope"], "advice": "This ledger keeps no circuit breakers; nothing was written."}
-    return RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {scope}", data)
-
-
-async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """No decision is linked to another."""
-    return {"nodeId": _node.decode(params).node_id or "", "neighbors": [], "total": 0}
-
-
-async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """No decision is linked to another."""
-    node = _node.decode(params)
-    return {"centerId": node.node_id or "", "depth": min(max(node.depth, 1), 5), "nodes": [], "edges": []}
-
-
-async def link_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """A link is not recorded, and the answer says so."""
-    link = _link.decode(params)
-    if link.source_id == link.target_id:
-        raise refusal([ParameterError("targetId", "must be another decision than sourceId")])
-    if link.weight <= 0:
-        raise refusal([ParameterError("weight", "must be above 0")])
-    return {"success": False, "error": "This ledger keeps no links between decisions; nothing was written."}
-
-
-async def reindex(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Bring every view up to date. None has to be built anew: each is a fold that follows the log."""
+async def _reindex(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Bring every view up to date; views follow the log, so none has to be rebuilt."""
     began = time.perf_counter()
     counted = await count_decisions(ledger, DecisionSelection())
     elapsed_ms = int((time.perf_counter() - began) * 1000)
@@ -172,34 +155,21 @@ async def reindex(ledger: LedgerService, caller: Principal, params: dict[str, An
     return {**answer, "message": message}
 
 
-async def compact(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Nothing is ever compacted: every decision stands in full."""
+async def _compact(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Compact nothing: every decision stays in full."""
     asked = _compaction.decode(params)
     return {"compacted": 0, "preserved": 0, "levels": await _levels(ledger, asked), "dryRun": asked.dry_run}
 
 
-async def get_compacted(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """The newest decisions, in full, which is the level of all of them."""
+async def _get_compacted(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return the newest decisions, all at the level `full`."""
     asked = _compaction.decode(params)
     rows: list[dict[str, object]] = []
     if asked.level in (None, "full"):
         limit = min(max(asked.limit, 1), COMPACTED_MAX)
         page = await select_decisions(ledger, DecisionQuery(selection=_selection(asked), limit=limit, history=True))
-        rows = [_whole(standing) for standing in page.decisions]
+        rows = [_full_row(state) for state in page.decisions]
     return {"decisions": rows, "total": len(rows), "levels": await _levels(ledger, asked)}
-
-
-async def set_preserve(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Nothing is ever compacted, so that there is no such mark, and the answer says so."""
-    asked = _preserved.decode(params)
-    error = "Nothing is ever compacted here, so that there is no mark against it; nothing was written."
-    return {"success": False, "decisionId": asked.decision_id, "preserve": asked.preserve, "error": error}
-
-
-async def get_wisdom(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """No decision is ever compacted to that level."""
-    _compaction.decode(params)
-    return {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}
 
 
 def _selection(asked: _Compaction) -> DecisionSelection:
@@ -211,9 +181,36 @@ async def _levels(ledger: LedgerService, asked: _Compaction) -> dict[str, int]:
     return {"full": counted.total, "summary": 0, "digest": 0, "wisdom": 0}
 
 
-def _whole(standing: DecisionState) -> dict[str, object]:
-    row = decision_of(standing)
-    named = ("outcome", "confidence", "pattern", "stakes", "context", "reasons", "tags", "bridge", "deliberation")
-    found = {name: row[name] for name in named if row.get(name) is not None}
+def _full_row(state: DecisionState) -> dict[str, object]:
+    row = decision_of(state)
+    optional = ("outcome", "confidence", "pattern", "stakes", "context", "reasons", "tags", "bridge", "deliberation")
+    found = {name: row[name] for name in optional if row.get(name) is not None}
     head = {name: row[name] for name in ("id", "decision", "date")}
     return {**head, "level": "full", "category": row["category"] or "", **found}
+
+
+UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
+    "cstp.checkGuardrails": ("read", _check_guardrails),
+    "cstp.listGuardrails": ("read", _stub(_Guardrails, lambda _: {"guardrails": [], "count": 0, "agent": AGENT})),
+    "cstp.listBreakers": ("read", _stub(_Nothing, lambda _: {"breakers": []})),
+    "cstp.getCircuitState": ("read", _stub(_Breaker, _no_breaker)),
+    "cstp.resetCircuit": ("append", _stub(_Breaker, _no_breaker)),
+    "cstp.getNeighbors": (
+        "read", _stub(_Node, lambda node: {"nodeId": node.node_id or "", "neighbors": [], "total": 0}),
+    ),
+    "cstp.getGraph": (
+        "read",
+        _stub(_Node, lambda node: {
+            "centerId": node.node_id or "", "depth": min(max(node.depth, 1), 5), "nodes": [], "edges": [],
+        }),
+    ),
+    "cstp.linkDecisions": ("append", _stub(_Link, _no_link)),
+    "cstp.reindex": ("read", _reindex),
+    "cstp.compact": ("append", _compact),
+    "cstp.getCompacted": ("read", _get_compacted),
+    "cstp.setPreserve": ("append", _stub(_Preserve, _no_mark)),
+    "cstp.getWisdom": (
+        "read", _stub(_Compaction, lambda _: {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
+    ),
+}  # fmt: skip
+"""The scope that each method needs, and the function that answers it, in the order in which they are listed."""

@@ -26,8 +26,6 @@ from events.limits import CONNECTIONS_MAX, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8321
 STOP_S = 30
 """How long a stop waits for unfinished answers."""
 

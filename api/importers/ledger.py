@@ -1,4 +1,4 @@
-"""A verb of its own: a ledger made again from a complete export, once the export is verified."""
+"""A verb of its own: a ledger run_verification again from a complete export, once the export is verified."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ import msgspec
 from api.export.manifest import CHECKPOINT, EVIDENCE
 from api.verify import VerifyReport
 from api.verify.export import Progress, read_manifest, verify_export
-from api.verify.package import Package, package_of
-from api.verify.report import key_of, made
+from api.verify.package import Package, open_package
+from api.verify.report import parse_key, run_verification
 from events.limits import EVIDENCE_BYTES_MAX
 from ledger import EvidenceStore
 from ledger.atomic_file import replace_whole
@@ -34,20 +34,20 @@ def rebuild(
 
     Errors: UnusableExport, for one that is filtered, or none; LedgerUnusable, LedgerLocked, LedgerFull, InvalidQuery.
     """
-    trusted = key_of(key)
-    with package_of(export) as package:
+    trusted = parse_key(key)
+    with open_package(export) as package:
         manifest, _ = read_manifest(package, export)
         if not manifest.complete:
             raise UnusableExport(
                 f"{export} is a filtered export: it has {manifest.events:,} of {manifest.size:,} events.",
-                "A ledger is made of all of them: export without filters.",
+                "A ledger is run_verification of all of them: export without filters.",
             )
         with LedgerRebuild.begin(ledger) as rebuilding:
-            report = made(
+            report = run_verification(
                 str(export),
                 "export",
                 trusted,
-                lambda account: verify_export(account, export, key=trusted, progress=progress, took=rebuilding.take),
+                lambda account: verify_export(account, export, key=trusted, progress=progress, on_page=rebuilding.take),
             )
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
@@ -59,7 +59,7 @@ def rebuild(
 
 
 IMPORTED = "imported"
-"""Ends the name of the checkpoint that a ledger was made again from."""
+"""Ends the name of the checkpoint that a ledger was run_verification again from."""
 
 
 def _put_evidence(package: Package, ledger: Path) -> int:
@@ -69,7 +69,7 @@ def _put_evidence(package: Package, ledger: Path) -> int:
         digest = name.removeprefix(f"{EVIDENCE}/")
         if digest != name:
             with package.open(name) as file:
-                store.hold({digest: file.read(EVIDENCE_BYTES_MAX + 1)})
-            store.settle(digest)
+                store.write_pending({digest: file.read(EVIDENCE_BYTES_MAX + 1)})
+            store.publish(digest)
             pieces += 1
     return pieces

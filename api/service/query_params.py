@@ -33,18 +33,18 @@ from ledger import Query, microseconds
 from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, CalibrationFilter, GroupBy
-from projections.calibration.history import INCLUSIONS
+from projections.calibration.history import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES as STAKES_CHOICES
-from projections.decisions.decision_index import DecisionSelection, Sort
+from projections.decisions.decision_index import DecisionSelection, SortField
 from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
-from projections.evaluation.scoreboard import VERSIONS as VERSIONS_DEFAULT
+from projections.evaluation.scoreboard import VERSIONS_SHOWN as VERSIONS_DEFAULT
 from projections.evaluation.scoreboard import ScoreboardQuery
 
 Parameters = tuple[Parameter[Any], ...]
 
-SORTS: tuple[Sort, ...] = ("created_at", "confidence", "category", "stakes", "status")
+SORTS: tuple[SortField, ...] = ("created_at", "confidence", "category", "stakes", "status")
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")
 VERSIONS_MAX = 1_000
@@ -91,7 +91,7 @@ DETAIL = choice_parameter(
 INCLUDE = list_parameter(
     "include",
     "What to add, separated by commas: the trend, a test for drift, the comparison of agents.",
-    INCLUSIONS,
+    HISTORY_PARTS,
 )
 TREND_WINDOW = integer_parameter(
     "trend_days", "The length of the trend's windows, in days.", 1, TREND_DAYS_MAX, default=TREND_DAYS

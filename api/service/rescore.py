@@ -29,7 +29,7 @@ from instruments.probes import (
     scorer_name,
 )
 from ledger.errors import Damaged, Gone, InvalidQuery, NotFound
-from projections.stats.discrimination import Discrimination, discriminate
+from projections.stats.discrimination import Discrimination, measure_discrimination
 
 BATCH_EVENTS = 500
 """Scores in one append."""
@@ -300,7 +300,7 @@ def _compare(found: RescoreResult, outputs: dict[Place, StoredOutput], marks: Ma
     found.total = {name: _figures(name, list(marks.values())) for name in found.scorers}
     for name in found.scorers:
         totals = ([mark.total for mark in _of(name, own) if mark.total is not None] for own in models.values())
-        found.discrimination[name] = discriminate(totals)
+        found.discrimination[name] = measure_discrimination(totals)
 
 
 def _of(name: str, marks: Sequence[dict[str, OutputScore]]) -> list[OutputScore]:

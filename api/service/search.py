@@ -6,7 +6,7 @@ from api.service.decisions import decision_states, searched
 from api.service.ledger import LedgerService
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import Side
+from projections.decisions.full_text_search import BridgeSide
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,7 +15,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     query: str
     selection: DecisionSelection = DecisionSelection()
     limit: int = 10
-    side: Side | None = None
+    side: BridgeSide | None = None
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,10 +37,12 @@ async def retrieve(ledger: LedgerService, asked: SearchQuery) -> SearchResult:
     projection, position = await ledger.engine.at(DecisionIndex)
     places = projection.find(asked.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=asked.side)
-    whole = hits.holding(places, len(words))
+    whole = hits.filter_places(places, len(words))
     ranked = hits.ranked(whole if len(whole) else places)
     best = projection.subjects(ranked.places[: asked.limit])
-    fits = [float(ranked.held[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]]
+    fits = [
+        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]
+    ]
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
         fits=fits,

@@ -20,7 +20,7 @@ from api.auth import SCOPES
 from api.cli.main import app
 from api.errors import TABLE, slug
 from api.http.app import routes
-from api.http.openapi.document import document
+from api.http.route_table import openapi_document
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, json_schema, limits
 from events.payload import COUNT_MAX
@@ -68,7 +68,7 @@ def _verbs(group: Any, path: str) -> list[Verb]:  # noqa: ANN401 - as `command`
 
 def openapi() -> dict[str, Any]:
     """Return the OpenAPI document as `GET /openapi.json` answers it."""
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document()))
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi_document()))
     return decoded
 
 

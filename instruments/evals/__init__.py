@@ -7,7 +7,7 @@ from instruments.evals.scoring.baselines import baseline_answer
 from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION, ScenarioScore, score
 from instruments.evals.scoring.semantic import SemanticMatcher, matcher_from_environment
 from instruments.evals.suite.filter_expression import select
-from instruments.evals.suite.loader import Suite, load, load_one, scenario_id, suite_digest
+from instruments.evals.suite.loader import Suite, load, scenario_id, suite_digest
 from instruments.evals.suite.writer import write_scenario
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "Suite",
     "baseline_answer",
     "load",
-    "load_one",
     "matcher_from_environment",
     "parse_analysis",
     "scenario_id",

@@ -14,7 +14,6 @@ from ledger.transparency.signed_note import SignedCheckpoint, Verifier, decode_b
 
 HEADER = "c2sp.org/tlog-proof@v1"
 HASHES_MAX = 63
-SUFFIX = ".tlog-proof"
 
 
 class Receipt(NamedTuple):

@@ -31,7 +31,6 @@ KEY_BYTES = 32
 
 KEY_ID_BYTES = 4
 TIME_BYTES = 8
-SIGNATURE_BYTES = 64
 
 SIZE_MAX = 2**63 - 1
 """The most leaves of a tree, and the latest second of a cosignature."""

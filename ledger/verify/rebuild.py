@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self
 
-from ledger.atomic_file import sync_folder
+from ledger.atomic_file import PART, sync_folder
 from ledger.errors import LedgerFull, LedgerUnusable
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, INSERT_TILE
@@ -20,8 +20,6 @@ from ledger.transparency.tiles import TreeEdge
 from ledger.verify import Findings, LineHeaders, TimestampParser, verify_file
 
 INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-
-PART = ".part"
 
 
 class LedgerRebuild:

@@ -1,4 +1,7 @@
-"""The course of calibration: what asks for the order of decisions, where the figures need only counts of them."""
+"""Calibration over time: trend, change point and comparison of agents.
+
+These need the order of decisions, while the scores need only counts.
+"""
 
 from collections.abc import Collection
 from typing import Literal, get_args
@@ -6,28 +9,30 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from projections.calibration.agent_comparison import AgentComparison, compare
-from projections.calibration.change_point import Drift, detect
+from projections.calibration.agent_comparison import AgentComparison, compare_agents
+from projections.calibration.change_point import Drift, detect_change
 from projections.calibration.counts import ReviewHistory
-from projections.calibration.trend import TREND_DAYS, Trend, roll
+from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
 
-Inclusion = Literal["trend", "drift", "comparison"]
-INCLUSIONS: tuple[Inclusion, ...] = get_args(Inclusion)
+HistoryPart = Literal["trend", "drift", "comparison"]
+HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 
 class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for; the rest is absent."""
+    """The requested parts of the history; the others are absent."""
 
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
 
 
-def chart(history: ReviewHistory, include: Collection[Inclusion], trend_days: int = TREND_DAYS) -> CalibrationHistory:
-    """The parts of the course asked for: some tenths of a second of arithmetic for a million decisions."""
+def build_history(
+    history: ReviewHistory, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
+) -> CalibrationHistory:
+    """Build the requested parts. A million decisions take some tenths of a second of computation."""
     confidence, worth, time_us = history.confidence, history.worth, history.time_us
     return CalibrationHistory(
-        trend=roll(confidence, worth, time_us, trend_days) if "trend" in include else UNSET,
-        drift=detect(confidence, worth, time_us) if "drift" in include else UNSET,
-        comparison=compare(history) if "comparison" in include else UNSET,
+        trend=compute_trend(confidence, worth, time_us, trend_days) if "trend" in include else UNSET,
+        drift=detect_change(confidence, worth, time_us) if "drift" in include else UNSET,
+        comparison=compare_agents(history) if "comparison" in include else UNSET,
     )

@@ -1,7 +1,8 @@
-"""The reasons view: which kinds of reasons bear out?
+"""The reasons projection: how well do decisions turn out by the types of reasons that they state?
 
-The state adds one number a decision to the cells of calibration: that of the reasons it gave, as their types and
-strengths, of which there are few. Views look at each decision's columns: some ten milliseconds a million.
+The state adds one number per decision to the counts of calibration: the number of its list of reasons (types and
+strengths), of which there are few different ones. A view scans the columns: about ten milliseconds for a million
+decisions.
 """
 
 from array import array
@@ -16,41 +17,41 @@ from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonTyp
 from events.envelope import EventFacts
 from events.payload import Payload
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.counts import WIDTH, CountRows, OutcomeCounts
+from projections.calibration.counts import OUTCOMES_COUNT, CountRows, OutcomeCounts
 from projections.calibration.reason_stats import (
     REASON_TYPES,
     ReasonCounts,
     ReasonCountStats,
     ReasonsView,
     ReasonTypeStats,
-    mean,
-    recommend,
+    ratio,
+    recommend_from_reasons,
 )
-from projections.columns import pack, view
-from projections.outcomes import UNREVIEWED, WORTH
+from projections.columns import as_array, pack
+from projections.outcomes import OUTCOME_VALUES, UNREVIEWED
 from projections.projection import Projection
 
-MIN_REVIEWED = 3
-"""Reviewed decisions below which nothing is recommended, unless asked otherwise."""
+REVIEWED_MIN = 3
+"""Default for the number of reviewed decisions below which nothing is recommended."""
 
-NONE = 0
-"""Number of no reasons at all."""
+NO_REASONS = 0
+"""The number of the empty list of reasons."""
 
-Given = tuple[tuple[ReasonType, float | None], ...]
-"""The type and the strength of each reason that a decision gives, in its order."""
+ReasonList = tuple[tuple[ReasonType, float | None], ...]
+"""The type and strength of each reason of a decision, in order."""
 
-MASKS = 1 << len(REASON_TYPES)
+TYPE_SETS_COUNT = 1 << len(REASON_TYPES)
 _bit: Mapping[str, int] = {name: number for number, name in enumerate(REASON_TYPES)}
-_HAS = np.arange(MASKS) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
-"""Whether a set of types holds a type, by type and set."""
+_HAS = np.arange(TYPE_SETS_COUNT) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
+"""Whether a set of types contains a type. Shape: (types, sets)."""
 
 _COUNT = _HAS.sum(axis=0)
-_WORTH = np.nan_to_num(WORTH)
-"""What each outcome is worth; 0 without one."""
+_WORTH = np.nan_to_num(OUTCOME_VALUES)
+"""The value of each outcome; 0 while unreviewed."""
 
 
 class ReasonIndex(Projection):
-    """The reasons of each decision, as given before its first review, and what it came to."""
+    """The reasons of each decision, as stated before its first review, and its outcome."""
 
     name: ClassVar[str] = "reasons"
     version: ClassVar[int] = 1
@@ -59,7 +60,7 @@ class ReasonIndex(Projection):
     def __init__(self) -> None:
         self._cells = OutcomeCounts()
         self._given = array("I")
-        self._sets: dict[Given, int] = {}
+        self._sets: dict[ReasonList, int] = {}
         self._mask = array("B")
         self._size = array("I")
         self._part_set = array("I")
@@ -80,12 +81,12 @@ class ReasonIndex(Projection):
                     number = sets.get(parts)
                     given.append(self._number(parts) if number is None else number)
                 else:
-                    given.append(NONE)
+                    given.append(NO_REASONS)
             elif type(data) is DecisionAmended and data.reasons is not None and event.position in restated:
                 given[restated[event.position]] = self._number(_parts(data.reasons))
 
-    def _number(self, parts: Given) -> int:
-        """The number of some reasons, new where they are."""
+    def _number(self, parts: ReasonList) -> int:
+        """Return the number of a list of reasons; add it if it is new."""
         number = self._sets.setdefault(parts, len(self._sets))
         if number == len(self._size):
             self._size.append(len(parts))
@@ -98,14 +99,10 @@ class ReasonIndex(Projection):
             self._mask.append(mask)
         return number
 
-    def join(self, family: Sequence[Projection]) -> None:
-        for other in family:
+    def share_with(self, others: Sequence[Projection]) -> None:
+        for other in others:
             if isinstance(other, Calibration) and other.cells.index == self._cells.index:
                 self._cells = other.cells
-
-    def shares_cells_with(self, calibration: Calibration) -> bool:
-        """Whether one set of cells serves both."""
-        return self._cells is calibration.cells
 
     def encode(self) -> bytes:
         cells = self._cells.encode()
@@ -114,74 +111,76 @@ class ReasonIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._cells = OutcomeCounts.decode(parts.cells)
-        made._given.frombytes(parts.given)
+        new = cls()
+        new._cells = OutcomeCounts.decode(parts.cells)
+        new._given.frombytes(parts.given)
         for given in parts.sets:
-            made._number(given)
-        assert len(made._given) == len(made._cells.cell), "columns of unlike length"
-        assert len(made._sets) == len(parts.sets), "a set of reasons twice"
-        return made
+            new._number(given)
+        assert len(new._given) == len(new._cells.cell), "columns of unlike length"
+        assert len(new._sets) == len(parts.sets), "a set of reasons twice"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
 
-    def view(self, wanted: CalibrationFilter, min_reviewed: int = MIN_REVIEWED) -> ReasonsView:
-        """What the reasons of the decisions that pass a filter came to."""
-        rows = self._cells.rows(wanted.wants(), wanted.range)
-        given = view(self._given, np.uint32)[rows.place]
+    def view(self, filters: CalibrationFilter, min_reviewed: int = REVIEWED_MIN) -> ReasonsView:
+        """Compute the statistics of the decisions that pass a filter, by their reasons."""
+        rows = self._cells.rows(filters.key_filter(), filters.range)
+        given = as_array(self._given, np.uint32)[rows.place]
         tally = self._tally(rows, given)
         types = self._types(tally, given, min_reviewed)
         counts = [
-            ReasonCountStats(types=number, **found)  # type: ignore[arg-type]
+            ReasonCountStats(types=number, **stats)  # type: ignore[arg-type]
             for number in range(1, len(REASON_TYPES) + 1)
-            if (found := tally.of(number == _COUNT))["total"]
+            if (stats := tally.stats_of(number == _COUNT))["total"]
         ]
-        total = sum(one.total for one in counts)
-        mean_types = mean(sum(one.types * one.total for one in counts), total)
+        total = sum(row.total for row in counts)
+        mean_types = ratio(sum(row.types * row.total for row in counts), total)
         return ReasonsView(
             total=total,
-            reviewed=sum(one.reviewed for one in counts),
+            reviewed=sum(row.reviewed for row in counts),
             mean_types=mean_types,
-            mean_reasons=mean(view(self._size, np.uint32)[given].sum(), total),
+            mean_reasons=ratio(as_array(self._size, np.uint32)[given].sum(), total),
             types=types,
             counts=counts,
-            recommendations=list(recommend(types, counts, mean_types, min_reviewed)),
+            recommendations=list(recommend_from_reasons(types, counts, mean_types, min_reviewed)),
         )
 
     def _tally(self, rows: CountRows, given: npt.NDArray[np.uint32]) -> ReasonCounts:
         stated = ~np.isnan(rows.confidence)
         confidence = np.where(stated, rows.confidence, 0.0)
         error = np.where(stated & (rows.outcome != UNREVIEWED), (confidence - _WORTH[rows.outcome]) ** 2, 0.0)
-        place = (view(self._mask, np.uint8)[given].astype(np.intp) * WIDTH + rows.outcome) * 2 + stated
+        place = (as_array(self._mask, np.uint8)[given].astype(np.intp) * OUTCOMES_COUNT + rows.outcome) * 2 + stated
 
         def summed(weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
-            sums = np.bincount(place, weights=weights, minlength=MASKS * WIDTH * 2)
-            return sums.astype(np.float64).reshape(MASKS, WIDTH, 2)
+            sums = np.bincount(place, weights=weights, minlength=TYPE_SETS_COUNT * OUTCOMES_COUNT * 2)
+            return sums.astype(np.float64).reshape(TYPE_SETS_COUNT, OUTCOMES_COUNT, 2)
 
         return ReasonCounts(summed(None), summed(confidence), summed(error))
 
     def _types(self, tally: ReasonCounts, given: npt.NDArray[np.uint32], min_reviewed: int) -> list[ReasonTypeStats]:
-        uses = np.bincount(given, minlength=len(self._sets))[view(self._part_set, np.uint32)].astype(np.float64)
-        strength = view(self._part_strength, np.float64)
-        kind, stated = view(self._part_type, np.uint8), ~np.isnan(strength)
+        uses = np.bincount(given, minlength=len(self._sets))[as_array(self._part_set, np.uint32)].astype(np.float64)
+        strength = as_array(self._part_strength, np.float64)
+        kind, stated = as_array(self._part_type, np.uint8), ~np.isnan(strength)
         counts = np.bincount(kind[stated], uses[stated], len(REASON_TYPES))
         sums = np.bincount(kind[stated], (uses * strength)[stated], len(REASON_TYPES))
-        found = [
-            ReasonTypeStats(type=name, strengths=int(counts[bit]), mean_strength=mean(sums[bit], counts[bit]), **merits)  # type: ignore[arg-type]
+        strengths = [int(n) for n in counts]
+        means = [ratio(total, count) for total, count in zip(sums, counts, strict=True)]
+        types = [
+            ReasonTypeStats(type=name, strengths=strengths[bit], mean_strength=means[bit], **stats)  # type: ignore[arg-type]
             for bit, name in enumerate(REASON_TYPES)
-            if (merits := tally.of(_HAS[bit]))["total"]
+            if (stats := tally.stats_of(_HAS[bit]))["total"]
         ]
         return sorted(
-            found, key=lambda one: (one.reviewed < min_reviewed, -(one.success_rate or 0.0), -one.total, one.type)
+            types, key=lambda row: (row.reviewed < min_reviewed, -(row.success_rate or 0.0), -row.total, row.type)
         )
 
 
-def _parts(reasons: Sequence[Reason]) -> Given:
+def _parts(reasons: Sequence[Reason]) -> ReasonList:
     return tuple([(reason.type, reason.strength) for reason in reasons])
 
 
 class _Parts(msgspec.Struct):
     cells: bytes
     given: bytes
-    sets: list[Given]
+    sets: list[ReasonList]

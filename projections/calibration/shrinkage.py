@@ -1,8 +1,8 @@
-"""Gaps of small groups shrunk towards the whole (empirical Bayes, moments after DerSimonian and Laird 1986).
+"""Shrinkage of the gaps of small groups towards the overall gap (empirical Bayes).
 
-A group of five reviews with a gap of .30 is more likely an accident than a fact. Its shrunk gap is
-w gap + (1 - w) overall, with w = tau² / (tau² + sigma²/n): tau² is how much groups differ beyond chance, and sigma² how
-much single decisions do within groups.
+The variances are estimated by moments, after DerSimonian and Laird (1986). A gap of .30 in a group of five reviews is
+more likely chance than a real difference. The shrunk gap is w gap + (1 - w) overall, with w = tau² / (tau² + sigma²/n):
+tau² is the variance between groups beyond chance, sigma² the variance of single decisions within groups.
 """
 
 from typing import NamedTuple
@@ -12,28 +12,28 @@ import numpy as np
 from projections.arrays import Floats
 
 
-class Shrunk(NamedTuple):
-    """For each group, the shrunk gap and the weight of its own."""
+class ShrunkGaps(NamedTuple):
+    """For each group, the shrunk gap and the weight of its own gap."""
 
     gap: Floats
     weight: Floats
 
 
-def shrink(gap: Floats, spread: Floats, n: Floats) -> Shrunk | None:
-    """Shrink gaps, given the sum of squares of o - c about each group's mean; None for fewer than two groups.
+def shrink_gaps(gap: Floats, spread: Floats, n: Floats) -> ShrunkGaps | None:
+    """Shrink the gap of each group towards the overall gap; return None for fewer than two groups.
 
-    Every group has at least one review. Where groups differ no more than chance would have it, or each has but one
-    review, all weights are 0.
+    `spread` is the sum of squares of o - c about the group's mean, `n` its number of reviews, at least 1. If groups
+    differ no more than by chance, or if each has a single review, all weights are 0.
     """
     if len(n) < 2:
         return None
     overall = float((n * gap).sum() / n.sum())
     free = float(n.sum()) - len(n)
     if free <= 0:
-        return Shrunk(np.full_like(gap, overall), np.zeros_like(gap))
+        return ShrunkGaps(np.full_like(gap, overall), np.zeros_like(gap))
     variance = float(spread.sum()) / free
     excess = float((n * (gap - overall) ** 2).sum()) - (len(n) - 1) * variance
     between = max(0.0, excess / float(n.sum() - (n**2).sum() / n.sum()))
     total = between + variance / n
     weight = np.divide(between, total, out=np.ones_like(gap), where=total > 0)
-    return Shrunk(weight * gap + (1 - weight) * overall, weight)
+    return ShrunkGaps(weight * gap + (1 - weight) * overall, weight)

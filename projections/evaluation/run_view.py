@@ -1,4 +1,4 @@
-"""One evaluation told whole: a pure function of its events, and of what is kept beside the log."""
+"""The whole view of one evaluation: a pure function of its events and of stored evidence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,22 +9,28 @@ from msgspec import structs
 from events.decode_errors import UNDECODABLE
 from events.envelope import EventFacts
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
-from projections.columns import microseconds
-from projections.evaluation.aggregation import KnownScenarios, pool, results, tally, weigh
-from projections.evaluation.score_context import RunEnd, RunSpan, about_run, by_of, outcome_of
+from ledger import microseconds
+from projections.evaluation.aggregation import (
+    ScenarioLabels,
+    pool_scores,
+    scenario_results,
+    scenario_weights,
+    tally_scores,
+)
+from projections.evaluation.score_context import RunEnd, RunSpan, attribute_score, run_fields, score_outcome
 from projections.evaluation.view_types import Evaluation, ScoreRow
 
-Texts = Mapping[str, bytes | None]
-"""What is kept as evidence, by digest; None where it was erased."""
+EvidenceTexts = Mapping[str, bytes | None]
+"""Stored evidence by digest; None if it was erased."""
 
 _NAN = float("nan")
 _breakdown = msgspec.json.Decoder(tuple[Component, ...])
 
 
-def transcribe(
-    events: Sequence[EventFacts], known: Mapping[str, KnownScenarios], texts: Texts, *, analyses: bool = False
+def build_evaluation(
+    events: Sequence[EventFacts], known: Mapping[str, ScenarioLabels], texts: EvidenceTexts, *, analyses: bool = False
 ) -> Evaluation:
-    """The evaluation of a stream's events, with the answers where they are asked for.
+    """Build the view of an evaluation from the events of its stream; `analyses` includes the answers.
 
     Of several scores of one attempt the last counts.
     """
@@ -39,11 +45,11 @@ def transcribe(
     scored = [data for _, data in counted.values()]
     numbers: dict[str, int] = {}
     scenario = np.array([numbers.setdefault(data.scenario_id, len(numbers)) for data in scored], dtype=np.int64)
-    outcome = np.array([outcome_of(data) for data in scored], dtype=np.uint8)
+    outcome = np.array([score_outcome(data) for data in scored], dtype=np.uint8)
     points = np.array([_number(data.total_score) for data in scored], dtype=np.float64)
     stated = np.array([_number(data.weight) for data in scored], dtype=np.float64)
-    weights = weigh(scenario, stated, len(numbers))
-    found = tally(scenario, outcome, points, len(numbers))
+    weights = scenario_weights(scenario, stated, len(numbers))
+    tally = tally_scores(scenario, outcome, points, len(numbers))
     rows: dict[str, list[ScoreRow]] = {}
     for position, data in counted.values():
         rows.setdefault(data.scenario_id, []).append(_row(started, data, position, texts, analyses=analyses))
@@ -54,29 +60,29 @@ def transcribe(
     )
     run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end)
     return Evaluation(
-        **pool(found, weights),
-        **about_run(run, {by_of(started, data) for data in scored}),
+        **pool_scores(tally, weights),
+        **run_fields(run, {attribute_score(started, data) for data in scored}),
         results=tuple(
-            structs.replace(one, rows=tuple(sorted(rows[one.scenario_id], key=lambda row: row.attempt)))
-            for one in results(found, weights, list(numbers), known)
+            structs.replace(result, rows=tuple(sorted(rows[result.scenario_id], key=lambda row: row.attempt)))
+            for result in scenario_results(tally, weights, list(numbers), known)
         ),
     )
 
 
-def evidence_of(events: Sequence[EventFacts], *, analyses: bool = False) -> set[str]:
-    """The digests of what must be read beside the log to tell an evaluation."""
+def evidence_digests(events: Sequence[EventFacts], *, analyses: bool = False) -> set[str]:
+    """Return the digests of the evidence that the view of an evaluation needs."""
     scored = [event.data for event in events if isinstance(event.data, EvalScored)]
     breakdowns = {data.breakdown_digest for data in scored}
     answers = {data.analysis_digest for data in scored if data.analysis is None} if analyses else set()
     return {digest for digest in breakdowns | answers if digest is not None}
 
 
-def _row(started: EvalStarted, data: EvalScored, position: int, texts: Texts, *, analyses: bool) -> ScoreRow:
-    by = by_of(started, data)
+def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceTexts, *, analyses: bool) -> ScoreRow:
+    by = attribute_score(started, data)
     analysis = data.analysis
-    if analyses and analysis is None and (kept := texts.get(data.analysis_digest or "")) is not None:
-        analysis = kept.decode(errors="replace")
-    told = (data.breakdown_digest, data.analysis_digest if data.analysis is None else None)
+    if analyses and analysis is None and (stored := texts.get(data.analysis_digest or "")) is not None:
+        analysis = stored.decode(errors="replace")
+    digests = (data.breakdown_digest, data.analysis_digest if data.analysis is None else None)
     return ScoreRow(
         attempt=data.attempt,
         state=data.state,
@@ -94,20 +100,20 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: Texts, *,
         scorer_version=by.scorer_version,
         analysis_digest=data.analysis_digest,
         analysis=analysis if analyses else None,
-        erased=True if any(digest in texts and texts[digest] is None for digest in told if digest) else None,
+        erased=True if any(digest in texts and texts[digest] is None for digest in digests if digest) else None,
         elapsed_ns=data.elapsed_ns,
         detail=data.detail,
         said=data.said,
     )
 
 
-def _components(data: EvalScored, texts: Texts) -> tuple[Component, ...]:
-    """The parts of a score: those of its breakdown where that is at hand, else those in the event."""
-    kept = texts.get(data.breakdown_digest or "")
-    if kept is None:
+def _components(data: EvalScored, texts: EvidenceTexts) -> tuple[Component, ...]:
+    """Return the components of a score: those of its stored breakdown if it is readable, else those in the event."""
+    stored = texts.get(data.breakdown_digest or "")
+    if stored is None:
         return data.components
     try:
-        return _breakdown.decode(kept)
+        return _breakdown.decode(stored)
     except UNDECODABLE:
         return data.components
 

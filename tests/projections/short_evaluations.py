@@ -10,7 +10,7 @@ from scipy import stats
 
 from events import Draft, EvalFinished, EvalScored, EvalStarted, Event
 from events.evaluation import Component, PatternFinding
-from projections.evaluation.run_view import transcribe
+from projections.evaluation.run_view import build_evaluation
 from projections.evaluation.view_types import Evaluation
 from tests.projections.random_histories import events_of, post
 
@@ -52,7 +52,7 @@ def found(*findings: tuple[str, str, bool]) -> tuple[Component, ...]:
 
 def evaluation(*drafts: Draft) -> Evaluation:
     """The run that some drafts tell, the first of which begins it."""
-    return transcribe(events_of(drafts), {}, {})
+    return build_evaluation(events_of(drafts), {}, {})
 
 
 @dataclass

@@ -14,9 +14,9 @@ from events import (
     ModelRegistered,
     ProbeScored,
 )
-from projections.discovery.model_inventory import InventoryView, survey
+from projections.discovery.model_inventory import InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex
-from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, tabulate
+from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
 from projections.discovery.sighting_index import SightingIndex
 from tests.projections.random_histories import events_of, post
 from tests.support.paths import SHARED
@@ -88,14 +88,14 @@ def inventory_of(drafts: Sequence[Draft]) -> SightingIndex:
 
 def surveyed(*drafts: Draft, model: str | None = None) -> InventoryView:
     """The inventory of these drafts."""
-    return survey(inventory_of(drafts).attempts(), model)
+    return build_inventory(inventory_of(drafts).attempts(), model)
 
 
 def tables(drafts: Sequence[Draft], **wanted: str) -> list[ProbeScores]:
     """The score tables of these drafts."""
     probes = ProbeScoreIndex()
     probes.fold(events_of(drafts))
-    return tabulate(probes.scores(), inventory_of(drafts).names, ProbeScoreQuery(**wanted))
+    return build_score_tables(probes.scores(), inventory_of(drafts).names, ProbeScoreQuery(**wanted))
 
 
 def real() -> Iterator[Draft]:

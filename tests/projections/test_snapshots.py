@@ -14,7 +14,7 @@ from projections import engine as engine_module
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
-from projections.snapshots import KEPT, Snapshot, Snapshots
+from projections.snapshots import SNAPSHOTS_MAX, Snapshot, Snapshots
 from tests.projections.bad_projections import (
     ANEW,
     Counting,
@@ -56,7 +56,7 @@ def spoil(path: Path, statement: str) -> None:
 
 
 def garbled(state: bytes) -> bytes:
-    """Well-formed MessagePack that is no state."""
+    """Well-formed MessagePack that is not a state."""
     return encode({**decode(state), "outcome": b"one too many" * 99})
 
 
@@ -125,7 +125,7 @@ def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Pa
     """A backup is put back and goes on another way; what was kept of the lost history must not crowd that out."""
     backup = tmp_path / "backup.db"
     shutil.copy(path, backup)
-    for number in range(KEPT + 1):
+    for number in range(SNAPSHOTS_MAX + 1):
         run(append(path, some(1, f"lost{number}-")))
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -174,7 +174,7 @@ def cut_short(file: Path) -> None:
 
 
 def riddled(file: Path) -> None:
-    """The header stands, and every page behind the first is garbage."""
+    """Keep the header, and overwrite every page after the first with garbage."""
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
 
@@ -282,7 +282,7 @@ def test_few_are_kept_and_each_dates_a_view(tmp_path: Path, monkeypatch: pytest.
 
     run(scenario())
     positions = [position for name, _, position in kept(path) if name == "decisions"]
-    assert len(positions) == KEPT
+    assert len(positions) == SNAPSHOTS_MAX
     assert max(positions) == 60
 
 

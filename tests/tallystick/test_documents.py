@@ -1,6 +1,5 @@
-"""The documents of the client are run: the how-to guide as one program, and the example as its readers run it."""
+"""The client's documents are complete, and its example runs as readers run it; tests/test_docs.py runs the guide."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +20,6 @@ EXAMPLE = (ROOT / "examples" / "client.py").read_text(encoding="utf-8")
 SERVER = 'tallystick.Client("http://127.0.0.1:8321", agent="scout")'
 LOCAL = 'tallystick.local("scout.db", agent="scout")'
 
-_block = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
 
 def run(text: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder."""
@@ -37,14 +34,6 @@ def printed(text: str, folder: Path) -> str:
     done = run(text, folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_the_guide_is_a_program_that_prints_what_it_says(tmp_path: Path) -> None:
-    blocks = _block.findall(GUIDE)
-    said = "".join(text for kind, text in blocks if kind == "text")
-    with serving(tmp_path / "t.db") as url:
-        program = "".join(text for kind, text in blocks if kind == "python").replace("http://127.0.0.1:8321", url)
-        assert printed(program, tmp_path) == said
 
 
 def test_the_guide_and_the_reference_name_everything() -> None:
@@ -62,8 +51,11 @@ def test_the_example_has_at_most_eight_lines_and_is_the_guide_s() -> None:
     assert len(lines) <= 8
     assert SERVER in EXAMPLE
     assert LOCAL in EXAMPLE, "the example says how it is done without a server"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for line in lines[4:]:
         assert line.strip() in GUIDE
+    for line in lines[1:]:
+        assert line.strip() in readme
 
 
 def test_the_example_adds_two_events_however_often_it_runs(tmp_path: Path) -> None:

@@ -1,13 +1,127 @@
-"""Route of the home page."""
+"""Route of the home page: a page for people, and the same links as JSON for programs."""
 
+from asyncio import to_thread
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.media import HTML
+from api.http.media import HTML, JSON
 from api.http.operation import TEXT, Answer, Operation
+from api.http.request import json_response, ledger_of
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Decisions and calibration": ("calibration", "decisions"),
+    "Evaluations": ("evaluations",),
+    "Models": ("models", "runs"),
+    "Log": ("events", "checkpoints", "evidence", "export", "projections"),
+    "Server": ("health", "cstp"),
+}
+"""The headings of the page, each with the tags of its operations."""
 
 
-@Operation(method="GET", path="/", public=True, answers={200: Answer("The page.", {HTML.partition(";")[0]: TEXT})}).raw
+class HomeIndex(msgspec.Struct, frozen=True):
+    """The server's name and version, whether it needs a token, and its resources by the name of their operation."""
+
+    name: str
+    version: str
+    token_required: bool
+    links: dict[str, str]
+
+
+class Section(NamedTuple):
+    """A heading with operations."""
+
+    title: str
+    links: list[Operation]
+
+
+@Operation(
+    method="GET",
+    path="/",
+    public=True,
+    answers={
+        200: Answer(
+            "The page; or, if the Accept header prefers JSON, its links.",
+            {HTML.partition(";")[0]: TEXT, JSON: HomeIndex},
+            {"vary": "Accept."},
+        )
+    },
+).raw
 async def get_home(request: Request) -> Response:
-    """Return a page that says what this server is and links to its resources."""
-    return Response("", media_type=HTML)
+    """Say what this server is, and link to its resources.
+
+    It answers JSON if the Accept header names application/json and not text/html. It shows nothing of the ledger.
+    """
+    operations: Sequence[Operation] = request.app.state.operations
+    token_required = ledger_of(request).tokens.required()
+    accept = request.headers.get("accept", "")
+    if JSON in accept and "text/html" not in accept:
+        links = {each.name: each.path for each in operations if _is_linked(each)}
+        index = HomeIndex("tallystick", version("tallystick"), token_required, links)
+        return json_response(index, headers={"vary": "accept"})
+    page = await to_thread(_render, operations, str(request.base_url), token_required=token_required)
+    headers = {"content-security-policy": _policy(), "vary": "accept"}
+    return Response(page, headers=headers, media_type=HTML)
+
+
+def _is_linked(operation: Operation) -> bool:
+    """Return whether an operation can be opened without any parameter."""
+    required = any(parameter.required for parameter in operation.query)
+    return operation.method == "GET" and not operation.path_parameters and not required and operation.path != "/"
+
+
+def _render(operations: Sequence[Operation], address: str, *, token_required: bool) -> str:
+    sections = [
+        Section(title, [each for each in operations if each.tag in tags and _is_linked(each)])
+        for title, tags in SECTIONS.items()
+    ]
+    return _template().render(
+        style=_style(),
+        address=address,
+        token_required=token_required,
+        sections=sections,
+        operations=len(operations),
+        version=version("tallystick"),
+    )
+
+
+def _policy() -> str:
+    """Allow the page's own style sheet and nothing else."""
+    digest = b64encode(sha256(_style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+@cache
+def _style() -> str:
+    files = resources.files("api")
+    return "".join(files.joinpath(name).read_text("utf-8") for name in ("reports/html/base.css", "http/pages/home.css"))
+
+
+@cache
+def _template() -> "Template":
+    """Load the template. Jinja2 takes 50 ms to import, so only the first request of the page pays for it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("api.http", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["trusted"] = Markup
+    return environment.get_template("home.html.j2")

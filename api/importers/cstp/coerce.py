@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
+from api.importers.cstp.cstp_yaml import TaggedValue
 from api.importers.cstp.report import ReportBuilder, quoted
-from api.importers.cstp.yaml_reader import TaggedValue
 from api.parameters import parse_instant
 from api.type_text import describe_type, strip_annotations
 from events.limits import ITEMS_MAX

@@ -18,7 +18,7 @@ from events.decision import DecisionAmended, DecisionRecorded
 from events.envelope import Draft, Event
 from events.limits import BATCH_BYTES_MAX
 from events.registry import VOCABULARY
-from projections.decisions.decision_state import stand
+from projections.decisions.decision_state import fold_decision
 
 BATCH_EVENTS = 1000
 ASKED_MAX = 100
@@ -102,7 +102,7 @@ def _held(lines: bytes) -> dict[str, LedgerState]:
         streams.setdefault(event.subject, []).append(event)
     held = {}
     for events in streams.values():
-        standing = stand(events)
+        standing = fold_decision(events)
         assert standing is not None, "a stream holds an event"
         stated = (event.recordedtime for event in events if isinstance(event.data, DecisionRecorded | DecisionAmended))
         held[standing.decision_id] = LedgerState(standing, datetime.fromisoformat(max(stated)))

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from api.importers.cstp.coerce import moment
+from api.importers.cstp.cstp_yaml import CstpYaml
 from api.importers.cstp.report import ReportBuilder
 from api.importers.cstp.source_decision import SourceDecision, account_of
 from api.importers.cstp.sqlite_reader import MAGIC, NoStore, rows_of
-from api.importers.cstp.yaml_reader import YamlError, read_tree
 from api.progress import OpenProgress
 from events.limits import BODY_BYTES_MAX
+from instruments.yaml_reader import UnreadableFile
 from ledger import moment_of
 from ledger.errors import InvalidQuery
 
@@ -99,27 +100,28 @@ def accounts_of(found: SourceFiles, notes: ReportBuilder, progress: OpenProgress
 def _of_file(path: Path, notes: ReportBuilder) -> SourceDecision | None:
     try:
         status, content = _read(path)
-        tree = read_tree(content)
+        reader = CstpYaml()
+        said = reader.read(content)
     except OSError as error:
         notes.lose(str(path), "file", error.strerror, "a file that can be read", "file")
         return None
-    except YamlError as unreadable:
-        notes.lose(str(path), "file", str(unreadable), "one decision as YAML in UTF-8", "file")
+    except UnreadableFile as unreadable:
+        notes.lose(str(path), "file", str(unreadable).removeprefix("is "), "one decision as YAML in UTF-8", "file")
         return None
-    if not isinstance(tree.value, dict):
-        notes.lose(str(path), "file", tree.value, "one decision, as names with values", "file")
+    if not isinstance(said, dict):
+        notes.lose(str(path), "file", said, "one decision, as names with values", "file")
         return None
-    for field in tree.repeated:
+    for field in reader.repeated:
         notes.lose(
             str(path), field, "stands twice", "one value; the last counts, as it does for CSTP", "the first value"
         )
     name = _named.fullmatch(path.name)
-    known = name["id"] if name is not None else tree.value.get("id")
-    account = account_of(tree.value, known, str(path), "yaml", notes)
+    known = name["id"] if name is not None else said.get("id")
+    account = account_of(said, known, str(path), "yaml", notes)
     if account is None:
         return None
-    if name is not None and tree.value.get("id") not in (None, account.id):
-        notes.lose(str(path), "id", tree.value["id"], "the id in the file's name, which counts", "id", account.id)
+    if name is not None and said.get("id") not in (None, account.id):
+        notes.lose(str(path), "id", said["id"], "the id in the file's name, which counts", "id", account.id)
     if account.time is None and name is not None and name["day"] is not None:
         account.time = moment(name["day"])
     # CSTP writes no time of change into its files; the file's own is the nearest there is.
@@ -128,12 +130,12 @@ def _of_file(path: Path, notes: ReportBuilder) -> SourceDecision | None:
 
 
 def _read(path: Path) -> tuple[os.stat_result, bytes]:
-    """A file that is one, and not too long. Errors: OSError, Unreadable."""
+    """A file that is one, and not too long. Errors: OSError, UnreadableFile."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise YamlError("no file, but a folder, a pipe or a device")
+        raise UnreadableFile("is no file, but a folder, a pipe or a device", "Put a file there.")
     if status.st_size > BODY_BYTES_MAX:
-        raise YamlError(f"{status.st_size:,} bytes, and at most {BODY_BYTES_MAX:,} are read")
+        raise UnreadableFile(f"has {status.st_size:,} bytes, more than {BODY_BYTES_MAX:,}", "Leave out the rest.")
     return status, path.read_bytes()
 
 

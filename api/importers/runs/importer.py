@@ -25,7 +25,7 @@ from events.probe import score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
-from projections.discovery.run_report import REPORTED, DiscoveryRun, RunReport, report_of
+from projections.discovery.run_report import REPORTED_SCORER_ID, DiscoveryRun, RunReport, build_report
 
 ASKED = 100
 """Streams that the ledger is asked for at once."""
@@ -234,7 +234,7 @@ class _Writer:
                 fresh.append(one)
                 continue
             run = await self._run(one.run_id, events)
-            report = report_of(run, _texts(one.report) if run.evidence() else {})
+            report = build_report(run, _texts(one.report) if run.evidence() else {})
             if report == one.report:
                 self._taken.there += 1
             elif run.imported and _goes_on(report, one.report):
@@ -247,7 +247,7 @@ class _Writer:
         """The run of a stream, with the scores that its report may state."""
         attempts = [event.data.attempt for event in events if isinstance(event.data, DiscoveryAttempted)]
         ours = [(scorer.id, scorer.version) for scorer in SCORERS.values()]
-        scorers = [(REPORTED, None)] if DiscoveryRun.of(events, []).imported else ours
+        scorers = [(REPORTED_SCORER_ID, None)] if DiscoveryRun.of(events, []).imported else ours
         names = [score_id_of(run_id, attempt, *scorer) for attempt in attempts for scorer in scorers]
         scores = await self._streams([f"probe/{name}" for name in names])
         told = [event for score in scores.values() for event in score]

@@ -11,7 +11,7 @@ from events.decode_errors import UNDECODABLE
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX
-from projections.discovery.run_report import TOTAL, RunReport, models_of
+from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 
 _decode = msgspec.json.Decoder(RunReport).decode
 _run_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
@@ -78,7 +78,7 @@ def _check(report: RunReport) -> None:
     if report.termination_reason == "":
         raise _wrong("termination_reason", "is empty", "Say why the run ended.")
     _check_results(report)
-    if report.end_time is None and report.unique_models not in (None, models_of(report)):
+    if report.end_time is None and report.unique_models not in (None, report_models(report)):
         raise _wrong("unique_models", "are not those of the results", "Leave them out of a run that goes on.")
 
 
@@ -102,10 +102,10 @@ def _check_results(report: RunReport) -> None:
 
 def _check_score(field: str, score: dict[str, int | float]) -> None:
     for name, value in score.items():
-        if name == TOTAL and not 0 <= value <= 1:
+        if name == TOTAL_KEY and not 0 <= value <= 1:
             raise _wrong(f"{field}.{name}", f"{value} is not a number from 0 to 1", "Correct the value.")
-        if name != TOTAL and not (isinstance(value, int) and abs(value) <= COUNT_MAX):
-            raise _wrong(f"{field}.{name}", f"{value} is no count", f"Only {TOTAL} may be a fraction.")
+        if name != TOTAL_KEY and not (isinstance(value, int) and abs(value) <= COUNT_MAX):
+            raise _wrong(f"{field}.{name}", f"{value} is no count", f"Only {TOTAL_KEY} may be a fraction.")
 
 
 _ID_ADVICE = f"Use 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."

@@ -20,7 +20,7 @@ from instruments.probes import (
     scorer_name,
 )
 from instruments.probes.refactor.scorer import WEIGHTS
-from projections.discovery.run_report import TOTAL
+from projections.discovery.run_report import TOTAL_KEY
 
 TOLERANCE = 0.005
 """How far two totals may lie apart: half of the second decimal that run reports show."""
@@ -58,7 +58,7 @@ def unborne(told: RunEvents) -> Iterator[UnsupportedScore]:
         if probe is None or not stated:
             continue
         score = _scored(probe.id, result.probe.raw_output or "")
-        total, by_counts = stated.get(TOTAL), _by_counts(probe, stated)
+        total, by_counts = stated.get(TOTAL_KEY), _by_counts(probe, stated)
         why: list[Why] = [] if score.valid else ["invalid"]
         why += ["counts"] if _apart(total, by_counts) else []
         why += ["rescored"] if _apart(total, score.total) else []

@@ -18,7 +18,7 @@ from events.limits import ITEMS_MAX, LINE_BYTES_MAX
 from events.payload import Payload
 from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
-from projections.discovery.run_report import REPORTED, TOTAL, DiscoveryResult, RunReport, models_of
+from projections.discovery.run_report import REPORTED_SCORER_ID, TOTAL_KEY, DiscoveryResult, RunReport, report_models
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
 """Bytes of a payload that leave room on its line for the longest attributes."""
@@ -62,7 +62,7 @@ def tell(file: str, report: RunReport, agent: str | None) -> RunEvents:
     """The events of a checked report, spoken by an agent. Errors: InvalidEvent, for what no line holds."""
     results = report.results or ()
     run_id = report.run_id or _made(report)
-    unique = models_of(report) if report.unique_models is None else report.unique_models
+    unique = report_models(report) if report.unique_models is None else report.unique_models
     named = structs.replace(report, run_id=run_id, results=results, unique_models=unique)
     teller = _Teller(run_id, None if agent is None else source_of(agent))
     config = report.config
@@ -78,7 +78,7 @@ def tell(file: str, report: RunReport, agent: str | None) -> RunEvents:
         _tell_result(teller, number, result, config.probe_id)
     if report.end_time is not None:
         assert report.termination_reason is not None
-        same = named.unique_models == models_of(report)
+        same = named.unique_models == report_models(report)
         if not same and len(report.unique_models or ()) > ITEMS_MAX:
             raise InvalidEvent(
                 f"unique_models: more than {ITEMS_MAX}, and not those of the results.", "Correct them.",
@@ -121,15 +121,15 @@ def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked:
         return
     score = probe.score
     scored = ProbeScored(
-        score_id=score_id_of(teller.run_id, attempt, REPORTED),
+        score_id=score_id_of(teller.run_id, attempt, REPORTED_SCORER_ID),
         probe_id=probe.probe_id,
-        scorer_id=REPORTED,
+        scorer_id=REPORTED_SCORER_ID,
         run_id=teller.run_id,
         attempt=attempt,
         model_name=result.model.model_name or None,
         output_digest=digest,
-        counts=None if score is None else {name: int(count) for name, count in score.items() if name != TOTAL},
-        total_score=None if score is None else score.get(TOTAL),
+        counts=None if score is None else {name: int(count) for name, count in score.items() if name != TOTAL_KEY},
+        total_score=None if score is None else score.get(TOTAL_KEY),
         dimension_scores=probe.dimension_scores,
     )
     teller.say(f"score:{attempt}", scored, f"{at}.timestamp", result.timestamp)

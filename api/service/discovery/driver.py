@@ -13,13 +13,10 @@ import msgspec
 
 from api.service.discovery.messages import NextPrompt, ResponseResult
 from api.service.discovery.runs import finish, prompt, respond
+from api.service.retry import retry, while_unavailable
 from api.service.store import EventStore
 from instruments.answer import RouterAnswer
 from instruments.routers import Router
-from ledger.errors import LedgerUnavailable
-
-PATIENCE_S = (0.5, 1.0, 2.0, 4.0)
-"""How long a ledger that cannot be reached is waited for, each time, before an answer is given up."""
 
 Tell = Callable[[ResponseResult, RouterAnswer], None]
 """Told what came of each answer, once that is durable, and the answer."""
@@ -70,8 +67,4 @@ async def _answer(router: Router, text: str, timeout_s: float, stop: asyncio.Eve
 
 async def _written(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:
     """What an answer brought, once it is durable. Errors: those of `respond`."""
-    for patience_s in PATIENCE_S:
-        with suppress(LedgerUnavailable):
-            return await respond(store, run_id, answer, attempt)
-        await asyncio.sleep(patience_s)
-    return await respond(store, run_id, answer, attempt)
+    return await retry(lambda again: respond(store, run_id, answer, attempt), while_unavailable)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from api.whole_tmp import write_whole
+from ledger.atomic_file import write_text
 from ledger.errors import InvalidQuery
 
 
@@ -31,4 +31,4 @@ class GoldenFile:
 
     def keep(self, text: str) -> None:
         """Write a text, whole or not at all. Errors: OSError, FileExistsError among them."""
-        write_whole(self.path, text, replace=self._force)
+        write_text(self.path, text, exclusive=not self._force)

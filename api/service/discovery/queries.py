@@ -14,7 +14,7 @@ from events.registry import VOCABULARY
 from ledger import Query
 from ledger.errors import NotFound
 from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
-from projections.discovery.run_report import DiscoveryRun, RunDetail, attempts_of, report_of, signals_of
+from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
 
 GAP = 256
 """Positions between two scores up to which what lies between is read along."""
@@ -64,17 +64,17 @@ async def show_run(
     Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(RunIndex, as_of)
-    found = [run_id] if projection.has(run_id) else projection.matching(run_id) if prefix and run_id else []
+    found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
     if len(found) != 1:
         several = f"{run_id} begins more than one id." if found else "Check the id, or list the runs to find it."
         raise NotFound(f"Run not found: {run_id}", several)
     entry, scores = projection.entry(found[0]), projection.scores(found[0])
-    streams = await ledger.engine.streams([f"discovery/{found[0]}"], position)
+    streams = await ledger.engine.read_streams([f"discovery/{found[0]}"], position)
     run = DiscoveryRun.of(streams[f"discovery/{found[0]}"], await _scores(ledger, scores))
     texts = await _texts(ledger, run)
-    detail = RunDetail(**structs.asdict(report_of(run, texts)))
+    detail = RunDetail(**structs.asdict(build_report(run, texts)))
     if attempts:
-        detail = structs.replace(detail, attempts=attempts_of(run, texts), signals=signals_of(run))
+        detail = structs.replace(detail, attempts=build_attempts(run, texts), signals=build_signals(run))
     return RunView(entry=entry, detail=detail)
 
 

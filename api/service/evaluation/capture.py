@@ -27,10 +27,11 @@ from instruments.evals.capture.scenario_template import (
     scenario_description,
     scenario_readme,
 )
-from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.json_yaml import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
 from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
 from instruments.evals.suite.writer import FILES, check_free, json_text
+from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
 
 MODES = frozenset({"llm", "no-llm"})

@@ -12,14 +12,14 @@ from api.service.evidence import read_blobs
 from api.service.ledger import LedgerService
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
-from projections.evaluation.aggregation import KnownScenarios
+from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
-from projections.evaluation.list_view import heads
-from projections.evaluation.run_comparison import contrast
-from projections.evaluation.run_view import evidence_of, transcribe
+from projections.evaluation.list_view import summarize_runs
+from projections.evaluation.run_comparison import compare_runs
+from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import ScoreboardQuery
-from projections.evaluation.scoreboard import scoreboard as arrange
-from projections.evaluation.view_types import Evaluation, EvaluationHead, RunComparison, Scoreboard
+from projections.evaluation.scoreboard import build_scoreboard as arrange
+from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, Scoreboard
 
 LATEST = "latest"
 """In place of a baseline: the newest run that the candidate can be compared with."""
@@ -36,7 +36,7 @@ class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
 class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
     """Evaluations in short; `next` is the offset of the page after, None on the last."""
 
-    evaluations: list[EvaluationHead]
+    evaluations: list[EvaluationSummary]
     total: int
     next: int | None
     as_of: AsOf
@@ -64,7 +64,7 @@ async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of:
     """A page of evaluations. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     places = projection.find(query.selection)
-    chosen = await to_thread(heads, projection.scores(), places[query.offset : query.offset + query.limit])
+    chosen = await to_thread(summarize_runs, projection.scores(), places[query.offset : query.offset + query.limit])
     after = query.offset + len(chosen)
     total, dated = len(places), await ledger.dated(position)
     return EvaluationPage(evaluations=chosen, total=total, next=after if after < total else None, as_of=dated)
@@ -99,7 +99,7 @@ async def compare(
     known = dict(projection.known)
     before = await _whole(ledger, first, known, position)
     after = await _whole(ledger, second, known, position)
-    found = await to_thread(contrast, before, after)
+    found = await to_thread(compare_runs, before, after)
     return RunComparisonAnswer(**_fields(found), as_of=await ledger.dated(position))
 
 
@@ -127,16 +127,16 @@ async def scoreboard(ledger: LedgerService, wanted: ScoreboardQuery, as_of: int 
 
 
 async def _whole(
-    ledger: LedgerService, run_id: str, known: Mapping[str, KnownScenarios], position: int, *, analyses: bool = False
+    ledger: LedgerService, run_id: str, known: Mapping[str, ScenarioLabels], position: int, *, analyses: bool = False
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
-    events = (await ledger.engine.streams([subject], position))[subject]
-    texts = await read_blobs(ledger.evidence, evidence_of(events, analyses=analyses))
-    return await to_thread(partial(transcribe, events, known, texts, analyses=analyses))
+    events = (await ledger.engine.read_streams([subject], position))[subject]
+    texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
+    return await to_thread(partial(build_evaluation, events, known, texts, analyses=analyses))
 
 
 def _named(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
-    found = [run_id] if projection.has(run_id) else projection.matching(run_id) if prefix and run_id else []
+    found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
     if len(found) != 1:
         several = f"{run_id} begins more than one id." if found else "Check the id, or list the evaluations to find it."
         raise NotFound(f"Evaluation not found: {run_id}", several)

@@ -5,10 +5,9 @@ each attempt at each scenario is scored once, whoever else goes on with the same
 hand is kept and written when it is back; what was written before is found there then, and not written twice.
 """
 
-import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -18,10 +17,10 @@ import msgspec
 from msgspec import structs
 
 from api.errors import RunEnded
-from api.service.discovery.driver import PATIENCE_S
 from api.service.evidence import Blob, digest_of
+from api.service.retry import retry, while_unavailable
 from api.service.store import EventStore, without_erased
-from events.decode_errors import refuse
+from events.decode_errors import explain_decode_error
 from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
@@ -32,7 +31,6 @@ from ledger.errors import (
     Gone,
     IdentityConflict,
     InvalidQuery,
-    LedgerUnavailable,
     LifecycleViolation,
     NotFound,
     StreamConflict,
@@ -41,7 +39,6 @@ from ledger.errors import (
 Place = tuple[str, int]
 """A scenario's id, and the number of an attempt."""
 
-_Result = TypeVar("_Result")
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored)
 _id = re.compile(STREAM_ID_PATTERN)
 _started = VOCABULARY.kinds["eval.started.v1"].draft
@@ -136,7 +133,7 @@ async def begin(store: EventStore, started: EvalStarted) -> EvalRun:
         run = EvalRun(started=begun, version=1, scored={}, finished=False, worked_ns=0)
         try:
             await free(store, run.run_id)
-            await _patiently(partial(_start, store, run))
+            await retry(partial(_start, store, run), while_unavailable)
         except (LifecycleViolation, StreamConflict, IdentityConflict):
             if started.run_id is None:
                 continue
@@ -173,7 +170,7 @@ async def add(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) 
             run.version += len(waiting)
             run.scored |= {one.place: one.score.fixture_digest for one in waiting}
 
-    await _patiently(once)
+    await retry(once, while_unavailable)
 
 
 async def finish(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
@@ -191,22 +188,7 @@ async def finish(store: EventStore, run: EvalRun, elapsed_ns: int | None = None)
                 continue
             run.version, run.finished = run.version + 1, True
 
-    await _patiently(once)
-
-
-async def _patiently(work: Callable[[bool], Awaitable[_Result]]) -> _Result:
-    """What work gives, done again while a server is away; it is told whether that was tried before.
-
-    Errors: those of the work; LedgerUnavailable in the end.
-    """
-    again = False
-    for patience_s in PATIENCE_S:
-        try:
-            return await work(again)
-        except LedgerUnavailable:
-            again = True
-            await asyncio.sleep(patience_s)
-    return await work(again)
+    await retry(once, while_unavailable)
 
 
 async def _reread(store: EventStore, run: EvalRun) -> None:
@@ -232,7 +214,7 @@ def _sound(payload: _Payload) -> _Payload:
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise refuse(error, VOCABULARY.types) from None
+        raise explain_decode_error(error, VOCABULARY.types) from None
 
 
 def _event_id(run_id: str, place: Place) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from api.errors import BodyTooLarge
 from api.service.evidence import Blob, digest_of
+from api.service.retry import retry, while_refused
 from api.service.store import EventStore
 from events.envelope import Draft
 from events.errors import InvalidEvent
@@ -19,13 +20,10 @@ from events.limits import BATCH_BYTES_MAX, EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
 from events.registry import VOCABULARY
 from instruments.evals import Scenario
 from instruments.evals.suite.loader import INVESTIGATION_FILE
-from ledger.errors import AppendRefused, InvalidQuery
+from ledger.errors import InvalidQuery
 
 ASKED = 100
 """Scenarios that the ledger is asked for, and that are appended, at once; each has two streams."""
-
-TRIES = 10
-"""How often a batch is decided again, because another recorded one of its scenarios meanwhile."""
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
 """Bytes of a payload that leave room on its line for the longest attributes."""
@@ -80,21 +78,18 @@ async def record(
 
 async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
     """Record at most ASKED scenarios, all or none; each stands there once. Errors: those of `EventStore.append`."""
-    for left in range(TRIES - 1, -1, -1):
+
+    async def record(again: bool) -> RecordedScenarios:
         known = await _known(store, accounts)
         drafts = [draft for account in accounts if (draft := known.draft(account.said)) is not None]
         blobs = [blob for account in accounts if (blob := known.blob(account)) is not None]
-        try:
-            async with store.keep(blobs) as evidence:
-                if evidence or drafts:
-                    await store.append([*evidence, *drafts])
-        except AppendRefused:
-            if not left:
-                raise
-        else:
-            captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
-            return RecordedScenarios(captured, len(drafts) - captured, len(accounts) - len(drafts))
-    raise AssertionError("the last try records or raises")
+        async with store.keep(blobs) as evidence:
+            if evidence or drafts:
+                await store.append([*evidence, *drafts])
+        captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
+        return RecordedScenarios(captured, len(drafts) - captured, len(accounts) - len(drafts))
+
+    return await retry(record, while_refused)
 
 
 def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:

@@ -6,10 +6,10 @@ from api.service.store import EventStore
 from events.registry import VOCABULARY
 from instruments.evals import Scenario
 from ledger.errors import Damaged, Gone, NotFound
-from projections.evaluation.aggregation import KnownScenarios
+from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.evaluation_index import EvaluationIndex
-from projections.evaluation.run_view import evidence_of, transcribe
-from projections.evaluation.scoreboard import ScoreboardQuery, scoreboard
+from projections.evaluation.run_view import build_evaluation, evidence_digests
+from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Evaluation, TrendPoint
 
 _types = [kind.name for kind in VOCABULARY.kinds.values() if kind.payload in EvaluationIndex.reads]
@@ -22,15 +22,15 @@ async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *,
     """
     facts = VOCABULARY.facts(await store.streams([f"evaluation/{run_id}"]))
     texts: dict[str, bytes | None] = {}
-    for digest in evidence_of(facts, analyses=analyses):
+    for digest in evidence_digests(facts, analyses=analyses):
         try:
             texts[digest] = (await store.evidence(digest)).data
         except Gone:
             texts[digest] = None
         except (NotFound, Damaged):
             """It is told without."""
-    known = {one.id: KnownScenarios(one.about.name, one.about.family, one.about.failure_type) for one in scenarios}
-    return transcribe(facts, known, texts, analyses=analyses)
+    known = {one.id: ScenarioLabels(one.about.name, one.about.family, one.about.failure_type) for one in scenarios}
+    return build_evaluation(facts, known, texts, analyses=analyses)
 
 
 async def course(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
@@ -38,5 +38,5 @@ async def course(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
     evaluations = EvaluationIndex()
     async for page in store.pages(_types):
         evaluations.fold(VOCABULARY.facts(page))
-    board = scoreboard(evaluations.scores(), ScoreboardQuery(suite=run.suite, agent=run.agent))
+    board = build_scoreboard(evaluations.scores(), ScoreboardQuery(suite=run.suite, agent=run.agent))
     return tuple(point for suite in board.suites for point in suite.trend)

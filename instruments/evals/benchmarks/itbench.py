@@ -35,7 +35,8 @@ from instruments.evals.benchmarks.term_patterns import (
 from instruments.evals.errors import FixtureFault
 from instruments.evals.regex_patterns import BadPattern, compile_selective
 from instruments.evals.scenario import PATTERNS_MAX
-from instruments.evals.suite.json_yaml import UnreadableFile, yaml_value
+from instruments.evals.suite.json_yaml import yaml_value
+from instruments.yaml_reader import UnreadableFile
 
 FORMAT = "itbench"
 FILES = ("groundtruth_v1.yaml", "groundtruth.yaml")
@@ -88,7 +89,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     entity: Entity = Entity()
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class CausalLink(msgspec.Struct, frozen=True, kw_only=True):
     """A propagation: the effect of one group's condition on another group."""
 
     source: Word
@@ -115,7 +116,7 @@ class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[ItbenchAlert, ...]
     fault: tuple[Condition, ...]
     aliases: tuple[tuple[Word, ...], ...] = ()
-    propagations: tuple[Link, ...] = ()
+    propagations: tuple[CausalLink, ...] = ()
     recommended_actions: tuple[Recommended, ...] = ()
     recommended: tuple[Recommended, ...] = msgspec.field(name="recommendedActions", default=())
 

@@ -8,7 +8,8 @@ from events.limits import BODY_BYTES_MAX
 from instruments.evals.benchmarks import itbench, opsbench_folder, opsbench_labels
 from instruments.evals.benchmarks.case import Case
 from instruments.evals.errors import FixtureFault
-from instruments.evals.suite.json_yaml import UnreadableFile, read
+from instruments.evals.suite.json_yaml import read
+from instruments.yaml_reader import UnreadableFile
 
 Format = Literal["opsbench", "case", "itbench"]
 Found = Iterator[Case | FixtureFault]

@@ -20,7 +20,8 @@ from instruments.evals.benchmarks.opsbench_labels import (
     golden_tools,
 )
 from instruments.evals.errors import FixtureFault
-from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.json_yaml import json_value
+from instruments.yaml_reader import UnreadableFile
 
 _Kind = TypeVar("_Kind")
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.evals.suite.json_yaml import UnreadableFile, json_value
+from instruments.evals.suite.json_yaml import json_value
 from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 from instruments.routers.subprocess_io import (
     BadCommand,
@@ -21,6 +21,7 @@ from instruments.routers.subprocess_io import (
     run_process,
     split_command,
 )
+from instruments.yaml_reader import UnreadableFile
 
 ADVICE = (
     "It gets the alert as JSON on its standard input, and its standard output is the investigation, one JSON object."

@@ -21,12 +21,12 @@ from instruments.evals.scenario import Description, Scenario, Scoring
 from instruments.evals.suite.json_yaml import (
     DESCRIPTION_BYTES_MAX,
     INVESTIGATION_BYTES_MAX,
-    UnreadableFile,
     json_value,
     read,
     yaml_value,
 )
 from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
+from instruments.yaml_reader import UnreadableFile
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
@@ -64,15 +64,6 @@ def load(root: Path) -> Suite:
     return Suite(root.resolve().name, root, tuple(scenarios), suite_digest(scenarios))
 
 
-def load_one(folder: Path, root: Path) -> Scenario:
-    """Load the scenario in a folder; its path below `root` gives its name. Errors: BadFixtures with all faults."""
-    faults: list[FixtureFault] = []
-    scenario = _load(_Folder(folder, _files_in(folder)), root, faults)
-    if scenario is None:
-        raise BadFixtures(faults)
-    return scenario
-
-
 def suite_digest(scenarios: Sequence[Scenario]) -> str:
     """Return the SHA-256 over the ids and fixture digests of scenarios, independent of their order."""
     lines = sorted(f"{scenario.id} {scenario.fixture_digest}" for scenario in scenarios)
@@ -103,10 +94,6 @@ class _Folder(NamedTuple):
 
     path: Path
     names: tuple[str, ...]
-
-
-def _files_in(folder: Path) -> tuple[str, ...]:
-    return tuple(name for name in (*SCENARIO_FILES, INVESTIGATION_FILE) if os.path.lexists(folder / name))
 
 
 def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, Parameter, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
 
 OUTPUT_BYTES_MAX = 65_536
 """The longest text that is parsed, in bytes of UTF-8."""
@@ -139,7 +139,7 @@ def _fill_signature(function: Declaration, types: set[str], language: Language) 
     generic = node.child_by_field_name("type_parameters")
     type_parameters = set() if generic is None else function.used_in(generic)
     parameters = tuple(
-        Parameter(found.name, None) if type_parameters & set(re.findall(r"\w+", found.type or "")) else found
+        ParameterDeclaration(found.name, None) if type_parameters & set(re.findall(r"\w+", found.type or "")) else found
         for found in _parameters(node.child_by_field_name("parameters"), language)
     )
     if function.within is not None:
@@ -153,21 +153,20 @@ def _fill_signature(function: Declaration, types: set[str], language: Language) 
     results = node.child_by_field_name(language.results)
     if results is not None:
         is_list = results.type == language.result_list
-        function.results = (
-            tuple(_parameters(results, language)) if is_list else (Parameter(None, _text_without_spaces(results)),)
-        )
+        one = ParameterDeclaration(None, _text_without_spaces(results))
+        function.results = tuple(_parameters(results, language)) if is_list else (one,)
     function.variables.update(found.name for found in (*parameters, *function.results) if found.name)
 
 
-def _parameters(node: Node | None, language: Language) -> Iterator[Parameter]:
+def _parameters(node: Node | None, language: Language) -> Iterator[ParameterDeclaration]:
     """Yield each parameter of a parameter list."""
     for child in () if node is None else node.named_children:
         kind = child.child_by_field_name("type")
         type_text = None if kind is None else language.prefixes.get(child.type, "") + _text_without_spaces(kind)
         names = _names(child) or _first_identifier(child)
-        yield from (Parameter(_text(name), type_text) for name in names)
+        yield from (ParameterDeclaration(_text(name), type_text) for name in names)
         if not names and type_text is not None:
-            yield Parameter(None, type_text)
+            yield ParameterDeclaration(None, type_text)
 
 
 def _is_guard(node: Node, language: Language) -> bool:

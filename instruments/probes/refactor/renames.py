@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from tree_sitter import Node
 
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.source import Declaration, Parameter, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
 
 Pair = tuple[str, set[str]]
 """A name of the original, and the names that may replace it; empty if its use has disappeared."""
-Fits = Callable[[Parameter, Parameter], bool]
+Fits = Callable[[ParameterDeclaration, ParameterDeclaration], bool]
 
 
 def name_pairs(
@@ -24,13 +24,13 @@ def name_pairs(
     ]
 
 
-def _parameter_pairs(before: Sequence[Parameter], after: Sequence[Parameter]) -> list[Pair]:
+def _parameter_pairs(before: Sequence[ParameterDeclaration], after: Sequence[ParameterDeclaration]) -> list[Pair]:
     """Pair the parameters by position and type.
 
     Typed parameters match those of the same type, at the same position if possible. An untyped parameter matches the
     one of the same name, else the next unmatched one.
     """
-    aligned: dict[int, Parameter] = {}
+    aligned: dict[int, ParameterDeclaration] = {}
     left = dict(enumerate(after))
     for index, parameter in enumerate(before):
         if parameter.type is not None and index in left and left[index].type == parameter.type:

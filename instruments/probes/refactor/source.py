@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 
 @dataclass(slots=True, frozen=True)
-class Parameter:
+class ParameterDeclaration:
     """A parameter or a result; name or type are None if not declared."""
 
     name: str | None
@@ -31,8 +31,8 @@ class Declaration:
     """The type that contains it."""
     owner_type: str | None = None
     """The type of a method."""
-    parameters: tuple[Parameter, ...] = ()
-    results: tuple[Parameter, ...] = ()
+    parameters: tuple[ParameterDeclaration, ...] = ()
+    results: tuple[ParameterDeclaration, ...] = ()
     used: list[tuple[int, str]] = field(default_factory=list)
     """Offsets and names of identifiers, without labels and members."""
     members: set[str] = field(default_factory=set)

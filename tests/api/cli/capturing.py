@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from instruments.evals import Scenario, load_one
+from instruments.evals import Scenario, load
 from tests.api.cli.command import Value, done
 
 Json = dict[str, Any]
@@ -51,7 +51,7 @@ def edit(folder: Path, words: str = "web:1.2") -> Scenario:
     """Put words in place of every text of a template that is to be edited; the scenario, as the loader takes it."""
     path = folder / "scenario.yaml"
     path.write_text(yaml.safe_dump(_edited(yaml.safe_load(path.read_text()), words)))
-    return load_one(folder, folder.parent)
+    return load(folder).scenarios[0]
 
 
 def _edited(value: Any, words: str) -> Any:  # noqa: ANN401 - YAML

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, load_one
+from instruments.evals import BadFixtures, load
 from tests.api.cli.capturing import (
     FILES,
     INVESTIGATION,
@@ -63,7 +63,7 @@ def test_the_template_is_refused_until_it_is_edited_and_then_is_a_revision(
     folder = tmp_path / "image-pull"
     done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation, "--family", "image")
     with pytest.raises(BadFixtures) as caught:
-        load_one(folder, tmp_path)
+        load(folder)
     assert len(caught.value.faults) == 5
     assert {fault.advice for fault in caught.value.faults} == {"Edit it: write what is really expected."}
     scenario = edit(folder)
@@ -207,7 +207,7 @@ def test_what_is_no_investigation_is_refused(ledger: Path, tmp_path: Path, given
         (("--output", "a", "--investigation", ".", *NAMED), "--investigation: . cannot be read: Is a directory."),
         (("--output", "a", "--investigation", "-", "--failure-type", "X"), "scenario_name: is missing."),
         (("--output", "a", "--investigation", "-", "--scenario-name", "X"), "failure_type: is missing."),
-        (("--output", "a", "--investigation", "-", *NAMED, "--interactive"), "--interactive: asks on standard input"),
+        (("--output", "a", "--investigation", "-", *NAMED, "--interactive"), "--interactive: needs standard input"),
         (("--output", "a", "--investigation", "-", *NAMED, "--fingerprint", "c0"), "--fingerprint: does not go with"),
         (("--output", "a", "--investigation", "-", *NAMED, "--investigate", "true"), "--investigate: does not go with"),
         (
@@ -215,7 +215,10 @@ def test_what_is_no_investigation_is_refused(ledger: Path, tmp_path: Path, given
             "--alertmanager: does not go",
         ),
         (("--output", "a", "--investigation", "-", *NAMED, "--list"), "--list: does not go with --investigation."),
-        (("--output", "a", "--investigation", "-", *NAMED, "--time-window", "soon"), "--time-window: 'soon' is none."),
+        (
+            ("--output", "a", "--investigation", "-", *NAMED, "--time-window", "soon"),
+            "--time-window: 'soon' is not a time span.",
+        ),
         (("--output", "a/b/c", "--fixtures", ".", "--investigation", "-", *NAMED), "--output: a/b/c is no folder of a"),
         (
             ("--output", ".", "--fixtures", ".", "--investigation", "-", *NAMED),

@@ -47,8 +47,21 @@ def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_p
     assert "run mixed" in ended.text
     assert "4 scenarios: 1 passed, 2 failed, 1 error" in ended.text
     assert "Mean 25.0 of 100" in ended.text
-    assert "Errors count 0 in it; without them it is 33.3." in ended.text
+    assert "Errors count 0; without them the mean is 33.3." in ended.text
     assert "[1/4] bad #1: 0.0 failed (" in ended.err
+
+
+def test_a_flaky_scenario_without_a_failed_answer_is_told(ledger: Path, tmp_path: Path) -> None:
+    fixtures = suite(tmp_path / "suite", ("good", "torn"))
+    code = """
+        if case == "torn" and number == 1:
+            sys.exit(3)
+        answer(f"the cause of {case}")
+        """
+    ended = evaluate(ledger, fixtures, "--agent", agent(tmp_path / "notes", code), "--attempts", "2")
+    assert ended.code == 2
+    assert "torn, attempt 1: crash, " in ended.text
+    assert "flaky 1/2" in ended.text
 
 
 def test_reports_are_written_where_they_are_asked_for(ledger: Path, fixtures: Path, tmp_path: Path) -> None:

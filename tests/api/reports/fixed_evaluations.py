@@ -7,7 +7,7 @@ from msgspec import structs
 
 from api.reports import EvaluationReport, GateLimits, judge
 from events.evaluation import Component, PatternFinding
-from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow, TrendPoint
 from projections.stats.intervals import Interval
 
@@ -177,6 +177,6 @@ TREND = tuple(
 )
 
 ALONE = EvaluationReport(evaluation=AFTER, trend=TREND)
-_contrast = contrast(BEFORE, AFTER)
+_contrast = compare_runs(BEFORE, AFTER)
 GATED = EvaluationReport(evaluation=AFTER, contrast=_contrast, trend=TREND, judgement=judge(_contrast, GateLimits()))
 REPORTS = {"alone": ALONE, "gated": GATED}

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from markdown_it import MarkdownIt  # which rich brings
 
 from api.reports import EvaluationReport, markdown
-from api.reports.escape import cell, code, fenced
+from api.reports.escape import code_block, code_cell, code_span
 from api.reports.markdown_size import COMMENT_MAX, MARKER
-from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_comparison import compare_runs
 from tests.api.reports.fixed_evaluations import (
     AFTER,
     BEFORE,
@@ -72,11 +72,11 @@ def test_no_mention_link_or_reference_stands_outside_of_code(text: str) -> None:
 
 @given(texts)
 def test_a_span_of_code_holds_its_text(text: str) -> None:
-    (token,) = [one for one in PARSER.parse(f"a {code(text)} b") if one.type == "inline"]
+    (token,) = [one for one in PARSER.parse(f"a {code_span(text)} b") if one.type == "inline"]
     assert [child.type for child in token.children or ()] == ["text", "code_inline", "text"]
-    row = PARSER.parse(f"|a|b|\n|-|-|\n|{cell(text)}|c|")
+    row = PARSER.parse(f"|a|b|\n|-|-|\n|{code_cell(text)}|c|")
     assert [one.type for one in row].count("td_open") == 2
-    (block,) = PARSER.parse(fenced(text))
+    (block,) = PARSER.parse(code_block(text))
     assert block.type == "fence"
 
 
@@ -91,10 +91,10 @@ def test_what_does_not_fit_is_left_out_and_told() -> None:
         evaluation(run, "1", *many(total, *[found] * 12))  # type: ignore[arg-type]
         for run, total, found in (("a", 90.0, FOUND), ("b", 10.0, NOT_FOUND))
     )
-    said = markdown(EvaluationReport(evaluation=after, contrast=contrast(before, after)))
+    said = markdown(EvaluationReport(evaluation=after, contrast=compare_runs(before, after)))
     assert COMMENT_MAX * 0.9 < len(said) <= COMMENT_MAX
     told = said.rstrip().rpartition("\n")[2]
-    assert told.startswith("Left out, to fit into a comment: ")
+    assert told.startswith("Left out to fit into a comment: ")
     assert re.search(r"[\d,]+ regressed scenarios", told)
     assert said.index("Regressed") < said.index("scenario-0000")
     shape(said)
@@ -109,5 +109,7 @@ def test_regressions_come_first_and_what_used_to_match_is_told() -> None:
 def test_a_run_without_scores_and_two_that_share_nothing() -> None:
     empty = evaluation("r", "1")
     assert "0 of 0 scenarios" in markdown(EvaluationReport(evaluation=empty))
-    assert "No scenario is comparable." in markdown(EvaluationReport(evaluation=AFTER, contrast=contrast(empty, AFTER)))
-    assert "|missing|" in markdown(EvaluationReport(evaluation=empty, contrast=contrast(BEFORE, empty)))
+    assert "No scenario is comparable." in markdown(
+        EvaluationReport(evaluation=AFTER, contrast=compare_runs(empty, AFTER))
+    )
+    assert "|missing|" in markdown(EvaluationReport(evaluation=empty, contrast=compare_runs(BEFORE, empty)))

@@ -152,7 +152,7 @@ class Shaky(LocalStore):
 
 
 def test_whatever_is_lost_on_the_way_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.service.evaluation.runs.PATIENCE_S", (0.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr("api.service.retry.UNAVAILABLE_WAITS_S", (0.0, 0.0, 0.0, 0.0))
 
     @within(tmp_path / "ledger.db")
     async def _(ledger: LedgerService) -> None:

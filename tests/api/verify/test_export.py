@@ -262,7 +262,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
     for change_, match in (
         (
             lambda text: text.replace(b"export/1", b"export/2"),
-            "is of the format",
+            "has the format",
         ),
         (lambda text: text[:100], "is no manifest"),
         (lambda text: b"", "is no manifest"),
@@ -278,7 +278,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
         verified(export)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(made.zip.read_bytes()[:-1000])
-    for path, match in ((cut, "no whole ZIP"), (tmp_path / "none", "There is no export")):
+    for path, match in ((cut, "no whole ZIP"), (tmp_path / "none", "none does not exist")):
         with pytest.raises(UnusableExport, match=match):
             verified(path)
 
@@ -291,7 +291,7 @@ def test_the_verb_verifies_exports(made: Exports, tmp_path: Path) -> None:
     ended = tally(tmp_path / "none.db", "verify", export)
     assert ended.code == 1
     assert "First at position 300: the line at position 300 is not the one that" in ended.text
-    assert "There is no export" in refused(tmp_path / "none.db", "verify", tmp_path / "none")
+    assert "none does not exist" in refused(tmp_path / "none.db", "verify", tmp_path / "none")
     assert "Name one of them" in refused(tmp_path / "none.db", "verify", export, "--url", "http://127.0.0.1:1")
 
 

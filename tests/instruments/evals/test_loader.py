@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, NoScenarios, Suite, load, load_one, scenario_id
+from instruments.evals import BadFixtures, NoScenarios, Suite, load, scenario_id
 from instruments.evals.scenario import Matcher
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 
@@ -128,7 +128,7 @@ def test_a_folder_that_is_a_scenario_is_a_suite_of_one(tmp_path: Path, monkeypat
 
 def test_one_scenario_is_loaded_alone(tmp_path: Path) -> None:
     folder = scenario(tmp_path / "job" / "llm")
-    assert load_one(folder, tmp_path) == load(tmp_path).scenarios[0]
+    assert load(folder).scenarios[0].fixture_digest == load(tmp_path).scenarios[0].fixture_digest
 
 
 def test_ids_are_what_a_stream_may_be_named() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from instruments.probes import SCORERS, ProbeScore, find_probe
 from instruments.probes.text.tokens import WORDS_MAX
-from projections.stats.discrimination import discriminate
+from projections.stats.discrimination import measure_discrimination
 from tests.instruments.probes.graded import GRADED, NEVER, NO_ANSWERS, Graded
 
 DIMENSIONS = {
@@ -53,7 +53,7 @@ def test_answers_are_in_the_order_of_a_person_and_told_apart(probe_id: str) -> N
     assert totals == sorted(totals, reverse=True)
     assert len(totals) >= 8
     again = [total(probe_id, "\n\n".join(graded.answer.split())) for graded in GRADED[probe_id]]
-    found = discriminate(zip(totals, again, strict=True))
+    found = measure_discrimination(zip(totals, again, strict=True))
     assert found.discrimination is not None
     assert found.discrimination > 0.8
     assert (found.within, found.tells_apart) == (0.0, True)

@@ -44,7 +44,7 @@ def test_what_is_no_router_shows_the_two_forms(spec: str, detail: str) -> None:
 
 
 def test_a_program_that_is_not_there_is_told_before_anything_begins() -> None:
-    assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' is no program")
+    assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' cannot be found")
 
 
 @pytest.mark.parametrize(

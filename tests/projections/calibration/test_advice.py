@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.calibration.advice import ENOUGH, PastDecisions, PlannedDecision, precedent
+from projections.calibration.advice import REVIEWS_ENOUGH, PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.calibration import CalibrationFilter
 from tests.projections.short_decisions import calibration_of, judged
 
 
 def told(drafts: list, agent: str = "ada", **asked: object) -> PastDecisions:  # type: ignore[type-arg]
     wanted = PlannedDecision(agent=agent, **asked)  # type: ignore[arg-type]
-    return precedent(calibration_of(drafts).table(CalibrationFilter(agent=agent)), wanted)
+    return summarize_past_decisions(calibration_of(drafts).table(CalibrationFilter(agent=agent)), wanted)
 
 
 PAST = [
@@ -45,7 +45,7 @@ def test_where_too_few_are_alike_wider_ones_are() -> None:
     assert (stakes.category, stakes.stakes, stakes.reviewed) == (None, "high", 45)
 
 
-def test_without_a_confidence_all_are_told() -> None:
+def test_without_a_confidence_all_decisions_count() -> None:
     said = told(PAST, category="tooling", stakes="high")
     assert list(said.confidence) == [0, 1]
     assert said.message == (
@@ -78,4 +78,4 @@ def test_it_is_the_mean_of_those_near(confidence: float, past: list[tuple[float,
     if near:
         worth = sum({"S": 1.0, "P": 0.5}.get(letter, 0.0) for _, letter in near)
         assert said.success == pytest.approx(worth / len(near), abs=1e-12)
-    assert said.category == ("process" if len(near) >= ENOUGH else None)
+    assert said.category == ("process" if len(near) >= REVIEWS_ENOUGH else None)

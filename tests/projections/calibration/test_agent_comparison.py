@@ -14,13 +14,13 @@ from events import Draft
 from events.decision import Outcome
 from projections.calibration.agent_comparison import (
     AGENTS_MAX,
-    DIFFERENT,
-    SHARED_MIN,
+    DIFFERENT_QUESTIONS,
+    SHARED_QUESTIONS_MIN,
     SKILL_REVIEWS_MIN,
     AgentComparison,
     AgentPair,
-    compare,
-    paired_difference,
+    compare_agents,
+    diebold_mariano,
 )
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from tests.projections.random_histories import ask, record, review
@@ -37,7 +37,7 @@ def answered(
 
 
 def compared(drafts: list[Draft]) -> AgentComparison:
-    return compare(calibration_of(drafts).history(CalibrationFilter()))
+    return compare_agents(calibration_of(drafts).history(CalibrationFilter()))
 
 
 def only(drafts: list[Draft]) -> AgentPair:
@@ -50,7 +50,7 @@ def test_the_difference_is_students_paired_test() -> None:
     rng = np.random.default_rng(8)
     for n in (2, 30, 500):
         losses, others = rng.random(n), rng.random(n) * 0.9
-        found, expected = paired_difference(losses, others), stats.ttest_rel(losses, others)
+        found, expected = diebold_mariano(losses, others), stats.ttest_rel(losses, others)
         interval = expected.confidence_interval(0.95)
         assert found.mean == pytest.approx(losses.mean() - others.mean(), abs=1e-12)
         assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
@@ -59,26 +59,26 @@ def test_the_difference_is_students_paired_test() -> None:
 
 def test_differences_that_are_all_alike() -> None:
     same = np.full(40, 0.3)
-    assert paired_difference(same, same).p == 1.0
-    assert (paired_difference(same, same).interval.low, paired_difference(same, same).interval.high) == (0, 0)
-    assert paired_difference(same, same / 3).p == 0.0
+    assert diebold_mariano(same, same).p == 1.0
+    assert (diebold_mariano(same, same).interval.low, diebold_mariano(same, same).interval.high) == (0, 0)
+    assert diebold_mariano(same, same / 3).p == 0.0
 
 
-def test_agents_that_are_as_good_are_told_apart_in_a_twentieth_of_samples() -> None:
+def test_equal_agents_differ_significantly_in_a_twentieth_of_samples() -> None:
     rng = np.random.default_rng(6)
-    runs, n = 2_000, SHARED_MIN
+    runs, n = 2_000, SHARED_QUESTIONS_MIN
     hard = rng.uniform(0.5, 0.95, (runs, n))
     losses = [
         (np.clip(hard + rng.normal(0, 0.05, hard.shape), 0, 1) - (rng.random(hard.shape) < hard)) ** 2 for _ in "ab"
     ]
-    told = sum(paired_difference(one, other).p <= 0.05 for one, other in zip(*losses, strict=True))
+    told = sum(diebold_mariano(one, other).p <= 0.05 for one, other in zip(*losses, strict=True))
     assert 0.03 * runs < told < 0.065 * runs
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 60), st.integers(0, 1), st.booleans()), max_size=250)
 )
-def test_pairing_is_that_of_a_plain_model(told: list[tuple[str, int, int, bool]]) -> None:
+def test_pairs_are_those_of_the_reference_model(told: list[tuple[str, int, int, bool]]) -> None:
     drafts: list[Draft] = []
     losses: dict[str, dict[tuple[int, int], list[float]]] = {"a": defaultdict(list), "b": defaultdict(list)}
     for at, (agent, question, category, right) in enumerate(told):
@@ -91,11 +91,11 @@ def test_pairing_is_that_of_a_plain_model(told: list[tuple[str, int, int, bool]]
         assert compared(drafts).pairs == []
         return
     pair = only(drafts)
-    assert (pair.agents, pair.shared, pair.paired) == (["a", "b"], len(shared), len(shared) >= SHARED_MIN)
+    assert (pair.agents, pair.shared, pair.paired) == (["a", "b"], len(shared), len(shared) >= SHARED_QUESTIONS_MIN)
     if pair.paired:
         means = [np.array([np.mean(losses[agent][place]) for place in shared]) for agent in "ab"]
         assert pair.brier_scores == pytest.approx([values.mean() for values in means])
-        assert pair.p == pytest.approx(paired_difference(*means).p)
+        assert pair.p == pytest.approx(diebold_mariano(*means).p)
 
 
 def test_two_agents_on_the_same_questions() -> None:
@@ -120,7 +120,7 @@ def test_a_question_is_that_of_its_project_and_category(differs: dict[str, str])
     assert (only(drafts).paired, only(drafts).shared) == (False, 0)
 
 
-def test_different_questions_stand_side_by_side_and_are_marked() -> None:
+def test_agents_with_different_questions_are_listed_side_by_side_with_a_note() -> None:
     drafts: list[Draft] = []
     for at in range(60):
         drafts += answered(f"a{at}", "ada", None, 0.75, "success" if at % 4 else "failure", category="c")
@@ -130,7 +130,7 @@ def test_different_questions_stand_side_by_side_and_are_marked() -> None:
         drafts += answered(f"bb{at}", "bo", None, 0.5, "success", category="few")
         drafts += answered(f"bbb{at}", "bo", None, 0.5, "success", category="his")
     pair = only(drafts)
-    assert (pair.paired, pair.shared, pair.note, pair.p, pair.interval) == (False, 0, DIFFERENT, None, None)
+    assert (pair.paired, pair.shared, pair.note, pair.p, pair.interval) == (False, 0, DIFFERENT_QUESTIONS, None, None)
     assert [common.category for common in pair.categories] == ["c", "few"]
     first = pair.categories[0].sides
     assert [(side.agent, side.reviewed) for side in first] == [("ada", 60), ("bo", 60)]
@@ -160,7 +160,7 @@ def test_many_agents_are_those_with_the_most_reviews() -> None:
 
 
 def test_an_empty_ledger_has_nothing_to_compare() -> None:
-    assert compare(Calibration().history(CalibrationFilter())) == AgentComparison(pairs=[], left_out=0)
+    assert compare_agents(Calibration().history(CalibrationFilter())) == AgentComparison(pairs=[], left_out=0)
 
 
 @pytest.mark.skipif(not CSV.is_file(), reason="the shared data is not here")

@@ -8,7 +8,14 @@ import pytest
 
 from ledger import microseconds, moment_of
 from projections.arrays import Floats
-from projections.calibration.change_point import FALSE_ALARM_RATE, LEVEL, REVIEWS_MIN, SIDE_REVIEWS_MIN, Drift, detect
+from projections.calibration.change_point import (
+    ALARM_LEVEL,
+    FALSE_ALARM_RATE,
+    REVIEWS_MIN,
+    SIDE_REVIEWS_MIN,
+    Drift,
+    detect_change,
+)
 
 YEAR = 365
 DAY_US = 86_400_000_000
@@ -39,7 +46,7 @@ def partial(rng: np.random.Generator, chance: Floats) -> Floats:
 
 
 def worse_brier(confidence: Floats, outcome: Floats, days: Floats, today: float) -> bool:
-    """The rule that this one stands against: the last 30 days' Brier score 20% above that of the 90 days before."""
+    """The rule that this one replaces: the last 30 days' Brier score 20% above that of the 90 days before."""
     loss = (confidence - outcome) ** 2
     recent, before = (days >= today - 30) & (days < today), (days >= today - 120) & (days < today - 30)
     return min(recent.sum(), before.sum()) >= 5 and bool(loss[recent].mean() > 1.2 * loss[before].mean())
@@ -52,7 +59,7 @@ def test_calibrated_agents_raise_alarms_in_at_most_a_twentieth_of_years(stated: 
     for a_day in (1, 3, 8, 20):
         for _ in range(20):
             confidence = CONFIDENCES[stated](rng, a_day * YEAR)
-            found = detect(confidence, bernoulli(rng, confidence), times(len(confidence)))
+            found = detect_change(confidence, bernoulli(rng, confidence), times(len(confidence)))
             alarms, years = alarms + found.alarm, years + 1
     assert alarms <= 0.05 * years
 
@@ -66,7 +73,7 @@ def test_a_year_of_monthly_looks_keeps_the_rate_and_worse_brier_by_a_fifth_does_
         confidence = rng.uniform(0.5, 1, n)
         outcome, days, at = bernoulli(rng, confidence), np.arange(n) * YEAR / n, times(n)
         looks = [n * month // 12 for month in range(1, 13)]
-        alarms += any(detect(confidence[:k], outcome[:k], at[:k]).alarm for k in looks)
+        alarms += any(detect_change(confidence[:k], outcome[:k], at[:k]).alarm for k in looks)
         rival += any(worse_brier(confidence[:k], outcome[:k], days[:k], days[k - 1]) for k in looks)
     assert alarms <= FALSE_ALARM_RATE * years
     assert rival > 4 * FALSE_ALARM_RATE * years
@@ -91,7 +98,7 @@ def test_most_shifts_of_fifteen_points_are_dated_within_sixty_reviews() -> None:
         true = int(rng.integers(n // 5, n - n // 5 + 1))
         confidence = rng.uniform(0.85, 0.99, n)
         outcome = bernoulli(rng, np.where(np.arange(n) < true, confidence, confidence - 0.15))
-        found = detect(confidence, outcome, times(n))
+        found = detect_change(confidence, outcome, times(n))
         dated += found.change is not None and abs(found.change.index - true) <= 60
     assert dated >= 0.8 * runs
 
@@ -110,7 +117,7 @@ def test_a_gap_that_stays_is_no_drift(outcomes: Callable[[np.random.Generator, F
     alarms = 0
     for _ in range(60):
         confidence = rng.uniform(0.5, 1, YEAR)
-        alarms += detect(confidence, outcomes(rng, confidence), times(YEAR)).alarm
+        alarms += detect_change(confidence, outcomes(rng, confidence), times(YEAR)).alarm
     assert alarms <= 3
 
 
@@ -118,16 +125,16 @@ def shifted(n: int = 800, at: int = 500) -> Drift:
     rng = np.random.default_rng(9)
     confidence = np.full(n, 0.9)
     outcome = bernoulli(rng, np.where(np.arange(n) < at, 0.9, 0.6))
-    return detect(confidence, outcome, times(n))
+    return detect_change(confidence, outcome, times(n))
 
 
-def test_a_change_is_told_with_its_date_and_both_gaps() -> None:
+def test_a_change_has_its_date_and_both_gaps() -> None:
     found = shifted()
     change = found.change
     assert found.alarm
     assert change is not None
     assert found.p is not None
-    assert found.p <= LEVEL == found.level
+    assert found.p <= ALARM_LEVEL == found.level
     assert abs(change.index - 500) <= 20
     assert change.time == moment_of(int(times(800)[change.index]))
     assert (change.reviewed_before, change.reviewed_after) == (change.index, 800 - change.index)
@@ -153,7 +160,7 @@ def test_no_alarm_from_what_cannot_drift() -> None:
         (np.ones(n), half),
         (np.zeros(n), half),
     ]:
-        found = detect(confidence, outcome, times(n))
+        found = detect_change(confidence, outcome, times(n))
         assert not found.alarm
         assert (found.change, found.reviews_needed) == (None, 0)
 
@@ -161,13 +168,13 @@ def test_no_alarm_from_what_cannot_drift() -> None:
 @pytest.mark.parametrize("n", [0, 1, REVIEWS_MIN - 1])
 def test_too_few_reviews_say_how_many_are_needed(n: int) -> None:
     outcome = (np.arange(n) < n / 2).astype(np.float64)
-    found = detect(np.full(n, 0.9), outcome, times(n))
+    found = detect_change(np.full(n, 0.9), outcome, times(n))
     assert found == Drift(alarm=False, p=None, reviewed=n, reviews_needed=REVIEWS_MIN - n)
 
 
 def test_the_fewest_reviews_can_show_a_change() -> None:
     outcome = (np.arange(REVIEWS_MIN) < SIDE_REVIEWS_MIN).astype(np.float64)
-    found = detect(np.full(REVIEWS_MIN, 0.5), outcome, times(REVIEWS_MIN))
+    found = detect_change(np.full(REVIEWS_MIN, 0.5), outcome, times(REVIEWS_MIN))
     assert found.change is not None
     assert found.change.index == SIDE_REVIEWS_MIN
 
@@ -177,6 +184,6 @@ def test_in_a_long_history_a_small_change_is_dated_within_days() -> None:
     n = 200_000
     confidence = rng.uniform(0.5, 1, n).round(2)
     outcome = bernoulli(rng, np.where(np.arange(n) < 120_000, confidence, confidence - 0.05))
-    found = detect(confidence, outcome, times(n))
+    found = detect_change(confidence, outcome, times(n))
     assert found.change is not None
     assert abs(found.change.time - moment_of(int(times(n)[120_000]))) < timedelta(days=3)

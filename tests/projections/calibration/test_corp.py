@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from projections.arrays import Floats
-from projections.calibration.confidence_bins import pool
-from projections.calibration.corp import BAND_LEVEL, CURVE_MAX, POINTS_MAX, corp
-from projections.calibration.scores import REVIEWS_LEAST, CalibrationScores, figures
+from projections.calibration.confidence_bins import bin_counts
+from projections.calibration.corp import BAND_LEVEL, CURVE_MAX, POINTS_MAX, decompose_brier
+from projections.calibration.scores import REVIEWS_MIN, CalibrationScores, compute_scores
 from tests.projections import reference_model
 from tests.projections.short_decisions import KNOWN, Stated, cells
 
@@ -32,7 +32,7 @@ strict = st.lists(st.tuples(confidences, st.text("SFA", min_size=1, max_size=6))
 
 
 def figures_of(*given: Stated, curves: bool = False) -> CalibrationScores:
-    found = figures(*cells(*given), curves=curves)
+    found = compute_scores(*cells(*given), curves=curves)
     assert found is not None
     return found
 
@@ -148,8 +148,8 @@ def test_a_constant_confidence_tells_nothing_apart(confidence: float, letters: s
 @settings(max_examples=60)
 def test_the_curve_is_the_isotonic_regression(given: list[Certain]) -> None:
     """By its definition: the greatest of the least averages, over all the runs of confidences around each one."""
-    found = pool(*cells(*given))
-    curve = corp(found, curves=True).curve
+    found = bin_counts(*cells(*given))
+    curve = decompose_brier(found, curves=True).curve
     assert curve is not None
     n, worth = [0, *accumulate(found.n.tolist())], [0, *accumulate(found.worth.tolist())]
     size = len(found.n)
@@ -193,14 +193,14 @@ def test_certainty_that_was_wrong_has_no_finite_log_score() -> None:
 
 
 def test_what_is_not_defined_is_missing() -> None:
-    assert figures_of((0.9, "SSS")).skill is None, "all alike: there is no uncertainty to explain"
+    assert figures_of((0.9, "SSS")).skill is None, "all outcomes are equal: the uncertainty is 0"
     assert figures_of((1.0, "SSS"), (0.0, "F")).in_the_large is None, "nothing was left to chance"
     assert figures_of((0.5, "SSFF")).spiegelhalter is None, "a half is as far from both"
     assert figures_of((0.8, "SSPF")).spiegelhalter is None, "it is for two outcomes"
 
 
 def test_figures_name_those_that_need_more_reviews() -> None:
-    assert REVIEWS_LEAST == {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
+    assert REVIEWS_MIN == {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
     names = {n: figures_of((0.8, "S" * n)).too_few_for for n in (9, 10, 19, 20, 49, 50)}
     assert names == {
         9: ["in_the_large", "spiegelhalter", "corp", "skill"],

@@ -29,7 +29,7 @@ ends = st.none() | st.sampled_from(MOMENTS)
 def _short_spans() -> object:
     """So short that a history of some events has many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_spans, "SPAN", 2)
+        patch.setattr(count_spans, "SPAN_DECISIONS", 2)
         yield
 
 

@@ -8,8 +8,8 @@ from scipy import stats
 
 from events import Draft
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.recent_drift import LEVEL, DriftLimits, RecentDrift, compare_windows, examined
-from projections.stats.permutation_test import SHUFFLED_MAX, chance_of
+from projections.calibration.recent_drift import LEVEL, DriftLimits, RecentDrift, compare_windows, examined_range
+from projections.stats.permutation_test import SHUFFLED_MAX, permutation_p_value
 from tests.projections.random_histories import record, review
 from tests.projections.short_decisions import OUTCOMES, calibration_of
 
@@ -26,7 +26,7 @@ def found(*told: Told, min_decisions: int = 1, brier_rise: float = 0.20, accurac
         for letter in letters:
             name = f"d{len(drafts)}"
             drafts += [record(name, confidence, time=NOW - ago), review(name, OUTCOMES[letter])]
-    history = calibration_of(drafts).history(CalibrationFilter(range=examined(NOW)))
+    history = calibration_of(drafts).history(CalibrationFilter(range=examined_range(NOW)))
     limits = DriftLimits(brier_rise=brier_rise, accuracy_drop=accuracy_drop, min_decisions=min_decisions)
     return compare_windows(history, NOW, limits)
 
@@ -91,7 +91,7 @@ def test_what_is_better_is_no_alert() -> None:
     assert (decline.alerts, decline.unsupported) == ([], [])
 
 
-def test_a_fall_from_perfection_is_told() -> None:
+def test_a_fall_from_perfection_raises_an_alert() -> None:
     decline = found((days(60), 1.0, "S" * 30), (days(5), 1.0, "S" * 20 + "F" * 10))
     assert [alert.type for alert in decline.alerts] == ["brier_degradation", "accuracy_drop"]
     assert decline.alerts[0].historical == 0
@@ -131,7 +131,7 @@ def test_the_chance_is_that_of_fishers_exact_test_on_two_outcomes() -> None:
     for right, wrong, right_before, wrong_before in ((3, 7, 15, 5), (1, 4, 4, 1), (10, 10, 30, 20)):
         sample, others = np.repeat([0.0, 1.0], [right, wrong]), np.repeat([0.0, 1.0], [right_before, wrong_before])
         exact = stats.fisher_exact([[wrong, right], [wrong_before, right_before]], "greater").pvalue
-        assert chance_of(sample, others) == pytest.approx(exact, abs=0.04)
+        assert permutation_p_value(sample, others) == pytest.approx(exact, abs=0.04)
 
 
 def skewed(rng: np.random.Generator, n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -140,10 +140,10 @@ def skewed(rng: np.random.Generator, n: int) -> np.ndarray[tuple[int], np.dtype[
 
 
 @pytest.mark.parametrize("sizes", [(5, 5), (10, 200), (800, SHUFFLED_MAX)])
-def test_samples_of_one_lot_are_told_apart_as_often_as_the_level_says(sizes: tuple[int, int]) -> None:
+def test_samples_of_one_distribution_differ_as_often_as_the_level(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(5)
     runs = 400
-    told = sum(chance_of(skewed(rng, sizes[0]), skewed(rng, sizes[1])) <= 0.05 for _ in range(runs))
+    told = sum(permutation_p_value(skewed(rng, sizes[0]), skewed(rng, sizes[1])) <= 0.05 for _ in range(runs))
     assert told <= 0.075 * runs
 
 
@@ -151,12 +151,12 @@ def test_the_limit_agrees_with_the_shuffle() -> None:
     rng = np.random.default_rng(2)
     for shift in (0.0, 0.02, 0.04):
         sample, others = skewed(rng, 500) + shift, skewed(rng, SHUFFLED_MAX - 500)
-        shuffled = chance_of(sample, others)
-        assert chance_of(sample, np.append(others, others.mean())) == pytest.approx(shuffled, abs=0.04)
+        shuffled = permutation_p_value(sample, others)
+        assert permutation_p_value(sample, np.append(others, others.mean())) == pytest.approx(shuffled, abs=0.04)
 
 
 @pytest.mark.parametrize(
     ("sample", "others", "chance"), [([1.0], [0.0], 0.5), ([0.3], [0.3, 0.3], 1.0), ([0.0], [1.0], 1.0)]
 )
 def test_the_least_samples(sample: list[float], others: list[float], chance: float) -> None:
-    assert chance_of(np.array(sample), np.array(others)) == pytest.approx(chance, abs=0.06)
+    assert permutation_p_value(np.array(sample), np.array(others)) == pytest.approx(chance, abs=0.06)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from projections.calibration.recommendations import Recommendation, insufficient, recommend
-from projections.calibration.scores import buckets, figures, spread
+from projections.calibration.recommendations import Recommendation, recommend_from_scores, recommend_more_reviews
+from projections.calibration.scores import compute_scores, measure_spread, score_buckets
 from tests.projections.short_decisions import Stated, cells
 
 Advice = dict[str, list[Recommendation]]
@@ -12,16 +12,16 @@ Advice = dict[str, list[Recommendation]]
 def advice(*stated: Stated) -> Advice:
     """What these decisions recommend, by kind."""
     table = cells(*stated)
-    overall = figures(*table)
+    overall = compute_scores(*table)
     assert overall is not None
     found: Advice = {}
-    for one in recommend(overall, list(buckets(*table)), spread(*table)):
+    for one in recommend_from_scores(overall, list(score_buckets(*table)), measure_spread(*table)):
         found.setdefault(one.type, []).append(one)
     return found
 
 
 def test_too_few_names_what_was_found_and_needed() -> None:
-    one = insufficient(2, 5)
+    one = recommend_more_reviews(2, 5)
     assert (one.type, one.severity) == ("insufficient_data", "info")
     assert one.message == "Only 2 reviewed decisions found. Need at least 5 for calibration."
 
@@ -73,7 +73,7 @@ def test_the_brier_score_is_praised_or_warned_of() -> None:
 
 @pytest.mark.parametrize("stated", [(0.5, "SSSFF"), (0.9, "S" * 71 + "F" * 9), (0.8, "SSSSF")])
 def test_a_score_between_is_not_spoken_of(stated: Stated) -> None:
-    """The first stands on .25, the second on .10, the third between."""
+    """The first is at .25, the second at .10, the third between."""
     assert "brier_score" not in advice(stated)
 
 

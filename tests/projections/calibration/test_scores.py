@@ -10,13 +10,13 @@ import pytest
 from projections.calibration.scores import (
     BUCKETS,
     CalibrationScores,
-    bucket_of,
-    buckets,
-    figures,
-    interpret,
-    interpret_bucket,
-    read_brier,
-    spread,
+    bucket_numbers,
+    compute_scores,
+    judge_bucket_gap,
+    judge_gap,
+    measure_spread,
+    rate_brier,
+    score_buckets,
 )
 from tests.projections import reference_model
 from tests.projections.short_decisions import KNOWN, Stated, cells
@@ -26,7 +26,7 @@ NAMES = [name for name, _, _ in BUCKETS]
 
 
 def figures_of(*stated: Stated) -> CalibrationScores:
-    found = figures(*cells(*stated))
+    found = compute_scores(*cells(*stated))
     assert found is not None
     return found
 
@@ -68,7 +68,7 @@ def test_the_known_cases(
     found = figures_of(*stated)
     assert (three(found.brier_score), three(found.accuracy), three(found.gap)) == rounded
     assert found.interpretation == verdict
-    rows = [(one.bucket, round(one.success_rate, 2), round(one.gap, 2)) for one in buckets(*cells(*stated))]
+    rows = [(one.bucket, round(one.success_rate, 2), round(one.gap, 2)) for one in score_buckets(*cells(*stated))]
     assert rows == expected
 
 
@@ -88,7 +88,7 @@ def test_the_exact_answers(known: dict[str, Any]) -> None:
         reference_model.agree(getattr(found, field), Fraction(exact[name]["fraction"]))
     assert found.interpretation == exact["interpretation_from_mean_outcome_gap"]
     shown = [one for one in exact["buckets"] if one["n"] >= 3]
-    seen = list(buckets(*cells(*stated)))
+    seen = list(score_buckets(*cells(*stated)))
     assert [(one.bucket, one.decisions) for one in seen] == [(one["bucket"], one["n"]) for one in shown]
     for one, bucket in zip(shown, seen, strict=True):
         reference_model.agree(bucket.mean_confidence, Fraction(one["mean_confidence"]["fraction"]))
@@ -118,7 +118,7 @@ def test_the_same_gap_reads_the_same_in_every_bucket(gap: float) -> None:
         for sign in (-1, 1):
             hits = round(100 * (expected + sign * gap))
             if 0 <= hits <= 100:
-                (bucket,) = buckets(*cells((low, "S" * hits + "F" * (100 - hits))))
+                (bucket,) = score_buckets(*cells((low, "S" * hits + "F" * (100 - hits))))
                 assert bucket.gap == pytest.approx(sign * gap, abs=1e-12)
                 verdicts[sign].add(bucket.interpretation)
     off = abs(gap) > 0.1
@@ -132,27 +132,27 @@ def test_stated_70_and_achieved_70_is_no_gap() -> None:
     found = figures_of(stated)
     assert repr(found.gap) == "0.0"
     assert found.interpretation == "well_calibrated"
-    (bucket,) = buckets(*cells(stated))
+    (bucket,) = score_buckets(*cells(stated))
     assert (bucket.bucket, round(bucket.gap, 2), bucket.interpretation) == ("0.7-0.9", -0.1, "well_calibrated")
-    (below,) = buckets(*cells((0.5, "SSSSSFFFFF")))
+    (below,) = score_buckets(*cells((0.5, "SSSSSFFFFF")))
     assert (below.bucket, round(below.gap, 2), below.interpretation) == ("0.5-0.7", -0.1, "well_calibrated")
 
 
 def test_the_verdicts_at_their_cut_offs() -> None:
-    assert [interpret(gap) for gap in (0.0, 0.0499, 0.05, 0.1, 0.1001)] == [
+    assert [judge_gap(gap) for gap in (0.0, 0.0499, 0.05, 0.1, 0.1001)] == [
         "well_calibrated",
         "well_calibrated",
         "slightly_underconfident",
         "slightly_underconfident",
         "underconfident",
     ]
-    assert [interpret(-gap) for gap in (0.0499, 0.05, 0.1, 0.1001)] == [
+    assert [judge_gap(-gap) for gap in (0.0499, 0.05, 0.1, 0.1001)] == [
         "well_calibrated",
         "slightly_overconfident",
         "slightly_overconfident",
         "overconfident",
     ]
-    assert [interpret_bucket(gap) for gap in (-0.1001, -0.1, 0.1, 0.1001)] == [
+    assert [judge_bucket_gap(gap) for gap in (-0.1001, -0.1, 0.1, 0.1001)] == [
         "overconfident",
         "well_calibrated",
         "well_calibrated",
@@ -163,9 +163,9 @@ def test_the_verdicts_at_their_cut_offs() -> None:
 def test_the_brier_score_in_a_word() -> None:
     scores = (0.0, 0.0999, 0.1, 0.1999, 0.2, 0.2999, 0.3, 1.0)
     words = ("excellent", "excellent", "good", "good", "fair", "fair", "poor", "poor")
-    assert tuple(read_brier(score) for score in scores) == words
-    assert read_brier(0.1 + 0.2) == "poor"
-    assert read_brier(1.1 - 1.0 - 2e-16) == "good", "a float beside .10 is .10"
+    assert tuple(rate_brier(score) for score in scores) == words
+    assert rate_brier(0.1 + 0.2) == "poor"
+    assert rate_brier(1.1 - 1.0 - 2e-16) == "good", "a float beside .10 is .10"
 
 
 @pytest.mark.parametrize(
@@ -186,14 +186,14 @@ def test_the_brier_score_in_a_word() -> None:
     ],
 )
 def test_the_buckets_hold_their_lower_edge(confidence: float, name: str) -> None:
-    assert NAMES[bucket_of(np.array([confidence]))[0]] == name
-    (bucket,) = buckets(*cells((confidence, "SFP")))
+    assert NAMES[bucket_numbers(np.array([confidence]))[0]] == name
+    (bucket,) = score_buckets(*cells((confidence, "SFP")))
     assert (bucket.bucket, bucket.decisions) == (name, 3)
 
 
 def test_a_bucket_of_two_is_left_out() -> None:
-    assert list(buckets(*cells((0.95, "SS-----"), (None, "SSS")))) == []
-    (bucket,) = buckets(*cells((0.95, "SS"), (0.9, "A")))
+    assert list(score_buckets(*cells((0.95, "SS-----"), (None, "SSS")))) == []
+    (bucket,) = score_buckets(*cells((0.95, "SS"), (0.9, "A")))
     assert bucket.decisions == 3
 
 
@@ -201,38 +201,38 @@ def test_a_missing_confidence_counts_in_the_total_alone() -> None:
     with_missing, without = figures_of((0.8, "SSSSF"), (None, "FFFF--")), figures_of((0.8, "SSSSF"))
     assert (with_missing.reviewed, with_missing.total) == (5, 11)
     assert (with_missing.brier_score, with_missing.gap) == (without.brier_score, without.gap)
-    assert figures(*cells((None, "SSSSS"))) is None
-    assert spread(*cells((None, "SSSSS"))) is None
-    assert list(bucket_of(np.array([np.nan]))) == [-1]
+    assert compute_scores(*cells((None, "SSSSS"))) is None
+    assert measure_spread(*cells((None, "SSSSS"))) is None
+    assert list(bucket_numbers(np.array([np.nan]))) == [-1]
 
 
 def test_what_is_pending_counts_in_the_spread_and_the_total() -> None:
     found = figures_of((0.8, "SSSSF--"), (0.2, "---"))
     assert (found.reviewed, found.total) == (5, 10)
     assert found.mean_confidence == pytest.approx(0.8, abs=1e-12)
-    stats = spread(*cells((0.8, "SSSSF--"), (0.2, "---")))
+    stats = measure_spread(*cells((0.8, "SSSSF--"), (0.2, "---")))
     assert stats is not None
     assert (stats.count, stats.min, stats.max) == (10, 0.2, 0.8)
     assert stats.mean == pytest.approx(0.62, abs=1e-12)
     assert stats.tenths == {"0.8-0.9": 7, "0.2-0.3": 3}
 
 
-def test_every_tenth_stands_in_its_own() -> None:
+def test_every_tenth_is_in_its_own_bin() -> None:
     stated = [(tenth / 10, "-") for tenth in range(11)]
-    stats = spread(*cells(*stated))
+    stats = measure_spread(*cells(*stated))
     assert stats is not None
     assert stats.tenths == {"0.9-1.0": 2} | {f"{t / 10:.1f}-{(t + 1) / 10:.1f}": 1 for t in range(8, -1, -1)}
 
 
 def test_a_cell_emptied_by_a_restatement_bounds_nothing() -> None:
-    stats = spread(*cells((0.1, ""), (0.6, "S"), (0.9, "")))
+    stats = measure_spread(*cells((0.1, ""), (0.6, "S"), (0.9, "")))
     assert stats is not None
     assert (stats.min, stats.max) == (0.6, 0.6)
 
 
 def test_no_figure_is_minus_zero() -> None:
     found = figures_of((-0.0, "FFFFF"))
-    stats = spread(*cells((-0.0, "FFFFF")))
+    stats = measure_spread(*cells((-0.0, "FFFFF")))
     assert stats is not None
     for value in (
         found.gap,
@@ -253,7 +253,7 @@ def test_abandoned_is_worth_nothing_and_partial_half() -> None:
 
 
 def test_no_decisions_have_no_figures() -> None:
-    assert figures(*cells()) is None
-    assert list(buckets(*cells())) == []
-    assert spread(*cells()) is None
-    assert figures(*cells((0.5, "---"))) is None
+    assert compute_scores(*cells()) is None
+    assert list(score_buckets(*cells())) == []
+    assert measure_spread(*cells()) is None
+    assert compute_scores(*cells((0.5, "---"))) is None

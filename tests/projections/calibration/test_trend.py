@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger import microseconds
-from projections.calibration.trend import WINDOWS_MAX, Trend, Window, roll
+from projections.calibration.trend import WINDOWS_MAX, Trend, Window, compute_trend
 from projections.stats.intervals import gap_interval
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ decisions = st.lists(
 
 def trend_of(told: list[Decision], days: int = 30) -> Trend:
     told = sorted(told, key=lambda one: one[2])
-    return roll(
+    return compute_trend(
         np.array([c for c, _, _ in told], dtype=np.float64),
         np.array([o for _, o, _ in told], dtype=np.float64),
         np.array([microseconds(at) for _, _, at in told], dtype=np.int64),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.decisions.tokenizer import fold, words_of
+from projections.decisions.tokenizer import fold_text, split_words
 
 WORDS = [
     ("Ship the QUEUE, now!", {"ship", "the", "queue", "now"}),
@@ -28,18 +28,18 @@ WORDS = [
 
 @pytest.mark.parametrize(("text", "words"), WORDS)
 def test_words(text: str, words: set[str]) -> None:
-    assert words_of(text) == words
+    assert split_words(text) == words
 
 
 @given(st.text(), st.text())
 def test_folding_is_done_once_and_does_not_depend_on_case_or_neighbours(text: str, other: str) -> None:
-    words = words_of(text)
-    assert words_of(" ".join(words)) == words
-    assert words_of(text.casefold()) == words
-    assert words_of(f"{text} {other}") == words | words_of(other)
-    assert set(fold(f"é {text}").split()) == words | {"e"}
+    words = split_words(text)
+    assert split_words(" ".join(words)) == words
+    assert split_words(text.casefold()) == words
+    assert split_words(f"{text} {other}") == words | split_words(other)
+    assert set(fold_text(f"é {text}").split()) == words | {"e"}
 
 
 @given(st.text(st.characters(codec="ascii")))
 def test_ascii_is_folded_like_the_rest(text: str) -> None:
-    assert words_of(f"{text} é") == words_of(text) | {"e"}
+    assert split_words(f"{text} é") == split_words(text) | {"e"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from events import DiscoveryAttempted, DiscoveryStarted, Draft
 from projections.discovery import model_inventory
-from projections.discovery.model_inventory import InventoryView, Sightings, survey
+from projections.discovery.model_inventory import InventoryView, Sightings, build_inventory
 from tests.projections.random_histories import (
     KEYS,
     NAMES,
@@ -67,7 +67,7 @@ def test_an_answer_that_was_not_accepted_is_no_sighting() -> None:
     assert view.routers[0].outcomes == {"failed": 1, "refused": 1}
 
 
-def test_hosts_and_names_of_nothing_stand_apart_whatever_came_of_them() -> None:
+def test_wrappers_and_unresolved_names_are_listed_separately_whatever_the_outcome() -> None:
     view = surveyed(
         start("r"),
         attempt("r", 1, "Auto", "wrapper"),
@@ -177,9 +177,9 @@ def test_the_columns_of_a_survey_stay_as_they_were() -> None:
     inventory.fold(events[:2])
     before = inventory.attempts()
     inventory.fold(events[2:])
-    assert keys(survey(before)) == ["model-a"]
-    assert not survey(before).models[0].known
-    assert keys(survey(inventory.attempts())) == ["model-a", "model-b"]
+    assert keys(build_inventory(before)) == ["model-a"]
+    assert not build_inventory(before).models[0].known
+    assert keys(build_inventory(inventory.attempts())) == ["model-a", "model-b"]
 
 
 @given(drafts=discoveries(60))

@@ -20,7 +20,7 @@ from events import (
     ProbeScored,
 )
 from projections.discovery.run_index import ATTEMPT_OUTCOMES, RunIndex, RunSelection
-from projections.discovery.run_report import DiscoveryRun, attempts_of, report_of, signals_of
+from projections.discovery.run_report import DiscoveryRun, build_attempts, build_report, build_signals
 from tests.projections.random_histories import events_of, post
 from tests.support.run_reports import (
     REAL,
@@ -113,7 +113,7 @@ def shown(one: Json) -> Json:
         [event for event in events if not isinstance(event.data, ProbeScored)],
         [event for event in events if isinstance(event.data, ProbeScored)],
     )
-    back: Json = msgspec.json.decode(msgspec.json.encode(report_of(run, {})))
+    back: Json = msgspec.json.decode(msgspec.json.encode(build_report(run, {})))
     return back
 
 
@@ -135,10 +135,10 @@ def test_whole_numbers_are_written_whole() -> None:
     )
     scores = [event for event in events if isinstance(event.data, ProbeScored)]
     run = DiscoveryRun.of([event for event in events if event not in scores], scores)
-    assert b'"total_score":1}' in msgspec.json.encode(report_of(run, {}))
+    assert b'"total_score":1}' in msgspec.json.encode(build_report(run, {}))
 
 
-def test_what_nobody_reported_is_told_as_it_was_measured() -> None:
+def test_a_run_that_was_not_imported_is_reported_as_measured() -> None:
     drafts = [
         post(DiscoveryStarted(run_id="r", probe_id="refactor-v1", max_iterations=3, terminate_on_repeat=True)),
         post(DiscoveryAttempted(run_id="r", attempt=1, outcome="timeout", elapsed_ns=5, detail="late")),
@@ -163,7 +163,7 @@ def test_what_nobody_reported_is_told_as_it_was_measured() -> None:
     events = events_of(drafts)
     scores = [event for event in events if isinstance(event.data, ProbeScored)]
     run = DiscoveryRun.of([event for event in events if event not in scores], scores)
-    going = msgspec.to_builtins(report_of(run, {}))
+    going = msgspec.to_builtins(build_report(run, {}))
     assert going == {
         "run_id": "r",
         "start_time": events[0].time,
@@ -185,11 +185,11 @@ def test_what_nobody_reported_is_told_as_it_was_measured() -> None:
         ),
         "unique_models": ({"model_name": "m"},),
     }
-    late, accepted = attempts_of(run, {})
+    late, accepted = build_attempts(run, {})
     assert (late.outcome, late.detail, late.scores) == ("timeout", "late", ())
     assert [score.score_id for score in accepted.scores] == ["by-bo", "other", "own", "new"]
     assert (accepted.scores[0].agent, accepted.scores[2].apart) == ("bo", {"closures": 1})
-    (signal,) = signals_of(run)
+    (signal,) = build_signals(run)
     assert (signal.event, signal.agent, signal.meta, signal.ts) == ("ORANGE", "ada", {"length": "4"}, events[-1].time)
 
 
@@ -209,6 +209,6 @@ def test_an_output_beside_the_log_is_shown_by_its_digest_until_it_is_at_hand() -
         ({"b" * 64: "text"}, {"probe_id": "p", "raw_output": "text"}),
         ({"b" * 64: None}, {"probe_id": "p", "output_digest": "b" * 64, "erased": True}),
     ):
-        (result,) = report_of(run, texts).results or ()
+        (result,) = build_report(run, texts).results or ()
         assert msgspec.to_builtins(result.probe) == wanted
-    assert [attempts_of(run, {"b" * 64: gone})[0].erased for gone in ("text", None)] == [None, True]
+    assert [build_attempts(run, {"b" * 64: gone})[0].erased for gone in ("text", None)] == [None, True]

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.stats.intervals import Interval, scores_interval, weighted_interval
+from projections.stats.intervals import Interval, mean_score_interval, weighted_mean_interval
 
 points = st.lists(st.floats(0, 100), min_size=1, max_size=12)
 
 
 def interval(values: list[float], weights: list[float]) -> tuple[float, Interval | None]:
-    return weighted_interval(np.array(values), np.array(weights), 0.0, 100.0)
+    return weighted_mean_interval(np.array(values), np.array(weights), 0.0, 100.0)
 
 
 def test_weights_make_values_worth_fewer_alike_ones() -> None:
@@ -42,7 +42,7 @@ def test_like_weights_give_student_s_interval(values: list[float], weight: float
     mean, found = interval(values, [weight] * len(values))
     assert mean == pytest.approx(np.mean(values))
     spread = float(np.std(values, ddof=1)) / 100 if len(values) > 1 else 0.0
-    plain = scores_interval(float(np.mean(values)) / 100, spread, len(values))
+    plain = mean_score_interval(float(np.mean(values)) / 100, spread, len(values))
     if found is not None and plain is not None:
         assert [found.low, found.high] == pytest.approx([100 * plain.low, 100 * plain.high])
 

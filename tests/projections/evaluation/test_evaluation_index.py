@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from events import Draft, EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
-from projections.evaluation.list_view import heads
-from projections.evaluation.run_view import evidence_of, transcribe
-from projections.evaluation.view_types import EvaluationHead, ScoreRow
+from projections.evaluation.list_view import summarize_runs
+from projections.evaluation.run_view import build_evaluation, evidence_digests
+from projections.evaluation.view_types import EvaluationSummary, ScoreRow
 from tests.projections.random_histories import evaluations, events_of, post
 from tests.projections.short_evaluations import (
     begin,
@@ -36,8 +36,8 @@ def folded(*drafts: Draft) -> EvaluationIndex:
     return projection
 
 
-def listed(projection: EvaluationIndex, suite: str | None = None, agent: str | None = None) -> list[EvaluationHead]:
-    return heads(projection.scores(), projection.find(EvaluationSelection(suite=suite, agent=agent)))
+def listed(projection: EvaluationIndex, suite: str | None = None, agent: str | None = None) -> list[EvaluationSummary]:
+    return summarize_runs(projection.scores(), projection.find(EvaluationSelection(suite=suite, agent=agent)))
 
 
 def plain(view: object, names: tuple[str, ...]) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def test_short_whole_and_plain_agree(drafts: list[Draft]) -> None:
     projection = folded(*drafts)
     for head in listed(projection):
         stream = [event for event in events if event.subject == f"evaluation/{head.run_id}"]
-        whole = transcribe(stream, projection.known, {})
-        assert head == EvaluationHead(**{name: getattr(whole, name) for name in EvaluationHead.__struct_fields__})
+        whole = build_evaluation(stream, projection.known, {})
+        assert head == EvaluationSummary(**{name: getattr(whole, name) for name in EvaluationSummary.__struct_fields__})
         own = [told for told in tell(events) if told.run == head.run_id]
         expected = {name: told for name, told in pooled(own, weights_of(own)).items() if told is not None}
         shown = plain(head, FIGURES)
@@ -111,7 +111,7 @@ def test_weights_say_what_a_scenario_counts() -> None:
     assert evaluation(begin("r"), score("r", "a", 80, weight=0)).mean is None
 
 
-def test_who_answered_is_what_scores_agree_on_where_the_start_names_nobody() -> None:
+def test_the_agent_is_the_one_that_scores_agree_on_if_the_start_names_none() -> None:
     told: dict[str, Any] = {"agent": "scout", "agent_version": "2", "scorer_id": "rca", "scorer_version": "1"}
     (head,) = listed(folded(begin("r", agent=None), score("r", "a", 80, **told), score("r", "b", 80)))
     assert (head.agent, head.agent_version, head.scorer_id, head.scorer_version) == ("scout", "2", "rca", "1")
@@ -132,7 +132,11 @@ def test_evaluations_are_found_by_suite_and_by_who_answered() -> None:
     assert [head.run_id for head in listed(projection, suite="incidents", agent="rival")] == ["r4", "r3"]
     assert [head.run_id for head in listed(projection, suite="drills")] == ["r2"]
     assert listed(projection, agent="nobody") == []
-    assert (projection.matching("r"), projection.matching("r2"), projection.has("r")) == (["r1", "r2"], ["r2"], False)
+    assert (projection.ids_starting_with("r"), projection.ids_starting_with("r2"), projection.has("r")) == (
+        ["r1", "r2"],
+        ["r2"],
+        False,
+    )
 
 
 def test_the_latest_is_the_newest_that_ended_before_on_the_same_selection() -> None:
@@ -158,7 +162,7 @@ def test_scenarios_are_called_what_their_own_events_say() -> None:
         score("r", "oom", 80),
     ]
     projection = folded(*drafts)
-    whole = transcribe(events_of(drafts)[2:], projection.known, {})
+    whole = build_evaluation(events_of(drafts)[2:], projection.known, {})
     assert [(one.name, one.family, one.failure_type) for one in whole.results] == [
         (None, None, None),
         ("Image pull", None, "x"),
@@ -170,10 +174,10 @@ def test_a_breakdown_kept_as_evidence_is_read_and_a_broken_one_is_not() -> None:
     digest, parts = "d" * 64, b'[{"name":"root_cause","applicable":true,"score":90}]'
     drafts = [begin("r"), score("r", "a", 90, breakdown_digest=digest, analysis_digest="e" * 64)]
     events = events_of(drafts)
-    assert (evidence_of(events), evidence_of(events, analyses=True)) == ({digest}, {digest, "e" * 64})
+    assert (evidence_digests(events), evidence_digests(events, analyses=True)) == ({digest}, {digest, "e" * 64})
 
     def row(texts: dict[str, bytes | None], *, analyses: bool = False) -> ScoreRow:
-        return transcribe(events, {}, texts, analyses=analyses).results[0].rows[0]
+        return build_evaluation(events, {}, texts, analyses=analyses).results[0].rows[0]
 
     assert [one.score for one in row({digest: parts}).components] == [90]
     assert (row({digest: b"\xff{"}).components, row({}).components, row({}).erased) == ((), (), None)

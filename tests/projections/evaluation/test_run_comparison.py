@@ -9,9 +9,9 @@ from scipy import stats
 
 from events import Draft
 from events.evaluation import Component
-from projections.evaluation.run_comparison import contrast
+from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import Evaluation, RunComparison
-from projections.stats.intervals import Interval, mcnemar
+from projections.stats.intervals import Interval, mcnemar_p_value
 from tests.projections.short_evaluations import (
     begin,
     evaluation,
@@ -25,7 +25,7 @@ A, B = "a" * 64, "b" * 64
 
 
 def compared(before: list[Draft], after: list[Draft]) -> RunComparison:
-    return contrast(evaluation(begin("old"), *before), evaluation(begin("new"), *after))
+    return compare_runs(evaluation(begin("old"), *before), evaluation(begin("new"), *after))
 
 
 def digests(fixture: str, expectation: str) -> dict[str, str]:
@@ -54,13 +54,13 @@ def names(changes: tuple[Any, ...]) -> list[str]:
     ],
 )
 def test_mcnemar_is_exact(lost: int, won: int, p: float | None) -> None:
-    assert mcnemar(lost, won) == pytest.approx(p)
+    assert mcnemar_p_value(lost, won) == pytest.approx(p)
 
 
 @given(lost=st.integers(0, 200), won=st.integers(0, 200))
 def test_mcnemar_is_the_binomial_test(lost: int, won: int) -> None:
     expected = stats.binomtest(lost, lost + won, 0.5).pvalue if lost + won else None
-    assert mcnemar(lost, won) == pytest.approx(expected)
+    assert mcnemar_p_value(lost, won) == pytest.approx(expected)
 
 
 def test_the_difference_is_paired_over_scenarios_with_its_interval() -> None:
@@ -216,8 +216,8 @@ def runs(draw: st.DrawFn, run: str) -> Evaluation:
 
 @given(before=runs("old"), after=runs("new"))
 @settings(max_examples=150, deadline=None)
-def test_every_scenario_stands_in_one_place(before: Evaluation, after: Evaluation) -> None:
-    told = contrast(before, after)
+def test_every_scenario_is_in_one_list(before: Evaluation, after: Evaluation) -> None:
+    told = compare_runs(before, after)
     places = [told.regressed, told.lower, told.improved, told.missing, told.added, told.not_comparable]
     named = [name for place in places for name in names(place)]
     assert len(named) == len(set(named))
@@ -234,12 +234,12 @@ def test_every_scenario_stands_in_one_place(before: Evaluation, after: Evaluatio
 @given(before=runs("old"), after=runs("new"))
 @settings(max_examples=100, deadline=None)
 def test_the_other_way_round_is_the_opposite(before: Evaluation, after: Evaluation) -> None:
-    there, back = contrast(before, after), contrast(after, before)
+    there, back = compare_runs(before, after), compare_runs(after, before)
     assert names(there.missing) == names(back.added)
     assert (there.mcnemar.passed_to_failed, there.mcnemar.p) == (back.mcnemar.failed_to_passed, back.mcnemar.p)
     assert set(names(there.regressed)) <= set(names(back.improved))
     assert there.difference == (None if back.difference is None else pytest.approx(-back.difference))
-    same = contrast(before, before)
+    same = compare_runs(before, before)
     assert (same.regressions, same.unchanged, same.difference_interval) == (0, same.scenarios, None)
     assert same.difference in (None, 0)
 

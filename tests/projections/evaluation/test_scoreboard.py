@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from events import Draft, EvalScored
 from projections.evaluation.evaluation_index import EvaluationIndex
-from projections.evaluation.scoreboard import ScoreboardQuery, scoreboard
+from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard
 from tests.projections.evaluation.test_evaluation_index import FIGURES, plain
 from tests.projections.random_histories import (
@@ -39,7 +39,7 @@ A, B = "a" * 64, "b" * 64
 def board(*drafts: Draft, suite: str | None = None, agent: str | None = None) -> Scoreboard:
     projection = EvaluationIndex()
     projection.fold(events_of(drafts))
-    return scoreboard(projection.scores(), ScoreboardQuery(suite=suite, agent=agent))
+    return build_scoreboard(projection.scores(), ScoreboardQuery(suite=suite, agent=agent))
 
 
 def only(*drafts: Draft) -> SuiteScoreboard:
@@ -152,7 +152,7 @@ def test_the_newest_is_so_by_its_time_and_not_by_when_it_was_posted() -> None:
     assert {row.agent_version: row.superseded for row in found.rows} == {None: 0, "old": 1}
 
 
-def test_baselines_stand_apart_after_the_agents_whichever_is_asked_for() -> None:
+def test_baselines_come_after_the_agents_whatever_the_filter() -> None:
     drafts = [
         begin("r1", agent="baseline", baseline="empty"), score("r1", "a", 0),
         begin("r2", agent="baseline", baseline="most_frequent"), score("r2", "a", 100),
@@ -195,7 +195,7 @@ def test_the_newest_versions_of_each_agent_have_a_row_and_all_are_in_the_trend()
             drafts += [begin(run, agent=agent, agent_version=f"{number}"), score(run, "a", 50 - number)]
     projection = EvaluationIndex()
     projection.fold(events_of(drafts))
-    (found,) = scoreboard(projection.scores(), ScoreboardQuery(versions=2)).suites
+    (found,) = build_scoreboard(projection.scores(), ScoreboardQuery(versions=2)).suites
     assert versions(found) == [("rca", "3"), ("rival", "3"), ("rca", "4"), ("rival", "4"), ("baseline", None)]
     assert found.left_out == 6
     assert [point.agent_version for point in found.trend] == [*"01234"] * 2

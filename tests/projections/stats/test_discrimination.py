@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from projections.stats import discrimination
-from projections.stats.discrimination import LEVEL, TELLING, Discrimination, discriminate
+from projections.stats.discrimination import DIFFERENCE_MIN, SIGNIFICANCE_LEVEL, Discrimination, measure_discrimination
 
 KNOWN = {
     "no scores": ([], (None, None, None)),
@@ -28,7 +28,7 @@ KNOWN = {
 
 @pytest.mark.parametrize(("groups", "told"), KNOWN.values(), ids=KNOWN)
 def test_known_answers(groups: list[list[float]], told: tuple[float | None, ...]) -> None:
-    found = discriminate(groups)
+    found = measure_discrimination(groups)
     assert isinstance(found, Discrimination)
     assert (found.between, found.within, found.discrimination) == pytest.approx(told)
 
@@ -38,8 +38,8 @@ def test_it_is_the_plain_count_of_pairs(groups: list[list[int]]) -> None:
     scores = [(model, score) for model, group in enumerate(groups) for score in group]
     told: dict[bool, list[bool]] = {True: [], False: []}
     for (one, low), (other, high) in combinations(scores, 2):
-        told[one == other].append(abs(low - high) >= round(TELLING * 100))
-    found = discriminate([[score / 100 for score in group] for group in groups])
+        told[one == other].append(abs(low - high) >= round(DIFFERENCE_MIN * 100))
+    found = measure_discrimination([[score / 100 for score in group] for group in groups])
     for share, pairs in ((found.between, told[False]), (found.within, told[True])):
         assert share == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)
 
@@ -47,7 +47,7 @@ def test_it_is_the_plain_count_of_pairs(groups: list[list[int]]) -> None:
 # The six targets rated by four judges of Shrout and Fleiss (1979): ICC(1) is .17.
 SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 
-NO_REPEATS = "too few repeats to say: it takes 2 models with 2 scores each, and there is none"
+NO_REPEATS = "too few repeats to compare models: at least 2 models with 2 scores each are needed; found 0"
 ALIKE = "not shown to tell models apart: 4 scores of 2 models are all the same"
 BY_CHANCE = "not shown to tell models apart: 4 scores of 2 models could differ as far by chance (p = 0.328)"
 APART = "tells models apart: 98% of the variance of 12 scores of 3 models is between models (p = 0.001)"
@@ -56,7 +56,7 @@ ONE_OF_MANY = "tells models apart: 100% of the variance of 80 scores of 40 model
 SAID = {
     "no scores": ([], (), "no scores yet"),
     "one score each": ([[0.2], [0.4], [0.9]], (), NO_REPEATS),
-    "one with repeats": ([[0.2, 0.3], [0.4]], (), NO_REPEATS.replace("none", "1")),
+    "one with repeats": ([[0.2, 0.3], [0.4]], (), NO_REPEATS.replace("found 0", "found 1")),
     "one value": ([[1.0] * 6, [1.0] * 6], (), "saturated: all 12 scores are 1.00"),
     "saturated": ([[1.0]] * 36 + [[0.95]], (), f"saturated: 36 of 37 scores are 1.00; {NO_REPEATS}"),
     "others count for that": ([[0.5]], [0.0] * 9, f"saturated: 9 of 10 scores are 0.00; {NO_REPEATS}"),
@@ -68,7 +68,7 @@ SAID = {
 
 
 def test_the_share_is_that_of_the_textbook() -> None:
-    found = discriminate([[rating / 10 for rating in ratings] for ratings in SHROUT])
+    found = measure_discrimination([[rating / 10 for rating in ratings] for ratings in SHROUT])
     assert found.variance_share == pytest.approx(0.1657, abs=5e-5)
     assert (found.models, found.compared, found.scores) == (6, 24, 24)
 
@@ -81,16 +81,16 @@ def test_the_share_of_groups_of_unlike_size_is_that_of_the_components() -> None:
     between = sum(len(group) * (sum(group) / len(group) - mean) ** 2 for group in compared) / 2
     within = sum(sum((score - sum(group) / len(group)) ** 2 for score in group) for group in compared) / (n - 3)
     component = (between - within) / ((n - sum(len(group) ** 2 for group in compared) / n) / 2)
-    assert discriminate(groups).variance_share == pytest.approx(component / (component + within))
+    assert measure_discrimination(groups).variance_share == pytest.approx(component / (component + within))
 
 
 @pytest.mark.parametrize(("groups", "others", "says"), SAID.values(), ids=SAID)
 def test_it_is_said_in_words(groups: list[list[float]], others: list[float], says: str) -> None:
-    assert discriminate(groups, others).says == says
+    assert measure_discrimination(groups, others).says == says
 
 
 def test_without_repeats_nothing_is_claimed() -> None:
-    found = discriminate([[0.1], [0.9], [0.5]])
+    found = measure_discrimination([[0.1], [0.9], [0.5]])
     claims = (found.variance_share, found.p, found.tells_apart, found.within, found.discrimination)
     assert claims == (None,) * 5
     assert (found.distinct, found.ceiling_share) == (3, 0.0)
@@ -105,32 +105,30 @@ def test_without_repeats_nothing_is_claimed() -> None:
 def test_the_order_makes_no_difference(groups: list[list[int]], others: list[int], order: Random) -> None:
     scores = [[one / 20 for one in group] for group in groups]
     rest = [one / 20 for one in others]
-    found = discriminate(scores, rest)
+    found = measure_discrimination(scores, rest)
     for group in [scores, rest, *scores]:
         order.shuffle(group)  # type: ignore[arg-type]
-    assert discriminate(scores, rest) == found
+    assert measure_discrimination(scores, rest) == found
     assert found.variance_share is None or 0 <= found.variance_share <= 1
     assert (found.p is None) == (found.variance_share is None)
 
 
 @pytest.mark.parametrize("shuffled_max", [discrimination.SHUFFLED_MAX, 0], ids=["shuffled", "by the F distribution"])
-def test_models_that_do_not_differ_are_hardly_ever_told_apart(
-    monkeypatch: pytest.MonkeyPatch, shuffled_max: int
-) -> None:
+def test_equal_models_are_rarely_told_apart(monkeypatch: pytest.MonkeyPatch, shuffled_max: int) -> None:
     monkeypatch.setattr(discrimination, "SHUFFLED_MAX", shuffled_max)
     rng = np.random.default_rng([5, shuffled_max])
     samples = 400
     told = sum(
-        discriminate(rng.choice([1.0, 1.0, 1.0, 0.75, 0.5], (6, 5)).tolist()).tells_apart or False
+        measure_discrimination(rng.choice([1.0, 1.0, 1.0, 0.75, 0.5], (6, 5)).tolist()).tells_apart or False
         for _ in range(samples)
     )
-    assert told / samples <= LEVEL + 2.6 * (LEVEL * (1 - LEVEL) / samples) ** 0.5
+    assert told / samples <= SIGNIFICANCE_LEVEL + 2.6 * (SIGNIFICANCE_LEVEL * (1 - SIGNIFICANCE_LEVEL) / samples) ** 0.5
 
 
 def test_models_that_differ_are_told_apart() -> None:
     rng = np.random.default_rng(8)
     truth = np.linspace(0.4, 0.8, 5)[:, np.newaxis]
-    found = [discriminate(np.clip(truth + rng.normal(0, 0.1, (5, 6)), 0, 1).tolist()) for _ in range(100)]
+    found = [measure_discrimination(np.clip(truth + rng.normal(0, 0.1, (5, 6)), 0, 1).tolist()) for _ in range(100)]
     assert sum(one.tells_apart or False for one in found) >= 95
     shares = [one.variance_share or 0.0 for one in found]
     assert sum(shares) / len(shares) == pytest.approx(truth.var(ddof=1) / (truth.var(ddof=1) + 0.01), abs=0.03)

@@ -12,8 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.arrays import Floats
-from projections.calibration.scores import CalibrationScores, buckets, figures, side_of
-from projections.stats.intervals import Interval, gap_interval, mean_interval, reviews_needed, supports, wilson
+from projections.calibration.scores import CalibrationScores, compute_scores, gap_side, score_buckets
+from projections.stats.intervals import (
+    Interval,
+    gap_interval,
+    mean_outcome_interval,
+    reviews_needed,
+    supports,
+    wilson_interval,
+)
 from tests.projections.short_decisions import KNOWN, cells
 
 SAMPLES = 2_000
@@ -32,7 +39,7 @@ STATING: dict[str, Stating] = {
 def sample(confidence: Floats, chance: Floats, rng: np.random.Generator) -> CalibrationScores:
     """The figures of decisions that succeed by chance."""
     outcomes = np.where(rng.random(len(confidence)) < chance, "S", "F")
-    found = figures(*cells(*zip(confidence.tolist(), outcomes.tolist(), strict=True)))
+    found = compute_scores(*cells(*zip(confidence.tolist(), outcomes.tolist(), strict=True)))
     assert found is not None
     return found
 
@@ -62,8 +69,8 @@ def test_a_true_gap_of_a_tenth_is_found_in_150_reviews(confidence: float, chance
     rng = np.random.default_rng([150, int(100 * confidence)])
     side, other = ("over", "under") if confidence > chance else ("under", "over")
     found = [sample(np.full(150, confidence), np.full(150, chance), rng) for _ in range(SAMPLES)]
-    assert sum(one.supported and side_of(one.interpretation) == side for one in found) / SAMPLES >= 0.80
-    assert not any(one.supported and side_of(one.interpretation) == other for one in found)
+    assert sum(one.supported and gap_side(one.interpretation) == side for one in found) / SAMPLES >= 0.80
+    assert not any(one.supported and gap_side(one.interpretation) == other for one in found)
 
 
 def test_a_calibrated_agent_is_called_so_once_there_is_evidence() -> None:
@@ -96,9 +103,9 @@ def test_wilson_by_known_answers() -> None:
     for answer in json.loads(KNOWN.read_bytes())["datasets"]:
         exact = answer["expected"]
         n = exact["n"]
-        strict = wilson(exact["n_success"], n)
+        strict = wilson_interval(exact["n_success"], n)
         assert [strict.low, strict.high] == pytest.approx(exact["wilson95_strict"], abs=1e-12)
-        fractional = wilson(exact["n_success"] + exact["n_partial"] / 2, n)
+        fractional = wilson_interval(exact["n_success"] + exact["n_partial"] / 2, n)
         assert [fractional.low, fractional.high] == pytest.approx(
             exact["wilson95_mean_outcome_conservative"], abs=1e-12
         )
@@ -107,7 +114,7 @@ def test_wilson_by_known_answers() -> None:
 @given(st.integers(1, 10_000), st.floats(0, 1), st.floats(0, 1))
 def test_intervals_hold_what_they_are_of(n: int, share: float, mean: float) -> None:
     worth = round(2 * share * n) / 2
-    for found in (wilson(worth, n), mean_interval(worth, n)):
+    for found in (wilson_interval(worth, n), mean_outcome_interval(worth, n)):
         assert 0 <= found.low <= worth / n <= found.high <= 1
         assert found.low < found.high
     gap = gap_interval(worth, n, mean)
@@ -115,10 +122,10 @@ def test_intervals_hold_what_they_are_of(n: int, share: float, mean: float) -> N
 
 
 def test_the_ends_of_an_interval_are_exact_where_all_is_alike() -> None:
-    assert wilson(0, 9).low == mean_interval(0, 9).low == 0
-    assert wilson(9, 9).high == mean_interval(9, 9).high == 1
-    assert mean_interval(0, 9).high == pytest.approx(1 - 0.025 ** (1 / 9), abs=1e-12)
-    assert mean_interval(9, 9).low == pytest.approx(0.025 ** (1 / 9), abs=1e-12)
+    assert wilson_interval(0, 9).low == mean_outcome_interval(0, 9).low == 0
+    assert wilson_interval(9, 9).high == mean_outcome_interval(9, 9).high == 1
+    assert mean_outcome_interval(0, 9).high == pytest.approx(1 - 0.025 ** (1 / 9), abs=1e-12)
+    assert mean_outcome_interval(9, 9).low == pytest.approx(0.025 ** (1 / 9), abs=1e-12)
 
 
 def test_what_supports_a_verdict() -> None:
@@ -133,7 +140,7 @@ def test_what_supports_a_verdict() -> None:
 def test_so_many_more_reviews_carry_the_verdict(n: int, percent: int, stated: int) -> None:
     """If they go on alike: that many carry it, and none of what was said is short of one."""
     successes, confidence = round(n * percent / 100), stated / 100
-    found = figures(*cells((confidence, "S" * successes + "F" * (n - successes))))
+    found = compute_scores(*cells((confidence, "S" * successes + "F" * (n - successes))))
     assert found is not None
     if found.supported:
         assert found.reviews_needed == 0
@@ -141,17 +148,17 @@ def test_so_many_more_reviews_carry_the_verdict(n: int, percent: int, stated: in
     assert found.reviews_needed is not None
     assert found.reviews_needed > 0
     total = n + found.reviews_needed
-    more = mean_interval(total * found.accuracy, total)
+    more = mean_outcome_interval(total * found.accuracy, total)
     slack = 2 / total  # counts are whole; a mean outcome that goes on alike need not be
     widened = Interval(more.low - confidence + slack, more.high - confidence - slack)
-    assert supports(side_of(found.interpretation), widened)
+    assert supports(gap_side(found.interpretation), widened)
 
 
 def test_some_verdicts_no_number_of_reviews_would_carry() -> None:
     """A bucket's verdict compares with the rate expected of the whole range, its evidence with what was stated."""
-    (bucket,) = buckets(*cells((0.05, "F" * 19 + "S")))
+    (bucket,) = score_buckets(*cells((0.05, "F" * 19 + "S")))
     assert (bucket.interpretation, round(bucket.stated_gap, 9)) == ("overconfident", 0)
     assert (bucket.supported, bucket.reviews_needed) == (False, None)
     assert reviews_needed("over", 50, 100, 0.5) is None
-    (loud,) = buckets(*cells((0.95, "S" * 40 + "F" * 20)))
+    (loud,) = score_buckets(*cells((0.95, "S" * 40 + "F" * 20)))
     assert (loud.interpretation, loud.supported, loud.reviews_needed) == ("overconfident", True, 0)

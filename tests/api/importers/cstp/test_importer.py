@@ -208,7 +208,7 @@ def test_contradictions_are_told_and_the_later_counts(tmp_path: Path) -> None:
     again = taken(ledger, folder, code=1)
     assert (again["appended"], again["unchanged"]) == (0, 3)
     err = tally(ledger, "import", "cstp", folder).err
-    assert "5 contradictions; what changed later counts:" in err
+    assert "5 contradictions; the later change counts:" in err
     assert "decisions.db says '0.9'" in err
 
 
@@ -342,5 +342,5 @@ def test_a_token_needs_to_read_and_to_import(tmp_path: Path) -> None:
     tokens = [msgspec.json.decode(out)["token"] for out in made]
     with serving(ledger) as url:
         said = refused(ledger, "import", "cstp", folder, "--url", url, "--token", tokens[0])
-        assert "cannot speak as" in said
+        assert "cannot append as" in said
         assert taken(ledger, folder, "--url", url, "--token", tokens[1])["appended"] == 2

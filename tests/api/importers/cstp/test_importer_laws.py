@@ -7,11 +7,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.importers.cstp.cstp_yaml import CstpYaml
 from api.importers.cstp.merge import join
 from api.importers.cstp.report import ReportBuilder
 from api.importers.cstp.source_decision import account_of
 from api.importers.cstp.to_events import DATA_BYTES_MAX, tell
-from api.importers.cstp.yaml_reader import read_tree
 from events import VOCABULARY
 from tests.support.cstp_installation import WHOLE
 
@@ -80,4 +80,4 @@ def test_two_accounts_are_joined_whatever_they_say(one: dict[str, Any], other: d
 @given(VALUES)
 def test_a_tree_is_what_yaml_wrote(value: object) -> None:
     text = yaml.dump({"it": value}, default_flow_style=False, sort_keys=False)
-    assert read_tree(text.encode("utf-8", "surrogatepass")).value == {"it": plain(value)}
+    assert CstpYaml().read(text.encode("utf-8", "surrogatepass")) == {"it": plain(value)}

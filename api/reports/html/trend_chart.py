@@ -1,0 +1,91 @@
+"""Where the chart of mean points by version draws its marks: x in percent of the width, y in pixels."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from api.reports.escape import one_line
+from api.reports.format import point_interval, points
+from projections.evaluation.view_types import TrendPoint
+
+HEIGHT, TOP, BOTTOM = 240, 16, 34
+"""Pixels: the whole chart, and its margins."""
+
+LEFT, RIGHT = 7.0, 1.0
+"""Margins in percent of the width."""
+
+LABELS_MAX = 8
+"""Version labels on a wide screen. A title shows the others on hover."""
+
+NARROW_LABELS_MAX = 4
+"""Version labels on a phone."""
+
+LABEL_CHARS = 48
+"""Characters that all labels on a phone have together."""
+
+
+class TrendDot(msgspec.Struct, frozen=True, kw_only=True):
+    """One version: its mean and the ends of its interval, absent where there are none.
+
+    `label` is absent where the label would not fit; `narrow` keeps it on a phone. `here` marks the reported version.
+    """
+
+    x: float
+    y: float | None
+    low: float | None
+    high: float | None
+    title: str
+    label: str | None
+    narrow: bool
+    here: bool
+
+
+class TrendChart(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the chart draws. A segment connects two dots."""
+
+    height: int
+    left: float
+    levels: tuple[tuple[int, float], ...]
+    dots: tuple[TrendDot, ...]
+    segments: tuple[tuple[TrendDot, TrendDot], ...]
+
+
+def trend_chart(trend: Sequence[TrendPoint], version: str | None) -> TrendChart:
+    """Lay the chart out; at least one version."""
+    dots = tuple(_dot(trend, number, version) for number in range(len(trend)))
+    return TrendChart(
+        height=HEIGHT,
+        left=LEFT,
+        levels=tuple((level, _y(level)) for level in (0, 25, 50, 75, 100)),
+        dots=dots,
+        segments=tuple(pairwise(dot for dot in dots if dot.y is not None)),
+    )
+
+
+def _dot(trend: Sequence[TrendPoint], number: int, version: str | None) -> TrendDot:
+    point, interval = trend[number], trend[number].mean_interval
+    name = point.agent_version or "unknown"
+    step = (100 - LEFT - RIGHT) / len(trend)
+    labelled = _labelled(number, len(trend), LABELS_MAX)
+    return TrendDot(
+        x=LEFT + step * (number + 0.5),
+        y=None if point.mean is None else _y(point.mean),
+        low=None if interval is None else _y(interval.low),
+        high=None if interval is None else _y(interval.high),
+        title=f"{one_line(name)}: {points(point.mean)}"
+        + (f" ({point_interval(interval)})" if interval is not None else ""),
+        label=one_line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)) if labelled else None,
+        narrow=_labelled(number, len(trend), NARROW_LABELS_MAX),
+        here=point.agent_version == version,
+    )
+
+
+def _labelled(number: int, versions: int, labels_max: int) -> bool:
+    """Whether a version has a label, counted from the latest, if `labels_max` of them fit."""
+    every = -(-versions // labels_max)
+    return (versions - 1 - number) % every == 0
+
+
+def _y(value: float) -> float:
+    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * max(0.0, min(100.0, value)) / 100

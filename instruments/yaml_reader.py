@@ -1,0 +1,164 @@
+"""Read one YAML document as plain values, from untrusted bytes.
+
+The values are built from PyYAML's parser events. No constructor runs, nothing recurses, and every alias counts as the
+values that it repeats, so that neither a tag, nor deep nesting, nor an alias bomb does harm. A subclass decides what a
+scalar is, and what to do about tags, keys and repeated keys.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import yaml
+
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser if it is installed: ten times as fast. Only its events are used."""
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be read. The text says why, `advice` what to do."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(what)
+        self.advice = advice
+
+
+class OpenCollection(NamedTuple):
+    """A mapping or list that is being read."""
+
+    value: Any
+    tag: str | None
+    anchor: str | None
+    count_before: int
+    key: list[str]
+    """The key whose value comes next; empty before a key."""
+    merged: list[Any]
+    """Mappings that `<<` adds at the end."""
+
+
+class YamlReader:
+    """Build the value of one document. An instance reads one file."""
+
+    values_max: ClassVar[int]
+    """Values of a document, keys not counted."""
+
+    depth_max: ClassVar[int | None] = None
+    """Collections within each other; None for any number."""
+
+    def __init__(self) -> None:
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._count = 0
+        self._roots: list[Any] = []
+        self.stack: list[OpenCollection] = []
+
+    def read(self, body: bytes) -> object:
+        """Return the document's value; None for an empty file. Errors: UnreadableFile."""
+        try:
+            for event in _events(body):
+                self._read_event(event)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = "" if mark is None else f"line {mark.line + 1}: "
+            problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+            raise UnreadableFile(f"is no YAML: {where}{problem}", "Correct it there, or just before.") from None
+        if len(self._roots) > 1:
+            raise UnreadableFile(f"holds {len(self._roots)} documents", "Keep one in each file.")
+        return self._roots[0] if self._roots else None
+
+    def scalar(self, event: yaml.ScalarEvent) -> object:
+        """Return the value of a scalar."""
+        raise NotImplementedError
+
+    def key(self, event: yaml.Event, value: object) -> str:
+        """Return the text of a key; `value` is the key as a value. A scalar's is its text."""
+        raise NotImplementedError
+
+    def check_tag(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
+        """Raise an error if a collection must not have its tag."""
+
+    def add(self, into: OpenCollection, key: str, value: object, event: yaml.Event) -> None:
+        """Add a pair to a mapping."""
+        into.value[key] = value
+
+    def finish(self, done: OpenCollection) -> object:
+        """Return the value of a collection that is complete."""
+        return done.value
+
+    def _read_event(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self._read_scalar(event)
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            self.check_tag(event)
+            if self.depth_max is not None and len(self.stack) >= self.depth_max:
+                raise too_deep(self.depth_max)
+            value: object = {} if kind is yaml.MappingStartEvent else []
+            self.stack.append(OpenCollection(value, event.tag, event.anchor, self._count, [], []))
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            done = self.stack.pop()
+            size, self._count = self._count - done.count_before + 1, done.count_before
+            self._put(event, self.finish(done), size, done.anchor)
+        elif kind is yaml.AliasEvent:
+            if event.anchor not in self._anchors:
+                raise unreadable(
+                    event, f"the alias *{event.anchor} names nothing before it", "Name an anchor above it."
+                )
+            self._put(event, *self._anchors[event.anchor])
+
+    def _read_scalar(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
+        into = self.stack[-1] if self.stack else None
+        if into is None or isinstance(into.value, list) or into.key:
+            self._put(event, self.scalar(event), 1, event.anchor)
+            return
+        key = self.key(event, event.value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = key, 1
+        into.key.append(key)
+
+    def _put(self, event: Any, value: Any, size: int, anchor: str | None = None) -> None:  # noqa: ANN401 - as above
+        """Put a complete value into the innermost open collection."""
+        if anchor is not None:
+            self._anchors[anchor] = value, size
+        self._count += size
+        if self._count > self.values_max:
+            raise UnreadableFile(f"has more than {self.values_max:,} values", "Write less, with fewer aliases.")
+        if not self.stack:
+            self._roots.append(value)
+            return
+        into = self.stack[-1]
+        if isinstance(into.value, list):
+            into.value.append(value)
+        elif into.key:
+            self.add(into, into.key.pop(), value, event)
+        else:
+            into.key.append(self.key(event, value))
+
+
+def too_deep(depth_max: int) -> UnreadableFile:
+    """Return the error for values that nest too deep."""
+    return UnreadableFile(f"nests more than {depth_max} deep", "Write it flatter.")
+
+
+def line_of(event: Any) -> int:  # noqa: ANN401 - PyYAML types no events
+    """Return the line of an event, 1-based."""
+    return int(event.start_mark.line) + 1
+
+
+def unreadable(event: Any, what: str, advice: str) -> UnreadableFile:  # noqa: ANN401 - PyYAML types no events
+    """Return the error for something wrong at an event, with its line."""
+    return UnreadableFile(f"cannot be read: line {line_of(event)}: {what}", advice)
+
+
+def _events(body: bytes) -> Iterator[Any]:
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise UnreadableFile(
+            f"is no UTF-8: line {line} has the byte 0x{body[error.start]:02x}", "Save it as UTF-8."
+        ) from None
+    parser = _PARSER(text)
+    try:
+        while (event := parser.get_event()) is not None:
+            yield event
+    finally:
+        parser.dispose()
