@@ -1,7 +1,8 @@
-"""A verb of its own: a checkpoint cosigned by a witness, as C2SP's tlog-witness has it.
+"""Have a witness cosign a checkpoint, by C2SP's tlog-witness protocol.
 
-A witness cosigns a checkpoint that continues the one it cosigned before, and so keeps a log from telling two stories.
-It is told which one that was, by what is kept here with its cosignature, and corrects it where it knows another.
+A witness cosigns a checkpoint only if it continues the one that it cosigned before, and so keeps a log from showing
+two histories. The request names that earlier size, from the cosigned checkpoint stored here; the witness corrects it
+if it knows another.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ ASKED_MAX = 3
 
 
 class CosignResult(msgspec.Struct, frozen=True):
-    """What a witness has cosigned, and when it says that it did."""
+    """A checkpoint that a witness has cosigned, and when it says that it did."""
 
     witness: str
     origin: str
@@ -38,10 +39,10 @@ class CosignResult(msgspec.Struct, frozen=True):
 
 
 async def ask(ledger: LedgerService, url: str, witness: Verifier) -> CosignResult:
-    """Have a witness cosign the newest checkpoint, and keep it.
+    """Have a witness cosign the newest checkpoint, and store it with the cosignature.
 
-    Errors: Unwitnessed; Forked, for a witness that has cosigned more events than there are; InvalidQuery, for an
-    address or a key that is no witness's; and those of `Proving.checkpoint`.
+    Errors: Unwitnessed; Forked, for a witness that has cosigned more events than the log has; InvalidQuery, for an
+    address or a key that does not belong to a witness; and those of `CheckpointService.checkpoint`.
     """
     if witness.kind != COSIGNATURE:
         raise InvalidQuery("key", f"{witness.name} has no key of a witness.", "A witness's is of the kind 0x04.")
@@ -59,7 +60,7 @@ async def ask(ledger: LedgerService, url: str, witness: Verifier) -> CosignResul
 async def _cosignatures(
     client: httpx.AsyncClient, tree: LogTree, signed: SignedCheckpoint, old: int, witness: Verifier
 ) -> bytes:
-    """The signature lines that a witness answers with."""
+    """Request a cosignature, and return the signature lines of the answer. Errors: Unwitnessed, Forked."""
     asked = 0
     while True:
         if old > signed.size:
@@ -77,7 +78,7 @@ async def _cosignatures(
 
 
 async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
-    """What a witness answers, of which no more is read than one may say. Errors: Unwitnessed."""
+    """Post a request; return the status and body, of which at most NOTE_BYTES_MAX are read. Errors: Unwitnessed."""
     answer = b""
     try:
         async with client.stream("POST", "add-checkpoint", content=body) as response:
@@ -99,7 +100,7 @@ def _known_size(answer: bytes, witness: Verifier) -> int:
 
 
 def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckpoint) -> Unwitnessed:
-    """A witness's answer in our words, and in its own where it is a short one."""
+    """Return the error for a refusal: the reason by its status, and the witness's own text if it is short."""
     told = answer.decode(errors="replace").strip()
     said = f" ({told})" if told.isprintable() and 0 < len(told) <= 200 else ""
     reasons = {
@@ -113,7 +114,7 @@ def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckp
 
 
 def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
-    """The note with what the witness signed, and nothing else of the answer. Errors: Unwitnessed."""
+    """Return the note with the verified cosignature, without the rest of the answer. Errors: Unwitnessed."""
     try:
         answered = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
     except BadNote as error:
@@ -127,7 +128,7 @@ def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> Sig
 
 
 def _time_of(note: SignedNote, witness: Verifier, now: datetime) -> datetime:
-    """When a witness says that it cosigned. Errors: Unwitnessed, for a time that is not now."""
+    """Return when a witness says that it cosigned. Errors: Unwitnessed, for a time that is not now."""
     seconds = witness.cosigned_at(note)
     assert seconds is not None
     if abs(seconds - now.timestamp()) > CLOCKS.total_seconds():

@@ -1,4 +1,4 @@
-"""One use of `tallystick eval run`: a run is begun or gone on with, and its scenarios are put to who is evaluated."""
+"""Run `tallystick eval run`: begin or resume a run, and give its scenarios to the evaluated agent."""
 
 import asyncio
 import math
@@ -48,7 +48,7 @@ Tell = Callable[[GradedAttempt | None, int, int], None]
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed. Without the command of an agent the captured answers are scored."""
+    """The options as typed. Without the command of an agent the captured answers are scored."""
 
     fixtures: Path
     agent: str | None = None
@@ -63,7 +63,7 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvalRunner:
-    """What was asked for, checked, with its scenarios. Errors: BadFixtures, InvalidQuery."""
+    """Checked options, with their scenarios. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(self, asked: EvalOptions, meaning: SemanticMatcher | None) -> None:
         self._asked = asked
@@ -74,9 +74,9 @@ class EvalRunner:
         self._chosen = choose(self.suite, asked.terms.selection)
 
     async def run(self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, tell: Tell) -> EvaluationReport:
-        """Begin or go on, until everything is scored or `stop` is set; what is to be told of it then.
+        """Begin or resume, until everything is scored or `stop` is set; return the data of its reports.
 
-        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with how to go on.
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice how to resume.
         """
         run = await (
             self._begin(store) if self._asked.resume is None else self._resume(store, self._asked.resume, warn)
@@ -104,7 +104,7 @@ class EvalRunner:
         return await begin(store, started)
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
-        """A run that may go on, with the scenarios that it began with."""
+        """Return a run that may continue, with the scenarios that it began with."""
         run = await unfinished(store, run_id)
         check(run, self._terms, None if self._agent is None else self._agent.name)
         self._chosen = choose(self.suite, run.started.selection)
@@ -115,7 +115,7 @@ class EvalRunner:
         return run
 
     async def _sit(self, store: EventStore, run: EvalRun, stop: asyncio.Event, tell: Tell, grading: Executor) -> None:
-        """Have every attempt scored, and end the run."""
+        """Score every attempt, and end the run."""
         attempts = range(1, (run.started.attempts or 1) + 1)
         places = [(scenario.id, attempt) for attempt in attempts for scenario in self._chosen]
         began_ns = time.monotonic_ns()
@@ -130,7 +130,7 @@ class EvalRunner:
             await finish(store, run, run.worked_ns + time.monotonic_ns() - began_ns)
 
     def _answering(self, run: EvalRun, grading: Executor) -> Answer:
-        """What asks the agent, or takes what was captured, and scores it."""
+        """Return a function that asks the agent, or takes the captured answer, and scores it."""
         agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._chosen}
         marker = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
 
@@ -145,7 +145,7 @@ class EvalRunner:
 
 
 def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
-    """The scenarios that an expression chooses, all without one. Errors: InvalidQuery, where it chooses none."""
+    """Return the scenarios that an expression selects, all without one. Errors: InvalidQuery, if it selects none."""
     if expression is None:
         return suite.scenarios
     chosen = select(suite.scenarios, expression)
@@ -158,7 +158,7 @@ def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
 
 
 def opening(asked: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
-    """How a run of so many of a suite's scenarios begins."""
+    """Return the start event of a run of so many of a suite's scenarios."""
     terms = asked.terms
     return EvalStarted(
         run_id=asked.run_id,
@@ -177,7 +177,7 @@ def opening(asked: EvalOptions, suite: Suite, agent: Agent | None, scenarios: in
 
 
 def checked(asked: EvalOptions) -> Agent | None:
-    """The agent that is asked, where everything that was typed makes sense. Errors: InvalidQuery."""
+    """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
     terms = asked.terms
     if not (math.isfinite(asked.timeout_s) and 0 < asked.timeout_s <= TIME_S_MAX):
         raise InvalidQuery("timeout", f"{asked.timeout_s:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")

@@ -1,6 +1,6 @@
-"""One sitting of an evaluation: several are asked at once, and each answer is written before the next is asked for.
+"""Score the attempts of an evaluation concurrently; each answer is written before its worker asks for the next.
 
-There is one writer: what was answered while it wrote is its next batch.
+There is one writer: the answers that arrive while it writes are its next batch.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ Tell = Callable[[GradedAttempt], None]
 async def sit(
     store: EventStore, run: EvalRun, places: Iterable[Place], answer: Answer, jobs: int, stop: asyncio.Event, tell: Tell
 ) -> None:
-    """Have the attempts scored that are not yet, `jobs` of them at once, until all are or `stop` is set.
+    """Score the attempts that are not yet scored, `jobs` of them at once, until all are or `stop` is set.
 
-    What is being asked then is ended; what was answered is written. Errors: those of `add`.
+    On `stop`, pending requests are cancelled; completed answers are written. Errors: those of `add`.
     """
     waiting = iter([place for place in places if place not in run.scored])
     answered: list[tuple[GradedAttempt, asyncio.Future[None]]] = []
@@ -62,7 +62,7 @@ async def sit(
 
 
 async def _unless(stop: asyncio.Event, work: Awaitable[GradedAttempt]) -> GradedAttempt | None:
-    """What work gives; None where it was stopped before."""
+    """Return the result of some work; None if `stop` was set first."""
     working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
