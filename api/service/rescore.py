@@ -35,10 +35,10 @@ BATCH_EVENTS = 500
 """Scores in one append."""
 
 BATCH_CHARS = 4_000_000
-"""Characters of outputs that are held at once, about."""
+"""About how many characters of outputs are in memory at once."""
 
 ANSWERED = frozenset(("accepted", "repeat", "wrapper"))
-"""The outcomes of attempts that answered the probe."""
+"""Outcomes of attempts that answered the probe."""
 
 UNNAMED = "(unnamed)"
 
@@ -79,8 +79,8 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 class RescoreResult(msgspec.Struct, kw_only=True):
     """The result of a rescoring. `scorers` names the earlier scorers in order, then the new one.
 
-    The summaries have the names of scorers as keys. Of `outputs`, `appended` were scored now and `known` before; `erased`
-    counts outputs whose evidence was erased, `lost` those whose evidence is missing or damaged.
+    The summaries have the names of scorers as keys. Of `outputs`, `appended` were scored now and `known` before;
+    `erased` counts outputs whose evidence was erased, `lost` those whose evidence is missing or damaged.
     """
 
     scorer: str
@@ -175,7 +175,7 @@ async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str
                     name = data.claimed.model_name if data.claimed is not None else None
                     found[data.run_id, data.attempt] = StoredOutput(run.probe_id, run.probe_version, name)
     if asked.run is not None and not started:
-        raise NotFound(f"There is no run {asked.run}.", "tallystick run list shows those there are.")
+        raise NotFound(f"There is no run {asked.run}.", "See the runs: tallystick run list.")
     known = {probe.id for probe in PROBES} | {run.probe_id for run in started.values() if run.probe_id is not None}
     if asked.probe is not None and asked.probe not in known | set(FORMER_PROBE_IDS):
         raise InvalidQuery("probe", f"there is no probe {asked.probe!r}.", f"Probes: {', '.join(sorted(known))}.")
@@ -226,10 +226,10 @@ async def _texts(
 async def _text(store: EventStore, attempt: DiscoveryAttempted, found: RescoreResult) -> str | None:
     """Return the output of an attempt, from its line or the evidence; None if it is counted as erased or lost."""
     where = _where(attempt)
-    assert where is not None, "only attempts with an output wait"
+    assert where is not None, "only attempts with an output are scored"
     if where.text is not None:
         return where.text
-    assert where.digest is not None, "an output stands in its line or has a digest"
+    assert where.digest is not None, "an output is in its line or has a digest"
     try:
         return (await store.evidence(where.digest)).data.decode(errors="replace")
     except Gone:

@@ -28,7 +28,7 @@ from projections.decisions.decision_state import fold_decision
 from projections.decisions.pending_thoughts import ThoughtEntry, ThoughtIndex, ThoughtScope
 
 Stated = Callable[[datetime], DecisionRecorded]
-"""A decision as the client stated it at a moment, without what waits."""
+"""Returns a decision as the client stated it, for a time of recording, without pending thoughts."""
 
 _decision = VOCABULARY.kinds["decision.recorded.v1"].draft
 _asking = VOCABULARY.kinds["decision.asked.v1"].draft
@@ -90,7 +90,7 @@ async def decide(
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
             if error.subject == f"decision/{decision.decision_id}":
-                continue  # the name is taken: another
+                continue  # another decision has this id: make another
             if not thoughts:
                 raise
             refused.add(error.subject)
@@ -119,7 +119,7 @@ async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
     """Return the 1-based number of a thought on a recorded decision among the steps of its deliberation."""
     query = Query(subjects=(placed.subject,), before=placed.position + 1, limit=PAGE_EVENTS_MAX)
     standing = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
-    assert standing is not None, "the thought stands in the stream that was read"
+    assert standing is not None, "the stream that was read contains the thought"
     return last_step(standing.decision.deliberation) + len(standing.thoughts)
 
 
@@ -202,7 +202,7 @@ def _together(decision: Event, event: Event) -> bool:
 
 
 def _adopted(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
-    assert decision.decision_id is not None, "a decision that takes a thought up is named"
+    assert decision.decision_id is not None, "a decision that adopts a thought is named"
     return ThoughtAdopted(thought_id=thought.subject.removeprefix("thought/"), decision_id=decision.decision_id)
 
 

@@ -20,13 +20,13 @@ from ledger.transparency.checkpoints import keep_witnessed
 from ledger.transparency.signed_note import COSIGNATURE, encode_base64, parse_size
 
 ANSWER_S = 60.0
-"""How long a witness may take."""
+"""How long a witness may take to answer."""
 
 CLOCKS = timedelta(minutes=5)
-"""How far the clock of a witness may be from ours."""
+"""The largest accepted difference between the clock of a witness and the clock here."""
 
 ASKED_MAX = 3
-"""How often a witness is asked: it may know a size that was not told here, and another may ask it meanwhile."""
+"""Requests to a witness: it may know another size than this ledger does, and another client may change it meanwhile."""
 
 
 class CosignResult(msgspec.Struct, frozen=True):
@@ -45,7 +45,9 @@ async def ask(ledger: LedgerService, url: str, witness: Verifier) -> CosignResul
     address or a key that does not belong to a witness; and those of `CheckpointService.checkpoint`.
     """
     if witness.kind != COSIGNATURE:
-        raise InvalidQuery("key", f"{witness.name} has no key of a witness.", "A witness's is of the kind 0x04.")
+        raise InvalidQuery(
+            "key", f"The key of {witness.name} is not a witness key.", "A witness key is of the kind 0x04."
+        )
     signed = await ledger.proving.checkpoint()
     kept = await ledger.proving.kept_witnessed()
     old = kept.size if kept is not None and witness.cosigned_at(kept.note) is not None else 0
@@ -85,7 +87,9 @@ async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
             async for piece in response.aiter_bytes():
                 answer += piece
                 if len(answer) > NOTE_BYTES_MAX:
-                    raise Unwitnessed(f"{client.base_url} answers with more than a note has.", "Is it a witness?")
+                    raise Unwitnessed(
+                        f"{client.base_url} answers with more than {NOTE_BYTES_MAX:,} bytes.", "Is it a witness?"
+                    )
             return response.status_code, answer
     except httpx.HTTPError as error:
         detail = f"{client.base_url} cannot be reached: {str(error) or type(error).__name__}."
@@ -110,7 +114,9 @@ def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckp
         422: ("has cosigned another history of this log", "Find out which of the two is right: tallystick verify."),
     }
     reason, advice = reasons.get(status, (f"answered {status}", "Is it a witness? Ask it again later."))
-    return Unwitnessed(f"{witness.name} {reason}{said}; {signed.checkpoint.origin} stays as it was.", advice)
+    return Unwitnessed(
+        f"{witness.name} {reason}{said}; the checkpoint of {signed.checkpoint.origin} is unchanged.", advice
+    )
 
 
 def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
@@ -118,11 +124,11 @@ def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> Sig
     try:
         answered = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
     except BadNote as error:
-        raise Unwitnessed(f"{witness.name} answers with no cosignature: {error.detail}", "Is it a witness?") from None
+        raise Unwitnessed(f"{witness.name} answers without a cosignature: {error.detail}", "Is it a witness?") from None
     mine = tuple(found for found in answered.signatures if found[:2] == (witness.name, witness.key_id))
     note = signed.note._replace(signatures=(*signed.note.signatures, *mine))
     if witness.cosigned_at(note) is None:
-        detail = f"{witness.name} answers with no cosignature that fits its key."
+        detail = f"{witness.name} answers without a cosignature that fits its key."
         raise Unwitnessed(detail, "Check --key with its operator.")
     return note
 
@@ -141,7 +147,9 @@ def _client(url: str) -> httpx.AsyncClient:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise InvalidQuery("url", f"{url!r} is no address: {error}.", "Write https://witness.example.com.") from None
+        raise InvalidQuery(
+            "url", f"{url!r} is not an address: {error}.", "Write https://witness.example.com."
+        ) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a witness.", "Write https://witness.example.com.")
     return httpx.AsyncClient(base_url=parsed, timeout=ANSWER_S)

@@ -19,7 +19,7 @@ from instruments.answer import RouterAnswer
 from instruments.routers import Router
 
 Tell = Callable[[ResponseResult, RouterAnswer], None]
-"""Told what came of each answer, once that is durable, and the answer."""
+"""Called with the result of each answer, once it is durable, and the answer."""
 
 
 class RetrySettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ class GoldenFile:
         self.path = path
         self._force = force
         if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-            raise InvalidQuery("golden", f"{path} cannot be written.", "Name a file in a folder that is there.")
+            raise InvalidQuery("golden", f"{path} cannot be written.", "Name a file in an existing, writable folder.")
 
     def check(self, text: str | None = None) -> None:
         """Refuse an existing file, unless it holds `text` already. Errors: InvalidQuery."""

@@ -10,10 +10,10 @@ from instruments.discovery import ResponseAnalysis
 from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
 
 PROBE = "refactor-go"
-"""The probe of a run that names none."""
+"""The default probe of a run."""
 
 ATTEMPTS_MAX = 1_000
-"""The most attempts, and the most models, that a run may be given."""
+"""The highest limit of attempts, and of models, that a run may have."""
 
 Limit = Annotated[int, msgspec.Meta(ge=1, le=ATTEMPTS_MAX)]
 

@@ -38,7 +38,7 @@ def probe_named(probe_id: str | None) -> Probe:
     found = find_probe(FORMER_PROBE_IDS.get(wanted, wanted))
     if found is None:
         ids = sorted({probe.id for probe in PROBES})
-        raise InvalidQuery("probe", f"there is no probe {wanted!r}.", f"Choose of: {', '.join(ids)}.")
+        raise InvalidQuery("probe", f"there is no probe {wanted!r}.", f"Probes: {', '.join(ids)}.")
     return found
 
 
@@ -73,7 +73,7 @@ async def analyzed(answer: bytes, probe_id: str | None, ledger: Path) -> Analyze
 
 def read(file: str, field: str) -> bytes:
     """Read a file, or standard input for `-`. Errors: InvalidQuery if it is too long, OSError."""
-    import sys  # noqa: PLC0415 - standard input is for the command line alone
+    import sys  # noqa: PLC0415 - only the command line reads standard input
 
     if file == "-":
         found = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
@@ -90,7 +90,7 @@ def read(file: str, field: str) -> bytes:
 async def _known(analysis: ResponseAnalysis, ledger: Path) -> bool:
     """Tell whether the identity belongs to a model that is registered in the ledger."""
     from api.service.ledger import open_for_reading  # noqa: PLC0415
-    from api.service.models import known  # noqa: PLC0415 - views take long to load, and only a model asks for them
+    from api.service.models import known  # noqa: PLC0415 - views load slowly, and only answers with an identity need them
 
     if analysis.identity is None or not ledger.is_file():
         return False
@@ -113,7 +113,7 @@ def _identities(given: bytes) -> list[ModelIdentity]:
     try:
         text = given.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidQuery("exclude_file", f"it is no UTF-8: {error}.") from error
+        raise InvalidQuery("exclude_file", f"it is not UTF-8: {error}.") from error
     if not text.lstrip().startswith("["):
         lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
         return [_identity(line, f"line {number}") for number, line in lines if line]
@@ -121,7 +121,7 @@ def _identities(given: bytes) -> list[ModelIdentity]:
         items = msgspec.json.decode(text, type=list[ModelIdentity | str])
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidQuery(
-            "exclude_file", f"it is no JSON array of identities or names: {error}.", "An identity has a model_name."
+            "exclude_file", f"it is not a JSON array of identities or names: {error}.", "An identity has a model_name."
         ) from error
     return [_identity(item, f"item {number}") for number, item in enumerate(items, 1)]
 

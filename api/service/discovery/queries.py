@@ -17,7 +17,7 @@ from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
 
 GAP = 256
-"""Positions between two scores up to which what lies between is read along."""
+"""Scores at most so many positions apart are read by one query, with the events between them."""
 
 SCORED = ("probe.scored.v1",)
 

@@ -23,7 +23,7 @@ from instruments.routers import Router
 from ledger.errors import InvalidQuery, LifecycleViolation
 
 TIME_S_MAX = 7 * 86_400.0
-"""Longer than any run; a time that is none is refused with it."""
+"""The longest accepted time, longer than any run. The check refuses NaN and infinity too."""
 
 _started = VOCABULARY.kinds["discovery.started.v1"]
 
@@ -57,11 +57,11 @@ class DiscoveryRunner:
     ) -> None:
         for name, value in (("timeout", timeout_s), ("max_time", max_time_s)):
             if value is not None and not (math.isfinite(value) and 0 < value <= TIME_S_MAX):
-                raise InvalidQuery(name, f"{value:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+                raise InvalidQuery(name, f"{value:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
         self.settings = dict(settings or {})
         if resume is not None and self.settings:
             own = next(iter(self.settings)).removesuffix("_id")
-            raise InvalidQuery(own, "is settled by the run that is resumed.", "Leave it out, or start another run.")
+            raise InvalidQuery(own, "is fixed by the run that is resumed.", "Leave it out, or start another run.")
         self.model = model
         self.resume = resume
         self._make = router
@@ -92,7 +92,7 @@ class DiscoveryRunner:
                 say(f"ended: {step.reason}")
             return RunnerResult(findings=await found(store, run_id), golden_error=self._golden_error)
         except TallystickError as error:
-            error.advice = f"{error.advice} What was answered before is kept: --resume {run_id} goes on.".lstrip()
+            error.advice = f"{error.advice} The answers until then are recorded: --resume {run_id} continues.".lstrip()
             raise
 
     async def _begin(self, store: EventStore) -> str:
@@ -108,7 +108,7 @@ class DiscoveryRunner:
         if begun.duplicate:
             raise LifecycleViolation(
                 f"run {begun.run_id} is there already; nothing was written.",
-                f"--resume {begun.run_id} goes on with it where it has not ended; give another id for another run.",
+                f"--resume {begun.run_id} continues it if it has not ended; give another id for another run.",
                 subject=f"discovery/{begun.run_id}",
                 index=0,
             )
@@ -126,7 +126,7 @@ class DiscoveryRunner:
             self.router = self._make(started.requested_model)
         for what, was, now in (
             ("the router", started.router, self.router.name),
-            ("the model asked for", started.requested_model, self.router.model),
+            ("the requested model", started.requested_model, self.router.model),
         ):
             if was != now:
                 warn(f"warning: {what} was {was}, and is {now} from here on.")

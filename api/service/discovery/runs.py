@@ -75,8 +75,8 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
         if probe is None:
             asked = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
             raise LifecycleViolation(
-                f"Run {self.session.run_id} asks {asked}, which is not here: {_PROBE_IDS} are.",
-                "Finish it, and start another; what it found is kept.",
+                f"Run {self.session.run_id} asks {asked}, which this version does not have: it has {_PROBE_IDS}.",
+                "Finish it, and start another; its findings stay.",
                 subject=f"discovery/{self.session.run_id}",
                 index=0,
             )
@@ -342,7 +342,7 @@ def _checked(config: RunConfig) -> RunConfig:
             raise InvalidEvent(detail, "Correct it. Nothing was written.", field=name)
     if config.router is not None and _secret.search(config.router):
         raise InvalidEvent(
-            "router holds a user or a password.", "Leave them out: it stands in the log. Nothing was written.",
+            "router holds a user or a password.", "Leave them out: the log keeps it. Nothing was written.",
             field="router",
         )  # fmt: skip
     return config
@@ -352,7 +352,7 @@ def _check_size(answer: RouterAnswer) -> None:
     size_bytes = len((answer.text or "").encode(errors="replace"))
     if size_bytes > ANSWER_BYTES_MAX:
         raise LineTooLong(
-            f"The response is {size_bytes:,} bytes; at most {ANSWER_BYTES_MAX:,} are taken.",
+            f"The response is {size_bytes:,} bytes; the limit is {ANSWER_BYTES_MAX:,}.",
             "Report it as a failure, or shorten it. Nothing was written.",
             field="response",
         )
@@ -374,7 +374,7 @@ def _answered(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
         outcome += f", response {recorded.response_digest}"
     return AttemptTaken(
         f"attempt {recorded.attempt} of run {run_id} was answered already: {outcome}; nothing was written.",
-        "What stands stays. Read the prompt, and answer the attempt it names.",
+        "The recorded answer stays. Read the prompt, and answer the attempt it names.",
     )
 
 
@@ -389,15 +389,15 @@ def _probe_named(probe_id: str) -> Probe:
     """Return a probe in its newest version. Errors: InvalidEvent."""
     probe = find_probe(probe_id)
     if probe is None:
-        detail = f"probe_id {probe_id!r} is no probe."
+        detail = f"probe_id {probe_id!r} is not a probe."
         raise InvalidEvent(detail, f"Probes: {_PROBE_IDS}. Nothing was written.", field="probe_id")
     return probe
 
 
 def _taken(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
-        f"run_id {run_id} is of another run, which began otherwise; nothing was written.",
-        "Use another, or leave it out and let one be made.",
+        f"run_id {run_id} belongs to another run, with other settings; nothing was written.",
+        "Use another, or leave it out to get a random one.",
         subject=f"discovery/{run_id}",
         index=0,
     )

@@ -57,12 +57,12 @@ def _unwatched(graded: GradedAttempt) -> None:
 
 async def _begun(store: EventStore, started: EvalStarted) -> EvalRun:
     """Return the current state of a baseline's run; begin it if it does not exist."""
-    assert started.run_id is not None, "a baseline's run is named by what it is of"
+    assert started.run_id is not None, "the id of a baseline's run follows from its suite and scorer"
     while (run := await find(store, started.run_id)) is None:
         try:
             return await begin(store, started)
         except LifecycleViolation:
-            """Somebody else began it meanwhile."""
+            """Another process began it meanwhile."""
     return run
 
 

@@ -30,10 +30,10 @@ from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
 
 MODES = frozenset({"llm", "no-llm"})
-"""Folders that are modes of the scenario above them, where nothing else is said."""
+"""Folder names that mean a mode of the scenario above them, without --fixtures."""
 
 Opened = Callable[[], AbstractAsyncContextManager[EventStore]]
-"""Opens the ledger, or the way to it."""
+"""Opens the ledger, in a file or through a server."""
 
 _parts = ("alert", "evidence", "analysis")
 _options = {
@@ -82,7 +82,7 @@ def place_of(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFold
     parts = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
     if not 1 <= len(parts) <= DEPTH_MAX:
         advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
-        raise InvalidQuery("output", f"{output} is no folder of a scenario in {root}.", advice)
+        raise InvalidQuery("output", f"{output} is not a folder of a scenario in {root}.", advice)
     check_writable(folder)
     check_free(folder, force=force)
     return CaptureFolder(folder, "/".join(parts))
@@ -108,11 +108,11 @@ def checked(field: str, name: str, value: object) -> dict[str, Any]:
     """Return an investigation if it can be scored. Errors: InvalidQuery, naming the option that is wrong."""
     if not isinstance(value, dict):
         raise InvalidQuery(
-            field, f"{name} is no JSON object.", "Give an investigation, with alert, evidence and analysis."
+            field, f"{name} is not a JSON object.", "Give an investigation, with alert, evidence and analysis."
         )
     if not any(isinstance(value.get(part), dict | list) for part in _parts):
         advice = "An investigation is an object with at least one of alert, evidence and analysis."
-        raise InvalidQuery(field, f"{name} is no investigation: it has none of {', '.join(_parts)}.", advice)
+        raise InvalidQuery(field, f"{name} is not an investigation: it has none of {', '.join(_parts)}.", advice)
     faults: list[str] = []
     check_analysis(value.get("analysis"), lambda key, what, advice: faults.append(f"{key} {what}"))
     if faults:
@@ -160,7 +160,7 @@ async def capture(
         async with opened() as store:
             recorded = await tell(store, [account])
     except TallystickError as error:
-        error.advice += f" The files stand in {place.folder}; `tallystick eval run` records them once they are edited."
+        error.advice += f" The files are in {place.folder}; `tallystick eval run` records them once they are edited."
         raise
     event = account.said
     assert event.investigation_digest is not None

@@ -22,7 +22,7 @@ from projections.evaluation.scoreboard import build_scoreboard as arrange
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, Scoreboard
 
 LATEST = "latest"
-"""In place of a baseline: the newest run that the candidate can be compared with."""
+"""In place of a baseline's id: the newest run that the candidate can be compared with."""
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ async def show_evaluation(
     With `prefix` the id may be a unique beginning of it. Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    known = dict(projection.known)  # before anything is awaited: folding goes on
+    known = dict(projection.known)  # copied before the first await: later events change it
     found = await _whole(ledger, _named(projection, run_id, prefix), known, position, analyses=analyses)
     return EvaluationAnswer(**_fields(found), as_of=await ledger.dated(position))
 
@@ -149,9 +149,7 @@ def _latest(projection: EvaluationIndex, suite: str | None, before: str | None, 
         like = "" if before is None else f" that began before {before}, on the same selection,"
         whose = "" if agent is None else f" by {agent}"
         what = "" if suite is None else f" of {suite}"
-        raise NotFound(
-            f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate what is to be compared with."
-        )
+        raise NotFound(f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate the baseline first.")
     return found
 
 

@@ -12,7 +12,7 @@ from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, ScenarioResult, TrendPoint
 
 NAMED_MAX = 20
-"""Scenarios that are named to whoever asked for another."""
+"""At most so many scenarios are listed to a caller that asked for an unknown one."""
 
 
 class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,8 +71,8 @@ async def gate(ledger: LedgerService, asked: GateQuery, as_of: int | None = None
     """Judge a run by another. Errors: NotFound, for an unknown run.
 
     The latest candidate is the newest run that has ended and is not a baseline answer: of the named suite, else of the
-    suite of the named baseline, else of any. The latest baseline is the newest such run before the candidate, of the same
-    suite and selection, preferably of the same agent.
+    suite of the named baseline, else of any. The latest baseline is the newest such run before the candidate, of the
+    same suite and selection, preferably of the same agent.
     """
     baseline = None if await _is_latest(ledger, asked.baseline, as_of) else asked.baseline
     candidate = asked.candidate

@@ -11,7 +11,7 @@ from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
 from ledger.errors import InvalidQuery
 
 LLM = "enable_llm"
-"""Where a run says among its `meta` that its scenarios' `test_config` was overridden."""
+"""The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
 
 CHANGED_SHOWN = 5
 
@@ -102,5 +102,5 @@ def _shown(value: object) -> str:
 
 def _other(option: str, what: str) -> InvalidQuery:
     return InvalidQuery(
-        option, f"{what}; nothing was written.", "Give what it began with, or leave --resume out for another run."
+        option, f"{what}; nothing was written.", "Give the value it began with, or leave --resume out for another run."
     )

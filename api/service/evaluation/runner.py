@@ -32,19 +32,19 @@ from instruments.routers.subprocess_io import BadCommand
 from ledger.errors import InvalidQuery
 
 CAPTURED = "captured"
-"""Who answers where no agent is named and none is asked."""
+"""The agent's name if captured answers are scored and no name is given."""
 
 THREADS = 8
-"""Threads beside those of the agents: writing does not wait for a thread that waits for an agent."""
+"""Threads in addition to one for each agent process: writing does not wait until an agent answers."""
 
 TIME_S_MAX = 7 * 86_400.0
-"""Longer than any answer takes; a time that is none is refused with it."""
+"""The longest accepted time, longer than any answer takes. The check refuses NaN and infinity too."""
 
 CHOICE_SHOWN = 20
 
 Say = Callable[[str], None]
 Tell = Callable[[GradedAttempt | None, int, int], None]
-"""Told each score, once it is durable; how many there are, and how many there are to be. First it is told of none."""
+"""Called with each score, once it is durable, the number of scores, and that of attempts; first with None for a score."""
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     baselines: bool = True
     files: ReportFiles = ReportFiles()
-    """Where reports are to go; with any, the answers and the course of versions are told, too."""
+    """Report files to write; with any, the report data include the answers and the trend over versions."""
 
 
 class EvalRunner:
@@ -87,12 +87,14 @@ class EvalRunner:
             if self._asked.baselines:
                 suite = structs.replace(run.started, suite_digest=self.suite.digest)
                 await record_baselines(store, suite, self.suite.scenarios, self._meaning, grading, stop)
-            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring what was captured'}")
+            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring the captured answers'}")
             await self._sit(store, run, stop, tell, grading)
             found = await told(store, run.run_id, self.suite.scenarios, analyses=bool(self._asked.files))
             return EvaluationReport(evaluation=found, trend=await course(store, found) if self._asked.files else ())
         except TallystickError as error:
-            error.advice = f"{error.advice} What was scored before is kept: --resume {run.run_id} goes on.".lstrip()
+            error.advice = (
+                f"{error.advice} The scores until then are recorded: --resume {run.run_id} continues.".lstrip()
+            )
             raise
         finally:
             grading.shutdown(wait=False, cancel_futures=True)
@@ -153,7 +155,7 @@ def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
         titles = [scenario.title for scenario in suite.scenarios]
         more = f", and {len(titles) - CHOICE_SHOWN} more" if len(titles) > CHOICE_SHOWN else ""
         there = f"{', '.join(titles[:CHOICE_SHOWN])}{more}"
-        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"There are: {there}.")
+        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {there}.")
     return chosen
 
 
@@ -180,7 +182,7 @@ def checked(asked: EvalOptions) -> Agent | None:
     """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
     terms = asked.terms
     if not (math.isfinite(asked.timeout_s) and 0 < asked.timeout_s <= TIME_S_MAX):
-        raise InvalidQuery("timeout", f"{asked.timeout_s:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+        raise InvalidQuery("timeout", f"{asked.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
     labels = (("name", terms.suite), ("agent_name", terms.agent_name), ("agent_version", terms.agent_version))
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):
@@ -190,11 +192,11 @@ def checked(asked: EvalOptions) -> Agent | None:
     if asked.run_id is not None:
         check_id(asked.run_id)
     if asked.run_id is not None and asked.resume is not None:
-        raise InvalidQuery("run", "is settled by the run that is resumed.", "Leave it out, or start another run.")
+        raise InvalidQuery("run", "is fixed by the run that is resumed.", "Leave it out, or start another run.")
     if LLM in terms.meta:
-        raise InvalidQuery("meta", f"{LLM} is told by --enable-llm itself.", "Leave it out.")
+        raise InvalidQuery("meta", f"{LLM} is set by --enable-llm itself.", "Leave it out.")
     if terms.enable_llm is not None and asked.agent is None:
-        raise InvalidQuery(LLM, "is told to an agent, and none is asked.", "Give its command with --agent.")
+        raise InvalidQuery(LLM, "is an option of an agent, and none is asked.", "Give its command with --agent.")
     if asked.agent is None:
         return None
     try:

@@ -104,7 +104,7 @@ async def unfinished(store: EventStore, run_id: str) -> EvalRun:
     """Return a run that can be continued. Errors: NotFound, RunEnded; those of reading."""
     run = await find(store, run_id)
     if run is None:
-        raise NotFound(f"There is no evaluation {run_id}.", "tallystick eval list shows those there are.")
+        raise NotFound(f"There is no evaluation {run_id}.", "See the evaluations: tallystick eval list.")
     if run.finished:
         raise RunEnded(f"Evaluation {run_id} has ended.", "Start another; `tallystick eval show` shows it.")
     return run
@@ -114,7 +114,7 @@ def check_id(run_id: str) -> None:
     """Check an id of a run. Errors: InvalidQuery."""
     if _id.fullmatch(run_id) is None or len(run_id) > STREAM_ID_CHARS_MAX:
         detail = f"{run_id!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
-        raise InvalidQuery("run", detail, "Choose an id of that shape.")
+        raise InvalidQuery("run", detail, "Choose another id.")
 
 
 async def free(store: EventStore, run_id: str | None) -> None:
@@ -193,7 +193,7 @@ async def finish(store: EventStore, run: EvalRun, elapsed_ns: int | None = None)
 
 async def _reread(store: EventStore, run: EvalRun) -> None:
     there = await find(store, run.run_id)
-    assert there is not None, "a run that has begun stays"
+    assert there is not None, "a run that has begun is never removed"
     run.version, run.scored, run.finished = there.version, there.scored, there.finished
 
 
@@ -254,7 +254,7 @@ def _worked_ns(events: Sequence[Event]) -> int:
 def _there(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
         f"run {run_id} is there already; nothing was written.",
-        f"--resume {run_id} goes on with it where it has not ended; give another id for another run.",
+        f"--resume {run_id} continues it if it has not ended; give another id for another run.",
         subject=f"evaluation/{run_id}",
         index=0,
     )

@@ -23,16 +23,16 @@ from instruments.evals.suite.loader import INVESTIGATION_FILE
 from ledger.errors import InvalidQuery
 
 ASKED = 100
-"""Scenarios that the ledger is asked for, and that are appended, at once; each has two streams."""
+"""Scenarios in one read of the ledger and one append; each has two streams."""
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""Bytes of a payload that leave room on its line for the longest attributes."""
+"""The most bytes of a payload that fit on a line with the longest attributes."""
 
 _encode = msgspec.json.Encoder().encode
 _captured = VOCABULARY.kinds["eval.scenario_captured.v1"].draft
 _revised = VOCABULARY.kinds["eval.scenario_revised.v1"].draft
 _apart = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
-"""Who captured a scenario, when and from where, makes it no other."""
+"""Fields that may differ without a revision: who captured a scenario, when and from where."""
 
 
 class RecordedScenarios(msgspec.Struct, frozen=True):
@@ -144,7 +144,7 @@ def _check_size(title: str, size_bytes: int) -> None:
         raise BodyTooLarge(
             f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
             f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
-            "Leave out of its evidence what no agent needs.",
+            "Remove from its evidence the parts that no agent needs.",
         )
 
 

@@ -12,13 +12,13 @@ from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, add
 from api.service.store import EventStore
 
 AT_ONCE = 100
-"""Of answers that are at hand already so many are scored and written at once."""
+"""Captured answers that are scored and written at once."""
 
 Answer = Callable[[Place], Awaitable[GradedAttempt]]
-"""Asks for one attempt at one scenario, and scores it. Cancelling it ends what was begun."""
+"""Asks for one attempt at one scenario, and scores it. Cancelling it ends the request."""
 
 Tell = Callable[[GradedAttempt], None]
-"""Told each score, once it is durable."""
+"""Called with each score, once it is durable."""
 
 
 async def sit(

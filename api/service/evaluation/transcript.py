@@ -28,7 +28,7 @@ async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *,
         except Gone:
             texts[digest] = None
         except (NotFound, Damaged):
-            """It is told without."""
+            """The evaluation is built without this text."""
     known = {one.id: ScenarioLabels(one.about.name, one.about.family, one.about.failure_type) for one in scenarios}
     return build_evaluation(facts, known, texts, analyses=analyses)
 
