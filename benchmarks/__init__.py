@@ -1,1 +1,1 @@
-"""How fast it is: every figure beside its own floor and its peers, measured in one run."""
+"""Speed: compare every figure with its lower limit and with its peers, measured in the same run."""

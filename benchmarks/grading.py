@@ -1,4 +1,4 @@
-"""Grading: the time to load a suite and score its captured analyses, and that of a pattern that backtracks for ever."""
+"""Measure the time to load a suite and score its captured analyses, and to cut off a pattern that backtracks endlessly."""
 
 import json
 import random
@@ -61,7 +61,7 @@ def grading(folder: Path, scenarios: int) -> Iterator[Measure]:
 
 
 def _hostile(scenario: Scenario, pattern: str) -> float:
-    """Seconds for a score that hangs on a pattern, over many texts that it takes for ever on."""
+    """Return the seconds that a score takes when its pattern backtracks endlessly on every text."""
     expected = {"root_cause": {"patterns": [pattern], "match_type": "regex"}}
     about = msgspec.convert({"name": "hostile", "expected_outcomes": expected}, type(scenario.about))
     text = "a" * 50_000 + "!"

@@ -78,11 +78,11 @@ async def make_runs(path: Path, runs: int, attempts: int, *, seed: int = 7) -> N
     try:
         batch: list[Draft] = []
         for number in range(runs):
-            told = tell("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
-            if len(batch) + len(told.sayings) > BATCH:
+            converted = tell("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
+            if len(batch) + len(converted.sayings) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(said.draft for said in told.sayings)
+            batch.extend(said.draft for said in converted.sayings)
         await log.append(batch)
     finally:
         await log.close()

@@ -1,4 +1,4 @@
-"""Scoring: the time it takes to score a refactoring of 200 lines, which is ten times what is asked for."""
+"""Measure the time to score a refactoring of 200 lines, ten times the length that the probe asks for."""
 
 import time
 from collections.abc import Iterator

@@ -55,7 +55,7 @@ class Asker:
         return told(self.reply(run, body), 200)
 
     def drive(self, answers: Sequence[object], **config: object) -> list[Json]:
-        """A run that is answered so, to its end; what came of each answer."""
+        """Answer a run like this until it ends. Return the server's reply to each answer."""
         run = self.begin(**config)["run_id"]
         return [self.respond(run, answer) for answer in answers]
 

@@ -1,4 +1,4 @@
-"""Trend, drift and comparison at their doors: /calibration and getCalibration tell the same, and only when asked."""
+"""Trend, drift and comparison: /calibration and getCalibration return the same, and only on request."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -45,7 +45,7 @@ def year(cstp: Caller, project: str) -> str:
 
 
 def snake(value: object) -> object:
-    """What CSTP tells, in the names and the times of the other door."""
+    """Convert a CSTP answer to the field names and the time format of the HTTP interface."""
     camel_to_snake = {camel: name for name, camel in SNAKE_TO_CAMEL.items()}
     if isinstance(value, dict):
         return {camel_to_snake.get(name, name): snake(inner) for name, inner in value.items()}

@@ -1,4 +1,4 @@
-"""GET /checkpoint and receipts, checked as whoever holds the key would; and a ledger that is not what was signed."""
+"""Check GET /checkpoint and receipts with the public key, and a ledger that differs from the signed one."""
 
 import shutil
 from pathlib import Path

@@ -186,7 +186,7 @@ def test_the_events_are_those_of_the_decider_alone(asker: Asker) -> None:
 
 
 def _scores(asker: Asker, events: list[Json]) -> list[Json]:
-    """The scores among the events of the whole log that stand beside a run's."""
+    """Return the scores of a run, from the events of the whole log."""
     found: list[Json] = asker.get("/events", type="probe.scored.v1", after=events[0]["position"], limit=1000)["events"]
     return [event for event in found if event["data"]["run_id"] == events[0]["data"]["run_id"]]
 

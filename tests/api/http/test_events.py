@@ -1,4 +1,4 @@
-"""POST /events in every form, and reading back what stands in the log."""
+"""POST /events in every form, and read the events back from the log."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Evidence over HTTP: bytes in, bytes out, bytes gone; and what a stored page may not do to who looks at it."""
+"""Evidence over HTTP: store bytes, read them, erase them. A stored page cannot attack its viewer."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""GET /inventory and GET /probes: the same answers as the command line gives, now and as they stood."""
+"""GET /inventory and GET /probes give the same answers as the command line, for now and for an earlier time."""
 
 import httpx
 import msgspec

@@ -1,4 +1,4 @@
-"""The description matches the door: its paths, its parameters, its schemas."""
+"""The OpenAPI description matches the HTTP interface: its paths, its parameters, its schemas."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The door guarded: scopes of every route, pages of elsewhere, rates, what is said of a refusal, and what never is."""
+"""Access control over HTTP: scopes of every route, pages of other sites, rate limits, and the log of refusals."""
 
 import re
 import time

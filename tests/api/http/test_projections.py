@@ -1,4 +1,4 @@
-"""The views over HTTP, now and as they stood; and what an operator sees."""
+"""The views over HTTP, for now and for an earlier time, and the operator's view."""
 
 import socket
 from datetime import UTC, datetime, timedelta
