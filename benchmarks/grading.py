@@ -1,4 +1,4 @@
-"""Measure the time to load a suite and score its captured analyses, and to cut off a pattern that backtracks endlessly."""
+"""Measure the time to load a suite and score its captured analyses, and to cut off a hostile pattern."""
 
 import json
 import random

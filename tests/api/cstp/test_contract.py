@@ -31,7 +31,7 @@ NEVER_NULL = {
 
 
 def post(cstp: Caller, project: str, cases: Cases, **data: object) -> None:
-    """Post decisions with their outcomes, as events. A letter that does not name an outcome leaves its decision pending."""
+    """Post decisions with their outcomes, as events. A letter without an outcome leaves its decision pending."""
     events = []
     told = [(confidence, letter) for confidence, letters in cases for letter in letters]
     for number, (confidence, letter) in enumerate(told):

@@ -67,7 +67,7 @@ def parties(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parties]:
 
 
 def answers(caller: Caller) -> list[bytes]:
-    """Return the answers about the victim, without times and without text scores, which depend on the texts of all agents."""
+    """Return the answers about the victim, without times and text scores. All agents' texts affect text scores."""
     found = []
     for method, params in QUESTIONS:
         frame = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}

@@ -1,4 +1,4 @@
-"""Queries about data that this ledger does not keep: they return empty answers of the right shape, never false success."""
+"""Queries about data that this ledger does not keep: empty answers of the right shape, never false success."""
 
 import pytest
 

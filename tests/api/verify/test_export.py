@@ -105,7 +105,7 @@ LINES: dict[str, tuple[int, Callable[[list[bytes]], list[bytes]]]] = {
     "the last cut off": (SIZE, lambda lines: lines[:-1]),
     "one more": (SIZE + 1, lambda lines: renumbered([*lines, lines[-1]])),
     "all cut off": (1, lambda lines: []),
-    "a line that is no event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
+    "a line that is not an event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
 }
 
 
