@@ -105,7 +105,7 @@ LINES: dict[str, tuple[int, Callable[[list[bytes]], list[bytes]]]] = {
     "the last cut off": (SIZE, lambda lines: lines[:-1]),
     "one more": (SIZE + 1, lambda lines: renumbered([*lines, lines[-1]])),
     "all cut off": (1, lambda lines: []),
-    "a line that is no event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
+    "a line that is not an event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
 }
 
 
@@ -146,7 +146,7 @@ def test_a_forger_with_a_key_of_his_own_is_caught_by_the_key(made: Exports, tmp_
     assert wrong(verified(export, since=made.since)) == {"roots", "signatures"}
     forge(export, change(lines, 11), made.ledger.signer)
     report = verified(export, made.key, made.since)
-    assert wrong(report) == {"roots"}, "who has the key cannot change what was signed before"
+    assert wrong(report) == {"roots"}, "even the holder of the key cannot change signed history"
 
 
 def digit(text: bytes) -> bytes:
