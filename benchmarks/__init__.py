@@ -1,1 +1,1 @@
-"""Speed: compare every figure with its lower limit and with its peers, measured in the same run."""
+"""Benchmarks: each figure next to a bare mechanism, a peer or a limit, measured in one run."""

@@ -1,4 +1,4 @@
-"""Tokens over HTTP: unknown callers, missing scopes, and which agents a caller may act for."""
+"""Tokens over HTTP: unknown ones, missing scopes, and the source of an event."""
 
 from collections.abc import Iterator
 from pathlib import Path

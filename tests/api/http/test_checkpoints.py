@@ -1,4 +1,4 @@
-"""Check GET /checkpoint and receipts with the public key, and a ledger that differs from the signed one."""
+"""GET /checkpoint and receipts, checked with the public key; and a ledger that differs from what was signed."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""POST /events in every form, and read the events back from the log."""
+"""POST /events in every form, and reading the log back."""
 
 from urllib.parse import quote
 

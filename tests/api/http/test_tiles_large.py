@@ -18,6 +18,8 @@ from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 SIZE = 70_000
 BATCH = 2_000
 
@@ -37,8 +39,8 @@ def go_root() -> Path | None:
     root = Path(found).resolve().parent.parent if found is not None else Path()
     if found is None or not (root / SUMDB).is_dir():
         return None
-    told = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", (root / "VERSION").read_text(encoding="utf-8"))
-    version = tuple(int(part or 0) for part in told.groups()) if told is not None else (0,)
+    matched = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", (root / "VERSION").read_text(encoding="utf-8"))
+    version = tuple(int(part or 0) for part in matched.groups()) if matched is not None else (0,)
     return root if version >= GO_VERSION_MIN else None
 
 

@@ -286,7 +286,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
         (json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True}]}).encode(), "has neither a name nor a filter"),
         (
             json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True, "filter": ["(web"]}]}).encode(),
-            "groups.filter is no regular expression",
+            "groups.filter is not a regular expression",
         ),
     ],
 )
