@@ -182,8 +182,8 @@ SURFACE: dict[str, list[str]] = {
         "OrderCheck",
         "TimestampParser",
         "TreeRebuild",
+        "bundled_key",
         "difference",
-        "own_key",
         "verify_file",
     ],
     "tallystick": [

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from api.verify.export import verify_export
 from events.errors import TallystickError
 from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
-from ledger.sqlite.file_copy import clear
+from ledger.sqlite.file_copy import remove_files
 from ledger.sqlite.schema import COLUMNS
 from ledger.transparency.checkpoints import checkpoint_path
 from ledger.transparency.keys import key_path
@@ -164,13 +164,13 @@ def _tile_bytes(path: Path, given: Given) -> list[int]:
     with closing(sqlite3.connect(path)) as connection:
         ((page_bytes,),) = connection.execute("PRAGMA page_size")
         pages = connection.execute("SELECT pageno FROM dbstat WHERE name LIKE '%tiles%'").fetchall()
-    clear(path, "", "-wal", "-shm")
+    remove_files(path, "", "-wal", "-shm")
     return [byte for (page,) in pages for byte in range((page - 1) * page_bytes, page * page_bytes)]
 
 
 async def _flip(path: Path, layer: str, given: Given, ending: str, bit: int) -> str:
     """Flip one bit. Return `located`, `unused`, or the problem."""
-    clear(path, *FILES, "-shm", "-journal", ".views.db-wal", ".views.db-shm", ".lock")
+    remove_files(path, *FILES, "-shm", "-journal", ".views.db-wal", ".views.db-shm", ".lock")
     for name, data in given.files.items():
         path.with_name(path.name + name).write_bytes(data)
     flipped = bytearray(given.files[ending])

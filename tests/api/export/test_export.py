@@ -15,7 +15,12 @@ import pytest
 from api.export.manifest import decode
 from events import VOCABULARY
 from ledger import Checkpoint, SignedNote, Verifier
-from ledger.transparency.merkle import continues, includes, leaf_hashes, root_of
+from ledger.transparency.merkle import (
+    leaf_hashes,
+    root_of,
+    verify_consistency,
+    verify_inclusion,
+)
 from tests.api.export.conftest import (
     ERASED,
     EVENTS,
@@ -108,7 +113,7 @@ def test_the_checkpoint_covers_it_all(ledger: Ledger, tmp_path: Path, filters: d
         ]
         for proof in told:
             index, hashes = proof["position"] - 1, [b64decode(text) for text in proof["hashes"]]
-            assert includes(nodes[index], index, checkpoint.size, hashes, checkpoint.root)
+            assert verify_inclusion(nodes[index], index, checkpoint.size, hashes, checkpoint.root)
 
 
 def plain_root(leaves: list[bytes]) -> bytes:
@@ -189,4 +194,4 @@ def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_p
     told = manifest.consistency
     assert told is not None
     assert (told.size, told.root) == (size, root)
-    assert continues(size, manifest.size, told.hashes, root, manifest.root)
+    assert verify_consistency(size, manifest.size, told.hashes, root, manifest.root)

@@ -141,7 +141,7 @@ def test_a_forger_with_a_key_of_his_own_is_caught_by_the_key(made: Exports, tmp_
     forge(export, lines, Signer.make(made.ledger.signer.verifier.name))
     report = verified(export)
     assert report.right, "nothing in it tells"
-    assert "Whoever forges all of it forges the key as well" in report.notes[0]
+    assert "Someone who forges everything forges the key, too" in report.notes[0]
     assert wrong(verified(export, made.key)) == {"manifest", "signatures"}
     assert wrong(verified(export, since=made.since)) == {"roots", "signatures"}
     forge(export, change(lines, 11), made.ledger.signer)
