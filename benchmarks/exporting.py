@@ -27,7 +27,7 @@ def exporting(folder: Path, events: int) -> Iterator[Measure]:
 
 
 async def _export(path: Path, output: Path) -> float:
-    """The time that an export takes once the ledger is open, until it stands in its write_export."""
+    """The time that an export takes once the ledger is open, until it is at its path."""
     ledger = await LedgerService.open(path, writable=True, views=False)
     try:
         await ledger.proving.checkpoint((await ledger.reader.head()).position)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from api.importers.runs.reader import decode
-from api.importers.runs.to_events import tell
+from api.importers.runs.to_events import run_events
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.registry import VOCABULARY
@@ -78,11 +78,11 @@ async def make_runs(path: Path, runs: int, attempts: int, *, seed: int = 7) -> N
     try:
         batch: list[Draft] = []
         for number in range(runs):
-            told = tell("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
-            if len(batch) + len(told.sayings) > BATCH:
+            told = run_events("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
+            if len(batch) + len(told.drafts) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(said.draft for said in told.sayings)
+            batch.extend(said.draft for said in told.drafts)
         await log.append(batch)
     finally:
         await log.close()

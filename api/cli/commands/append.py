@@ -56,7 +56,7 @@ async def _append(
     from api.cli.open_ledger import open_store
     from api.cli.output import progress
     from api.importers.ndjson import LineBatches
-    from api.importers.pipeline import AppendTotals, Batch, pump
+    from api.importers.pipeline import AppendTotals, Batch, append_batches
 
     tally = AppendTotals()
     with LineBatches.open(file) as lines, progress("appending", "events") as report:
@@ -69,7 +69,7 @@ async def _append(
 
         try:
             async with open_store(ledger, url, token) as open_sink:
-                await pump(lines.batches(batch, agent), open_sink, tally, lines.name, written)
+                await append_batches(lines.batches(batch, agent), open_sink, tally, lines.name, written)
         finally:
             lines.stopped = True
     return tally

@@ -70,7 +70,7 @@ async def _export(context: typer.Context, selection: "ExportSelection", output: 
 
 @asynccontextmanager
 async def _house(ledger: Path) -> "AsyncIterator[LedgerService]":
-    """The ledger, open_export to sign it where no other process writes it, else beside that one."""
+    """The ledger, opened to sign it where no other process writes it, else beside that one."""
     from api.cli.output import say
     from api.service.ledger import LedgerService
     from ledger.errors import LedgerLocked

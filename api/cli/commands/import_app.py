@@ -66,7 +66,7 @@ async def _write(checked: "DecisionImport", ledger: Path, url: str | None, token
 
 def _tell(found: "DecisionImportResult") -> None:
     from api.cli.output import say
-    from api.importers.decisions import listed
+    from api.importers.decisions import bad_row_lines
     from api.text import many
 
     elapsed_s = max(found.elapsed_ms / 1000, 0.001)
@@ -80,7 +80,7 @@ def _tell(found: "DecisionImportResult") -> None:
     )
     if found.skipped:
         say(f"{many(found.skipped, 'bad row')} left out:")
-        for line in listed(found):
+        for line in bad_row_lines(found):
             say(line)
     if found.unused_columns:
         say(f"Columns not used: {', '.join(found.unused_columns)}.")
@@ -177,14 +177,14 @@ async def _take_runs(
 
     from api.cli.open_ledger import open_store
     from api.cli.output import progress
-    from api.importers.runs import FileFault, RunImportResult, readable, take
+    from api.importers.runs import FileFault, RunImportResult, import_runs, read_runs
 
-    taken, found = RunImportResult(), readable(files, agent)
+    taken, found = RunImportResult(), read_runs(files, agent)
     for one in found:
         if not isinstance(one, FileFault):
             async with open_store(ledger, url, token) as target:
                 with progress("importing", "runs") as report:
-                    await take(chain([one], found), target, taken, report, len(files), rescore=rescore)
+                    await import_runs(chain([one], found), target, taken, report, len(files), rescore=rescore)
             break
         taken.files += 1
         taken.faults.append(one)
@@ -208,10 +208,10 @@ def ledger_(
     Example: tallystick --ledger again.db import ledger audit.zip --key "$(cat log.vkey)"
     """
     from api.cli.output import print_json, progress
-    from api.importers.ledger import rebuild
+    from api.importers.ledger import rebuild_ledger
 
     with progress("importing", "events") as report:
-        rebuilt = rebuild(export, ledger_of(context), key, progress=report)
+        rebuilt = rebuild_ledger(export, ledger_of(context), key, progress=report)
     if as_json:
         print_json(rebuilt)
     else:

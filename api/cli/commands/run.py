@@ -17,7 +17,7 @@ Speaker = Annotated[str | None, typer.Option(help="Who speaks: whose runs they a
 
 
 @app.command("save")
-def save(
+def save_run(
     context: typer.Context,
     report_file: Annotated[str, typer.Option(help="A run report; - is standard input.", metavar="FILE|-")],
     agent: Speaker = None,
@@ -48,7 +48,7 @@ def save(
 
 async def _save(path: str, agent: str | None, ledger: "Path", url: str | None, token: str | None) -> "SaveResult":
     from api.cli.open_ledger import open_store
-    from api.importers.runs import read_run, save
+    from api.importers.runs import read_run, save_run
     from events.errors import InvalidEvent
 
     try:
@@ -57,7 +57,7 @@ async def _save(path: str, agent: str | None, ledger: "Path", url: str | None, t
         error.detail = f"{'standard input' if path == '-' else path}: {error.detail}"
         raise
     async with open_store(ledger, url, token) as target:
-        return await save(told, target)
+        return await save_run(told, target)
 
 
 @app.command("show")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from api.importers.cstp.report import APART, HALF, ZERO, CstpImportResult, Loss, SourceConflict
+from api.importers.cstp.report import HALF, OTHER_TIME, ZERO, CstpImportResult, Loss, SourceConflict
 from api.text import many, one_line
 
 SHOWN = 20
@@ -45,7 +45,7 @@ def warnings(report: CstpImportResult) -> Iterator[str]:
     for what, number in (
         ("Confidences of exactly 0.5, which CSTP also writes where none was stated", report.doubtful.get(HALF, 0)),
         ("Confidences of 0 in SQLite alone, which it writes there too", report.doubtful.get(ZERO, 0)),
-        ("Decisions that the store dates otherwise than their file, which counts", report.doubtful.get(APART, 0)),
+        ("Decisions that the store dates otherwise than their file, which counts", report.doubtful.get(OTHER_TIME, 0)),
         ("Decisions without an agent, which are anonymous's", report.without_agent),
         ("Reviews without a reviewer, which are anonymous's", report.without_reviewer),
         ("Decisions without a time, which are dated now", report.without_time),
