@@ -1,13 +1,13 @@
-"""Progress of long work: use cases report to a callback, and an interface shows it."""
+"""Progress of long work: a use case reports to a callback, and an interface shows it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 Report = Callable[[int, int], None]
-"""Takes how much is done, and how much there is to do."""
+"""Takes how much is done and how much there is in all."""
 
 OpenProgress = Callable[[str, str], AbstractContextManager[Report]]
-"""Opens a progress display for the time of a `with` block, from a label and a unit ("events")."""
+"""Shows progress for the time of a `with` block. Takes a label and a unit ("events")."""
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""The measurements: evidence in, events out."""
+"""Measurements: routers, discovery, probes and evaluations. They turn text into events, and never open a ledger."""

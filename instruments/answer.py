@@ -1,4 +1,4 @@
-"""What a router brings back: an answer, or why there is none."""
+"""The answer of a router to one prompt, or the reason why it gave none."""
 
 from typing import Literal
 
@@ -8,17 +8,17 @@ Failure = Literal["timeout", "failed"]
 
 
 class RouterAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt's answer. Nothing in it is judged yet, and nothing of it may be trusted."""
+    """A router's answer to one prompt: untrusted text that nothing has checked yet."""
 
     text: str | None = None
-    """The whole answer; None where there is none. Source: the router."""
+    """The whole answer; None if the router gave none. Source: the router."""
     elapsed_ns: int | None = None
     """From prompt to answer, nanoseconds. Source: measured."""
     reported_model: str | None = None
-    """Which model the endpoint says it used. Source: the endpoint."""
+    """The model that the endpoint says it used. Source: the endpoint."""
     tokens_used: int | None = None
     """Tokens of prompt and answer. Source: the endpoint."""
     failure: Failure | None = None
-    """Why there is no answer; None where there is one. Source: the router."""
+    """The kind of failure; None if the router answered. Source: the router."""
     detail: str | None = None
-    """What went wrong, in words and without secrets. Source: the router."""
+    """What went wrong, in words, with secrets removed. Source: the router."""

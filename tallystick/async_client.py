@@ -108,7 +108,7 @@ class AsyncClient(BaseClient):
 
     def decision(self, decision: str, **fields: Unpack[DecisionFields]) -> AsyncDecisionBlock:
         """Record a decision before an `async with` block and review it after the block; see `DecisionBlock`."""
-        return AsyncDecisionBlock(self, decision, fields)
+        return AsyncDecisionBlock(self._run, self._operations, decision, fields)
 
     async def get_decision(self, decision_id: str, *, as_of: int | Moment | None = None) -> DecisionState:
         """As `Client.get_decision`."""
@@ -175,9 +175,6 @@ class AsyncClient(BaseClient):
     async def receipt(self, position: int) -> str:
         """As `Client.receipt`."""
         return await self._run(self._operations.receipt(position))
-
-    async def _conclude(self, decision_id: str, outcome: ReviewOutcome, fields: ReviewFields) -> None:
-        await self._run(self._operations.conclude(decision_id, outcome, fields))
 
     async def _run(self, flow: Flow[_Result], ask: Ask | None = None) -> _Result:
         """Do the steps of a flow."""

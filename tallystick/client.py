@@ -130,7 +130,7 @@ class Client(BaseClient):
 
     def decision(self, decision: str, **fields: Unpack[DecisionFields]) -> DecisionBlock:
         """Record a decision before a `with` block and review it after the block; see `DecisionBlock`."""
-        return DecisionBlock(self, decision, fields)
+        return DecisionBlock(self._run, self._operations, decision, fields)
 
     def get_decision(self, decision_id: str, *, as_of: int | Moment | None = None) -> DecisionState:
         """Read one decision with its history. Errors: NotFound."""
@@ -210,9 +210,6 @@ class Client(BaseClient):
         Errors: NotFound; ServerFault, where the log is not what was signed.
         """
         return self._run(self._operations.receipt(position))
-
-    def _conclude(self, decision_id: str, outcome: ReviewOutcome, fields: ReviewFields) -> None:
-        self._run(self._operations.conclude(decision_id, outcome, fields))
 
     def _run(self, flow: Flow[_Result], ask: Callable[[str], str | Reply] | None = None) -> _Result:
         """Do the steps of a flow."""

@@ -1,16 +1,30 @@
 """`with client.decision(...)`: a decision that is recorded before a block of code and reviewed after it."""
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import Protocol, Self, TypeVar, Unpack, cast
 
 from tallystick.errors import TallystickError
-from tallystick.fields import AmendFields, DecisionFields, EventFields, ReviewFields
+from tallystick.exchange import Flow
+from tallystick.fields import AmendFields, DecisionFields, EventFields, ReviewFields, ThoughtFields
 from tallystick.fields import Outcome as ReviewOutcome
+from tallystick.operations import Operations
 from tallystick.results import DecisionEvent, ThoughtEvent
 
-if TYPE_CHECKING:
-    from tallystick.async_client import AsyncClient
-    from tallystick.client import Client
+_Result = TypeVar("_Result")
+
+
+class Run(Protocol):
+    """A client's way to carry out the steps of an operation."""
+
+    def __call__(self, flow: Flow[_Result], /) -> _Result:
+        """Return the operation's result."""
+
+
+class AsyncRun(Protocol):
+    """`Run` of an asynchronous client."""
+
+    async def __call__(self, flow: Flow[_Result], /) -> _Result:
+        """Return the operation's result."""
 
 
 class _Block:
@@ -64,13 +78,14 @@ class DecisionBlock(_Block):
     The type of the exception is recorded, its message is not: it may hold secrets.
     """
 
-    def __init__(self, client: "Client", decision: str, fields: DecisionFields) -> None:
+    def __init__(self, run: Run, operations: Operations, decision: str, fields: DecisionFields) -> None:
         super().__init__(decision, fields)
-        self._client = client
+        self._run = run
+        self._operations = operations
 
     def __enter__(self) -> Self:
         self._stated = None
-        self._event = self._client.record(self._decision, **self._fields)
+        self._event = self._run(self._operations.record(self._decision, self._fields))
         return self
 
     def __exit__(
@@ -80,7 +95,7 @@ class DecisionBlock(_Block):
         if outcome is None:
             return
         try:
-            self._client._conclude(self.decision_id, *outcome)
+            self._run(self._operations.conclude(self.decision_id, *outcome))
         except TallystickError as unrecorded:
             if error is None:
                 raise
@@ -88,23 +103,24 @@ class DecisionBlock(_Block):
 
     def think(self, text: str, **fields: Unpack[EventFields]) -> ThoughtEvent:
         """Record a thought on the decision."""
-        return self._client.think(text, decision_id=self.decision_id, **fields)
+        return self._run(self._operations.think(text, _thought(self.decision_id, fields)))
 
     def amend(self, **fields: Unpack[AmendFields]) -> DecisionEvent:
         """Amend the decision."""
-        return self._client.amend(self.decision_id, **fields)
+        return self._run(self._operations.amend(self.decision_id, fields))
 
 
 class AsyncDecisionBlock(_Block):
     """`DecisionBlock` for `async with`. A block that is cancelled leaves the decision without a review."""
 
-    def __init__(self, client: "AsyncClient", decision: str, fields: DecisionFields) -> None:
+    def __init__(self, run: AsyncRun, operations: Operations, decision: str, fields: DecisionFields) -> None:
         super().__init__(decision, fields)
-        self._client = client
+        self._run = run
+        self._operations = operations
 
     async def __aenter__(self) -> Self:
         self._stated = None
-        self._event = await self._client.record(self._decision, **self._fields)
+        self._event = await self._run(self._operations.record(self._decision, self._fields))
         return self
 
     async def __aexit__(
@@ -114,7 +130,7 @@ class AsyncDecisionBlock(_Block):
         if outcome is None:
             return
         try:
-            await self._client._conclude(self.decision_id, *outcome)
+            await self._run(self._operations.conclude(self.decision_id, *outcome))
         except TallystickError as unrecorded:
             if error is None:
                 raise
@@ -122,11 +138,11 @@ class AsyncDecisionBlock(_Block):
 
     async def think(self, text: str, **fields: Unpack[EventFields]) -> ThoughtEvent:
         """Record a thought on the decision."""
-        return await self._client.think(text, decision_id=self.decision_id, **fields)
+        return await self._run(self._operations.think(text, _thought(self.decision_id, fields)))
 
     async def amend(self, **fields: Unpack[AmendFields]) -> DecisionEvent:
         """Amend the decision."""
-        return await self._client.amend(self.decision_id, **fields)
+        return await self._run(self._operations.amend(self.decision_id, fields))
 
 
 def _with_result(actual_result: str | None, fields: ReviewFields) -> ReviewFields:
@@ -135,3 +151,7 @@ def _with_result(actual_result: str | None, fields: ReviewFields) -> ReviewField
 
 def _note(decision_id: str, error: TallystickError) -> str:
     return f"tallystick could not record that decision {decision_id} failed: {error}"
+
+
+def _thought(decision_id: str, fields: EventFields) -> ThoughtFields:
+    return cast("ThoughtFields", {**fields, "decision_id": decision_id})

@@ -1,1 +1,1 @@
-"""The command line: a module a verb, and how answers are printed."""
+"""The command line: one module for each verb, and modules that print answers."""

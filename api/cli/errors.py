@@ -1,4 +1,4 @@
-"""A refusal as people read it: one or two plain lines on standard error, and the exit code that says what it was."""
+"""Errors as people read them: one or two plain lines on standard error, and an exit code."""
 
 import sys
 from collections.abc import Iterator
@@ -8,31 +8,32 @@ import typer
 
 from events.errors import TallystickError
 
-UNJUDGED = 2
+UNUSABLE = 2
+"""The exit code for unusable input."""
 
 
-def refuse(error: TallystickError) -> int:
-    """Tell why, and what to do; the exit code."""
+def print_error(error: TallystickError) -> int:
+    """Print the reason and the advice on standard error. Return the exit code."""
     from api.errors import error_codes
 
-    print(f"error: {_as_typed(error)}", file=sys.stderr)
+    print(f"error: {_with_option(error)}", file=sys.stderr)
     if error.advice:
         print(error.advice, file=sys.stderr)
     return error_codes(error).exit
 
 
 @contextmanager
-def judging() -> Iterator[None]:
-    """End every refusal with exit code 2: where 1 says that something failed or got worse, it is no judgement."""
+def exit_2_on_error() -> Iterator[None]:
+    """End with exit code 2 on every error, for verbs whose exit code 1 means "failed" or "worse"."""
     try:
         yield
     except TallystickError as error:
-        refuse(error)
-        raise typer.Exit(UNJUDGED) from None
+        print_error(error)
+        raise typer.Exit(UNUSABLE) from None
 
 
-def _as_typed(error: TallystickError) -> str:
-    """The detail, with the option in place of the parameter it stands for: `--group-by` for `group_by`."""
+def _with_option(error: TallystickError) -> str:
+    """Return the error's text. If the user typed the option that it is about, name that: `--group-by`."""
     field = str(getattr(error, "field", ""))
     option = f"--{field.replace('_', '-')}"
     typed = any(argument.partition("=")[0] == option for argument in sys.argv)

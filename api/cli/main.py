@@ -1,54 +1,28 @@
 """The command line: `tallystick [--ledger FILE] VERB`.
 
-Exit codes: 0 done; 1 the answer is no, or it could not be done now; 2 usage or unusable input; 130 interrupted.
+Exit codes: 0 done; 1 the answer is no, or it cannot be done now; 2 wrong usage or unusable input; 130 interrupted.
 """
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from api.cli.commands import (
-    append,
-    backup,
-    calibration,
-    checkpoint,
-    decisions,
-    discover,
-    eval_app,
-    eval_show,
-    evidence,
-    export,
-    import_app,
-    inventory,
-    key,
-    log,
-    model,
-    probe,
-    projections,
-    replay,
-    run,
-    schema,
-    serve,
-    token,
-    verify,
-)
-from api.cli.errors import refuse
-from events.errors import TallystickError
+from api.cli.commands import VERBS
+from api.cli.lazy_group import NAMES, lazy_group
+from api.cli.target import DEFAULT_LEDGER, JsonOption, LedgerOption, TokenOption, UrlOption, begin
 
 app = typer.Typer(
     name="tallystick",
-    help="A ledger for AI agents: what they decided, how sure they were, how it turned out, and the proof.",
+    cls=lazy_group(VERBS),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=NAMES,
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
@@ -57,59 +31,37 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _global(
+def _options(
     context: typer.Context,
-    ledger: Annotated[Path, typer.Option(help="The ledger file.", envvar="TALLYSTICK_LEDGER", show_envvar=True)] = Path(
-        "tallystick.db"
-    ),
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    as_json: JsonOption = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
-    """A ledger for AI agents: what they decided, how sure they were, how it turned out, and the proof."""
-    context.obj = ledger
-
-
-app.command("serve")(serve.serve)
-app.command("append")(append.append)
-app.add_typer(import_app.app, name="import")
-app.command("log")(log.log)
-app.command("replay")(replay.replay)
-app.command("calibration")(calibration.calibration)
-app.command("advice")(calibration.advice)
-app.command("decisions")(decisions.decisions)
-app.command("decision")(decisions.decision)
-app.command("discover")(discover.discover)
-app.add_typer(run.app, name="run")
-app.command("inventory")(inventory.inventory)
-app.add_typer(model.app, name="model")
-app.add_typer(probe.app, name="probe")
-app.add_typer(eval_app.app, name="eval")
-app.command("scoreboard")(eval_show.scoreboard)
-app.command("projections")(projections.projections)
-app.add_typer(key.app, name="key")
-app.command("checkpoint")(checkpoint.checkpoint)
-app.command("receipt")(checkpoint.receipt)
-app.command("witness")(checkpoint.witness)
-app.command("verify")(verify.verify)
-app.command("export")(export.export)
-app.command("schema")(schema.schema)
-app.add_typer(evidence.app, name="evidence")
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.add_typer(token.app, name="token")
+    """A ledger for AI agents: what they decided, how confident they were, how it turned out, and the proof."""
+    begin(context, ledger, url, token, as_json)
 
 
 def main() -> None:
-    """Run the command; every refusal is one or two plain lines on standard error."""
+    """Run the command. Print every error as one or two plain lines on standard error."""
     try:
         app(prog_name="tallystick")
-    except TallystickError as error:
-        sys.exit(refuse(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         print(f"error: {error.filename or 'input'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)
+    except Exception as error:
+        from api.cli.errors import print_error
+        from events.errors import TallystickError
+
+        if not isinstance(error, TallystickError):
+            raise
+        sys.exit(print_error(error))
 
 
 if __name__ == "__main__":

@@ -1,35 +1,111 @@
-"""The options that several verbs have."""
+"""Options that several verbs share, and options whose values are words from a fixed list."""
 
-from pathlib import Path
-from typing import Annotated
+import os
+from collections.abc import Callable, Collection
+from typing import Annotated, Any
 
 import typer
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-AsOf = Annotated[str | None, typer.Option(help="As it stood at a position or time.", metavar="POSITION|TIME")]
-Url = Annotated[
-    str | None,
-    typer.Option(help="Go through the server at this address.", envvar="TALLYSTICK_URL", show_envvar=True),
-]
-BearerToken = Annotated[
-    str | None, typer.Option(help="Token for --url.", envvar="TALLYSTICK_TOKEN", show_envvar=True, show_default=False)
-]
-Agent = Annotated[str | None, typer.Option(help="Only this agent's.")]
+from api.cli.target import Target
+
+OUTCOMES = ("success", "partial", "failure", "abandoned")
+STAKES = ("low", "medium", "high", "critical")
+REASON_TYPES = (
+    "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint",
+)  # fmt: skip
+WINDOWS = ("30d", "60d", "90d", "all")
+ORDERS = ("asc", "desc")
+
+
+def choice(
+    help: str,  # noqa: A002 - as Typer names it
+    words: Collection[str],
+    *names: str,
+    also: Collection[str] = (),
+    separator: str | None = None,
+    **settings: Any,  # noqa: ANN401 - settings of `typer.Option`
+) -> Any:  # noqa: ANN401 - as `typer.Option`
+    """Make an option that takes one of some words, or with a separator several of them. Completion offers them.
+
+    `also` are values that are accepted and not shown. Another value is refused with exit code 2.
+    """
+    check, complete = _check_words(words, also, separator), _complete_words(words, separator)
+    settings.setdefault("metavar", f"[{'|'.join(words)}]{'' if separator is None else f'{separator}...'}")
+    return typer.Option(*names, help=help, callback=check, autocompletion=complete, **settings)
+
+
+def choice_argument(help: str, words: Collection[str], metavar: str) -> Any:  # noqa: A002, ANN401 - as `choice`
+    """Make an argument that takes one of some words."""
+    check, complete = _check_words(words, (), None), _complete_words(words, None)
+    return typer.Argument(help=help, metavar=metavar, callback=check, autocompletion=complete)
+
+
+def _check_words(
+    words: Collection[str], also: Collection[str], separator: str | None
+) -> Callable[[typer.CallbackParam, Any], Any]:
+    def check(parameter: typer.CallbackParam, value: Any) -> Any:  # noqa: ANN401 - a word or a list of them
+        typed = value if isinstance(value, list | tuple) else [] if value is None else [value]
+        for text in typed:
+            for word in [text] if separator is None else text.split(separator):
+                if word not in words and word not in also:
+                    _refuse_word(parameter, word, words)
+        return value
+
+    return check
+
+
+def _refuse_word(parameter: typer.CallbackParam, word: str, words: Collection[str]) -> None:
+    from ledger.errors import InvalidQuery
+
+    name = parameter.opts[0].lstrip("-").replace("-", "_")
+    raise InvalidQuery(name, f"{word!r} is not one of the choices.", f"Choose one of {', '.join(words)}.")
+
+
+def _complete_words(words: Collection[str], separator: str | None) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        before, between, last = incomplete.rpartition(separator) if separator is not None else ("", "", incomplete)
+        return [f"{before}{between}{word}" for word in words if word.startswith(last)]
+
+    return complete
+
+
+AsOf = Annotated[str | None, typer.Option(help="Answer as of this position or time.", metavar="POSITION|TIME")]
+Agent = Annotated[str | None, typer.Option(help="Only this agent.")]
 Category = Annotated[str | None, typer.Option(help="Only this category.")]
-Stakes = Annotated[str | None, typer.Option(help="low, medium, high or critical.")]
+Stakes = Annotated[str | None, choice("Only these stakes.", STAKES)]
 Project = Annotated[str | None, typer.Option(help="Only this project.")]
 Feature = Annotated[str | None, typer.Option(help="Only this feature.")]
-Since = Annotated[str | None, typer.Option(help="Decided then or later.", metavar="TIME")]
-Until = Annotated[str | None, typer.Option(help="Decided then or earlier.", metavar="TIME")]
-Window = Annotated[str | None, typer.Option(help="30d, 60d, 90d or all, back from now; beats --since.")]
-
-
-def ledger_of(context: typer.Context) -> Path:
-    """The ledger file that --ledger names."""
-    assert isinstance(context.obj, Path)
-    return context.obj
+Since = Annotated[str | None, typer.Option(help="Only decisions made at this time or later.", metavar="TIME")]
+Until = Annotated[str | None, typer.Option(help="Only decisions made at this time or earlier.", metavar="TIME")]
+Window = Annotated[str | None, choice("Only the last days, counted from now. Wins over --since.", WINDOWS)]
+BegunSince = Annotated[str | None, typer.Option("--since", help="Only those that began then or later.", metavar="TIME")]
+BegunUntil = Annotated[
+    str | None, typer.Option("--until", help="Only those that began then or earlier.", metavar="TIME")
+]
+Limit = Annotated[str | None, typer.Option(help="List at most this many.  \\[default: 100]")]
+Offset = Annotated[str | None, typer.Option(help="Skip this many first.")]
 
 
 def given(**parameters: str | None) -> dict[str, str]:
-    """The parameters that were given, by the names that the HTTP door uses."""
+    """Return the parameters that are not None, by the names that HTTP uses."""
     return {name: value for name, value in parameters.items() if value is not None}
+
+
+def source_of_agent(target: Target, option: str, agent: str | None) -> str | None:
+    """Return the source of an event by the agent that an option names.
+
+    Without the option it is TALLYSTICK_AGENT. With a token, and without both, it is None: the token names the agent, or
+    the default owner is meant. Errors: InvalidQuery.
+    """
+    if agent is None and not (target.url is not None and target.token):
+        option, agent = "TALLYSTICK_AGENT", os.environ.get("TALLYSTICK_AGENT") or None
+    if agent is None:
+        return None
+    from api.auth import is_valid_agent
+    from events.envelope import source_of
+    from ledger.errors import InvalidQuery
+
+    if not is_valid_agent(agent):
+        detail = f"{agent!r} cannot be the name of an agent."
+        raise InvalidQuery(option, detail, "Use 1..64 letters, digits and ._:@/+-.")
+    return source_of(agent)

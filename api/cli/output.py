@@ -1,4 +1,4 @@
-"""What the command line shows: tables for people, JSON for programs, progress of long work on standard error."""
+"""Print tables for people, JSON for programs, and progress of long work on standard error."""
 
 import os
 import sys
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from projections.stats.intervals import Interval
 
 QUIET_S = 0.5
-"""Work that ends sooner shows no progress."""
+"""Seconds before a progress bar appears: shorter work shows none."""
 
 WIDTH_PIPED = 160
-"""Columns of a table that does not go to a terminal."""
+"""Width of a table that is not printed on a terminal, in columns."""
 
 
-def out(*, stderr: bool = False) -> Console:
-    """Where answers go. Colours only on a terminal, and none under NO_COLOR; words are printed as they are."""
+def open_console(*, stderr: bool = False) -> Console:
+    """Return a console that prints text as it is, in colour only on a terminal without NO_COLOR."""
     return Console(
         stderr=stderr,
         highlight=False,
@@ -38,51 +38,51 @@ def out(*, stderr: bool = False) -> Console:
 
 
 def print_json(value: object) -> None:
-    """A value as one line of JSON, in the bytes that the HTTP door would send."""
+    """Print a value as one line of JSON, the same bytes that HTTP sends."""
     print_line(to_json(value))
 
 
 def print_line(line: bytes) -> None:
-    """Bytes and a line feed, at once."""
+    """Print bytes and a line feed, and flush."""
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 
 
-def say(text: str) -> None:
-    """A word beside the answer, on standard error."""
+def print_note(text: str) -> None:
+    """Print a remark on standard error, beside the answer on standard output."""
     print(text, file=sys.stderr)
 
 
-def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
-    """An empty table; numbers stand on the right. In a narrow terminal columns that may wrap give way first."""
+def make_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
+    """Return an empty table. Columns in `right` are right-aligned; those in `wrap` shrink first."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", no_wrap=column not in wrap)
     return made
 
 
-def cut(text: str) -> Text:
-    """A text on one line, cut where its column, one that may wrap, ends."""
+def truncate(text: str) -> Text:
+    """Return a text that is cut with an ellipsis where its column ends."""
     return Text(text, no_wrap=True, overflow="ellipsis")
 
 
-def figure(value: float | None, sign: str = "") -> str:
-    """Three decimals; a dash where there is nothing."""
+def format_figure(value: float | None, sign: str = "") -> str:
+    """Return a number with three decimals, or a dash for None."""
     return "-" if value is None else f"{value:{sign}.3f}"
 
 
-def span(interval: "Interval | None", sign: str = "") -> str:
-    """Both ends of an interval; a dash where there is none."""
-    return "-" if interval is None else f"{figure(interval.low, sign)} to {figure(interval.high, sign)}"
+def format_interval(interval: "Interval | None", sign: str = "") -> str:
+    """Return both ends of an interval, or a dash for None."""
+    return "-" if interval is None else f"{format_figure(interval.low, sign)} to {format_figure(interval.high, sign)}"
 
 
-def chance(p: float) -> str:
-    """A p-value with its relation, three decimals."""
-    return "< 0.001" if p < 0.001 else f"= {figure(p)}"
+def format_p(p: float) -> str:
+    """Return a p-value with its relation: `= 0.042` or `< 0.001`."""
+    return "< 0.001" if p < 0.001 else f"= {format_figure(p)}"
 
 
 class _Rate(ProgressColumn):
-    """How much is done a second; a minute, where that is less than one."""
+    """The rate per second, or per minute if it is below one per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -96,8 +96,8 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress(label: str, unit: str) -> Iterator[Report]:
-    """A bar with rate and time left while the work lasts; nothing where standard error is no terminal."""
+def show_progress(label: str, unit: str) -> Iterator[Report]:
+    """Show a bar with rate and remaining time, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -1,4 +1,4 @@
-"""A signal is a wish: it stops what a verb is doing at the next place where nothing is lost."""
+"""Stop at the next safe point on SIGINT, SIGTERM or SIGHUP; on a second signal, at once."""
 
 import asyncio
 import signal
@@ -8,32 +8,32 @@ from typing import NamedTuple
 
 
 class StopSignal(NamedTuple):
-    """Set once a signal came, with the signals that did."""
+    """An event that is set once a signal has arrived, and the numbers of the signals."""
 
     event: asyncio.Event
     caught: list[int]
 
 
 @contextmanager
-def stoppable() -> Iterator[StopSignal]:
-    """Within a running loop: SIGINT, SIGTERM and SIGHUP are wishes. A second signal ends the command at once."""
+def catch_stop_signals() -> Iterator[StopSignal]:
+    """Catch the first signal. Call it within a running event loop."""
     stop = StopSignal(asyncio.Event(), [])
     loop = asyncio.get_running_loop()
-    stopping = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it goes on
-        stopping.append(signal.SIGHUP)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it, and so do we
+        numbers.append(signal.SIGHUP)
 
-    def stopped(number: int) -> None:
+    def catch(number: int) -> None:
         stop.caught.append(number)
         stop.event.set()
         release()
 
     def release() -> None:
-        for one in stopping:
+        for one in numbers:
             loop.remove_signal_handler(one)
 
-    for number in stopping:
-        loop.add_signal_handler(number, stopped, number)
+    for number in numbers:
+        loop.add_signal_handler(number, catch, number)
     try:
         yield stop
     finally:

@@ -10,9 +10,11 @@ import msgspec
 from api.auth import Unauthenticated
 from api.errors import TABLE, Problem, slug
 from api.rate_limit import RateLimited
+from api.service.decision_writer import RecordedDecision, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
+from events.decision import DecisionRecorded, DecisionReviewed
 from events.decode_errors import UNDECODABLE
 from events.envelope import Draft
 from events.errors import TallystickError
@@ -51,6 +53,18 @@ class RemoteStore:
         return _decode(
             await self._request("POST", "/events", content=body, headers={"content-type": LINES}), AppendResult
         )
+
+    async def record_decision(
+        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+    ) -> RecordedDecision:
+        body = {"data": decision, "id": event_id, "source": source, "question": question}
+        return _decode(await self._post_json("/decisions", body), RecordedDecision)
+
+    async def review_decision(
+        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
+    ) -> RecordedReview:
+        body = {"data": review, "id": event_id, "source": source, "prefix": True}
+        return _decode(await self._post_json("/reviews", body), RecordedReview)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         chosen = {"subject": ",".join(subjects), "type": ",".join(types)}
@@ -99,6 +113,9 @@ class RemoteStore:
     async def get(self, path: str) -> bytes:
         """Return the body at a path. Errors: the server's own, as if raised here."""
         return (await self._request("GET", path)).content
+
+    async def _post_json(self, path: str, body: object) -> "httpx.Response":
+        return await self._request("POST", path, content=_encode(body), headers={"content-type": "application/json"})
 
     async def _request(
         self,

@@ -43,13 +43,13 @@ from api.export.manifest import (
 from api.export.readme import readme
 from api.export.scan import scan
 from api.export.selection import ExportSelection
-from api.export.targets import FileWriter, Target
+from api.export.targets import ExportTarget, FileWriter
 from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
 from events.envelope import timestamp
 from ledger import LogReader, LogTree, Page, SignedCheckpoint, SqliteReader
 from ledger.errors import LedgerUnusable
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH
@@ -104,7 +104,7 @@ class Export:
         self.manifest: Manifest | None = None
         """Set once the export is whole."""
 
-    async def write(self, target: Target) -> AsyncGenerator[int, None]:
+    async def write(self, target: ExportTarget) -> AsyncGenerator[int, None]:
         """Write every file; after each piece, yield the position up to which events are written.
 
         Errors: LedgerUnusable, if the log is not the one that the checkpoint signs; LedgerUnavailable; OSError.
@@ -116,12 +116,12 @@ class Export:
             async with aclosing(self._members()) as members:
                 async for member in members:
                     written = FileWriter(target, member.name)
-                    await on_thread(written.begin)
+                    await run_on_thread(written.begin)
                     async with aclosing(member.pieces) as pieces:
                         async for piece in pieces:
-                            await on_thread(written.put, piece)
+                            await run_on_thread(written.put, piece)
                             yield self._last or 0
-                    self._count(member.name, await on_thread(written.end))
+                    self._count(member.name, await run_on_thread(written.end))
         finally:
             if self._counting is not None:
                 self._counting.cancel()

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from api.export.export import Export
 from api.export.manifest import Manifest
-from api.export.targets import FolderTarget, Target, ZipTarget
+from api.export.targets import ExportTarget, FolderTarget, ZipTarget
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 
 ZIP = ".zip"
 
@@ -73,8 +73,8 @@ async def write_export(export: Export, output: Path, report: Report) -> Manifest
             with part.open("xb", buffering=0) as file:
                 with ZipTarget(file.write, export.created) as archive:
                     await _write(export, archive, report)
-                    await on_thread(archive.close)
-                await on_thread(os.fsync, file.fileno())
+                    await run_on_thread(archive.close)
+                await run_on_thread(os.fsync, file.fileno())
         else:
             part.mkdir()
             with FolderTarget(part) as folder:
@@ -83,7 +83,7 @@ async def write_export(export: Export, output: Path, report: Report) -> Manifest
     return export.manifest
 
 
-async def _write(export: Export, target: Target, report: Report) -> None:
+async def _write(export: Export, target: ExportTarget, report: Report) -> None:
     async with aclosing(export.write(target)) as written:
         async for position in written:
             report(position, export.size)

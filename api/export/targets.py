@@ -17,7 +17,7 @@ AHEAD_BYTES = 8 << 20
 the end of a large file has little to do (it took a quarter of an export's time)."""
 
 
-class Target(Protocol):
+class ExportTarget(Protocol):
     """Receives the files of an export, one after the other."""
 
     def begin(self, name: str) -> None:
@@ -136,7 +136,7 @@ class _Stream:
 class FileWriter:
     """Writes one file and computes its digest. It blocks: call it on a thread."""
 
-    def __init__(self, target: Target, name: str) -> None:
+    def __init__(self, target: ExportTarget, name: str) -> None:
         self._target = target
         self._name = name
         self._sum = sha256()

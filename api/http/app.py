@@ -18,7 +18,7 @@ from api.errors import NoRoute, WrongMethod
 from api.http.metrics import Metrics
 from api.http.middleware import TelemetryMiddleware
 from api.http.origin_guard import OriginGuard
-from api.http.problems import problem_answer
+from api.http.problems import answer_error
 from api.http.route_table import OPERATIONS, openapi_json
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
@@ -49,7 +49,7 @@ def make_app(service: LedgerService) -> Starlette:
             Middleware(TelemetryMiddleware, metrics=metrics, find_agent=service.tokens.find_agent),
             Middleware(OriginGuard, tokens=service.tokens),
         ],
-        exception_handlers={TallystickError: _answer_error, HTTPException: _answer_unrouted},
+        exception_handlers={TallystickError: _handle_error, HTTPException: _handle_unrouted},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
@@ -98,16 +98,16 @@ async def _fold(service: LedgerService) -> None:
     log.info("folded", position=service.engine.position, elapsed_ms=elapsed_ms)
 
 
-async def _answer_error(request: Request, error: Exception) -> Response:
+async def _handle_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, TallystickError)
-    return problem_answer(request.scope, error)
+    return answer_error(request.scope, error)
 
 
-async def _answer_unrouted(request: Request, error: Exception) -> Response:
+async def _handle_unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         return _answer_wrong_method(request)
-    return problem_answer(request.scope, NoRoute(f"Nothing is at {request.url.path}.", "See /openapi.json."))
+    return answer_error(request.scope, NoRoute(f"Nothing is at {request.url.path}.", "See /openapi.json."))
 
 
 def _answer_wrong_method(request: Request) -> Response:
@@ -115,6 +115,6 @@ def _answer_wrong_method(request: Request) -> Response:
     shared = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
     allowed = ", ".join(sorted({method for route in shared for method in route.methods}))
     detail = f"{request.method} is not a method of {request.url.path}."
-    response = problem_answer(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
+    response = answer_error(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
     response.headers["allow"] = allowed
     return response

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.errors import InternalFault
 from api.http.logging import RequestLogging, log
 from api.http.metrics import Metrics
-from api.http.problems import problem_answer
+from api.http.problems import answer_error
 
 NO_STORE = (b"cache-control", b"no-store")
 """Answers to GET depend on caller and time, so they are not cached, unless a route has a header of its own."""
@@ -67,7 +67,7 @@ class TelemetryMiddleware:
             if status:
                 raise
             fault = InternalFault("The server has a fault.", "Report the request id; the log has the traceback.")
-            await problem_answer(scope, fault)(scope, receive, send_with_id)
+            await answer_error(scope, fault)(scope, receive, send_with_id)
         finally:
             self._record(scope, status, time.perf_counter() - start_s)
 

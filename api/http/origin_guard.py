@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.auth import AccessRefused, TokenStore
 from api.errors import CrossSite, ForeignHost
-from api.http.problems import problem_answer
+from api.http.problems import answer_error
 
 _POLICY_NAME = b"\r\ncontent-security-policy: "
 
@@ -57,7 +57,7 @@ class OriginGuard:
             try:
                 _check(scope["method"], scope["named_headers"])
             except AccessRefused as error:
-                await problem_answer(scope, error)(scope, receive, send)
+                await answer_error(scope, error)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

@@ -24,7 +24,7 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
     return Response(body, problem.status, headers, media_type="application/problem+json")
 
 
-def problem_answer(scope: Scope, error: TallystickError) -> Response:
+def answer_error(scope: Scope, error: TallystickError) -> Response:
     """Return the answer to an error, and note the error in the scope for the log and the metrics."""
     scope["refusal"] = slug(type(error).__name__)
     return problem_response(error, scope["request_id"].decode())

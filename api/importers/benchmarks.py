@@ -17,10 +17,10 @@ from api.service.evaluation.capture import check_writable, unwritable
 from api.service.evaluation.scenarios import RecordedScenarios, record
 from api.service.store import EventStore
 from instruments.evals import Scenario
-from instruments.evals.benchmarks import Case, CaseError, Format, cases, folder_name
+from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, read_cases
 from instruments.evals.errors import BadFixtures, FixtureExists, FixtureFault
 from instruments.evals.suite.loader import SCENARIO_FILES, load
-from instruments.evals.suite.writer import FILES, write
+from instruments.evals.suite.writer import FILES, write_scenario
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -68,7 +68,7 @@ class BenchmarkImport:
         self._kind = kind
         self._output = output
         check_writable(output.resolve())
-        self._cases = _by_folder(cases(kind, path), prefix)
+        self._cases = _by_folder(read_cases(kind, path), prefix)
         with TemporaryDirectory() as made:
             self._scenarios = _write_and_load(self._cases, Path(made), report)
             self._new, self._other = _find_changes(self._cases, Path(made), output)
@@ -89,7 +89,7 @@ class BenchmarkImport:
                     one = self._cases[scenario.title]
                     folder = self._output / scenario.title
                     try:
-                        write(folder, one.description, one.investigation, one.readme, force=True)
+                        write_scenario(folder, one.description, one.investigation, one.readme, force=True)
                     except OSError as error:
                         raise unwritable(folder, error.strerror or type(error).__name__) from None
             placed = [msgspec.structs.replace(one, folder=self._output / one.title) for one in batch]
@@ -142,7 +142,7 @@ def _by_folder(found: Iterable[Case | FixtureFault], prefix: str | None) -> dict
 def _write_and_load(named: dict[str, Case], into: Path, report: Report) -> tuple[Scenario, ...]:
     """Write and load every case. Errors: BadFixtures, which names the place of each faulty case."""
     for number, (name, case) in enumerate(named.items(), 1):
-        write(into / name, case.description, case.investigation, case.readme)
+        write_scenario(into / name, case.description, case.investigation, case.readme)
         report(number, len(named))
     try:
         return load(into).scenarios

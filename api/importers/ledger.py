@@ -71,7 +71,7 @@ def _put_evidence(package: Package, ledger: Path) -> int:
         digest = name.removeprefix(f"{EVIDENCE}/")
         if digest != name:
             with package.open(name) as file:
-                store.hold({digest: file.read(EVIDENCE_BYTES_MAX + 1)})
-            store.settle(digest)
+                store.write_pending({digest: file.read(EVIDENCE_BYTES_MAX + 1)})
+            store.publish(digest)
             pieces += 1
     return pieces

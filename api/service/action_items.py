@@ -1,4 +1,4 @@
-"""What wants attention: outcomes that should be known by now and that nobody has told, and judgement that drifts."""
+"""Action items: decisions whose outcome is overdue, and categories whose calibration is getting worse."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -11,9 +11,10 @@ from msgspec import structs
 from api.service.calibration import detect_recent_drift
 from api.service.decisions import count_decisions, decision_states
 from api.service.ledger import LedgerService
+from projections.arrays import Places
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.recent_drift import DriftAlert, DriftLimits
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection, Places
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.time_range import TimeRange
 
@@ -37,7 +38,7 @@ INSTANT = timedelta(microseconds=1)
 
 
 class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which actions to name, at most `limit`. No `kinds` means every kind."""
+    """Which action items to list, at most `limit`. Without `kinds`, every kind."""
 
     least: Priority = "low"
     kinds: tuple[Kind, ...] = ()
@@ -46,7 +47,7 @@ class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do: about a decision, with how long it has waited, or about a category that drifts."""
+    """One action: for a decision, with how long it has waited, or for a category with drift."""
 
     type: Kind
     priority: Priority
@@ -68,7 +69,7 @@ class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Group(NamedTuple):
-    """Decisions that want the same, the oldest first; or actions that stand already, by their numbers."""
+    """Decisions that need the same action, oldest first; or action items made already, by their numbers."""
 
     kind: Kind
     priority: Priority
@@ -77,7 +78,7 @@ class _Group(NamedTuple):
 
 
 async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
-    """The most pressing first; of two alike the one of the more pressing kind, then the older decision."""
+    """List the most pressing items first; of equals the more pressing kind, then the older decision."""
     now = ledger.clock()
     drifting = await _drifting(ledger, wanted, now)
     projection, position = await ledger.engine.at(DecisionIndex)
@@ -87,7 +88,7 @@ async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
     kept = [one for one in groups if PRIORITIES.index(one.priority) >= PRIORITIES.index(wanted.least)]
     chosen = list(_first(kept, wanted.limit))
     places = np.array([place for group, place in chosen if not group.made], dtype=np.intp)
-    dues = projection.dues(places)
+    dues = projection.review_times(places)
     standings = iter(await decision_states(ledger, projection.subjects(places), position))
     actions = [
         group.made[place] if group.made else _action(group, next(standings), dues.get(place), now)
@@ -97,7 +98,7 @@ async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
 
 
 async def _drifting(ledger: LedgerService, wanted: ActionItemQuery, now: datetime) -> list[ActionItem]:
-    """The categories whose last 30 days are worse than the 90 before by more than chance."""
+    """List the categories whose last 30 days are worse than the 90 before, beyond chance."""
     if wanted.kinds and "calibration_drift" not in wanted.kinds:
         return []
     lately = TimeRange(now - DRIFT_WITHIN, None)
@@ -138,7 +139,7 @@ def _groups(projection: DecisionIndex, wanted: ActionItemQuery, now: datetime) -
         yield _Group("review_outcome", "high", high)
         yield _Group("review_outcome", "low", low)
         rest = np.setdiff1d(projection.find(overdue), np.concatenate([high, low]))
-        yield _Group("review_outcome", "medium", projection.order(rest, "created_at", descending=False))
+        yield _Group("review_outcome", "medium", projection.sort_places(rest, "created_at", descending=False))
     if not wanted.kinds or "stale_pending" in wanted.kinds:
         undated = structs.replace(pending, dated=False)
         long_ago, a_while_ago = now - STALE_LONG_AFTER, now - STALE_AFTER
@@ -152,7 +153,7 @@ def _within(selection: DecisionSelection, when: TimeRange) -> DecisionSelection:
 
 
 def _find(projection: DecisionIndex, selection: DecisionSelection) -> Places:
-    return projection.order(projection.find(selection), "created_at", descending=False)
+    return projection.sort_places(projection.find(selection), "created_at", descending=False)
 
 
 def _first(groups: Sequence[_Group], most: int) -> Iterator[tuple[_Group, int]]:

@@ -1,11 +1,11 @@
-"""Verbs of their own: a backup that is verified before it has its name, and putting one in the place of a ledger.
+"""Backup and restore: a verified copy of a ledger, and a verified copy put in the place of a ledger.
 
-A backup is a ledger file with what stands beside it under its own name: the evidence that its log says is kept, the
-hashes of tokens, the newest checkpoint. The private key is left out unless it is asked for: backups lie in more hands
-than a ledger, and who has the key can sign another history in its name.
+A backup is a ledger file with its companions under its own name: the evidence that its log refers to, the hashes of
+tokens, the newest checkpoint. The private key is left out unless the caller asks for it: more people can read backups
+than the ledger, and anyone with the key can sign another history in its name.
 
-Everything is made under `.part` names and moved when all of it is whole, the ledger file last: where that has its name,
-the backup, or the restored ledger, is complete. What a kill left behind is replaced by the next attempt.
+Everything is written under `.part` names and moved when all of it is complete, the ledger file last: once that has its
+name, the backup, or the restored ledger, is complete. The next attempt replaces what a killed one left behind.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import msgspec
 
 from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
-from ledger.atomic_file import PART, failure, replace_whole, sync_folder
+from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
 from ledger.sqlite.file_copy import SQLITES, clear, copy, kept_evidence, move, was_erased
 from ledger.sqlite.lock import WriterLock, lock_path
@@ -44,7 +44,7 @@ DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for end
 
 
 class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A backup that was made: what is in it, and which files it is."""
+    """A backup that was made: its contents and its files."""
 
     file: str
     events: int
@@ -59,9 +59,9 @@ class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
 class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
     """A ledger that was restored.
 
-    `signed` is how many events the checkpoint covers that was signed last here, `lost` how many of those the backup
-    lacks, `forked` whether those that it has are others. `missing` is evidence that the backup had not; `aside` where
-    what was in the way is now.
+    `signed` is the size of the newest checkpoint here before the restore, `lost` how many of those events the backup
+    lacks, `forked` whether the events that it has differ from the signed ones. `missing` is evidence that the backup
+    lacks; `aside` is the folder to which the previous ledger was moved.
     """
 
     ledger: str
@@ -78,10 +78,11 @@ class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgress = no_progress) -> BackupResult:
-    """Copy a ledger, beside its server or without one, with what stands beside it; verify the copy; give it its name.
+    """Copy a ledger with its companions, beside its server or without one; verify the copy; then name it.
 
-    Errors: Occupied, where something of that name is there; LedgerUnusable; LedgerDamaged, Damaged, for a ledger that
-    is not whole: no backup is made; LedgerLocked, while another makes the same one; LedgerFull, LedgerUnavailable.
+    Errors: Occupied, for a name that exists; LedgerUnusable; LedgerDamaged, Damaged, for a ledger that is not
+    complete (no
+    backup is made); LedgerLocked, while another process makes the same backup; LedgerFull, LedgerUnavailable.
     """
     began = time.monotonic()
     asyncio.run(_require_ledger(ledger))
@@ -121,12 +122,12 @@ def restore(
     without_evidence: bool = False,
     progress: OpenProgress = no_progress,
 ) -> RestoreResult:
-    """Put a verified copy of a backup in the place of a ledger; what is there is moved into a folder with a date.
+    """Put a verified copy of a backup in the place of a ledger; move the previous ledger into a dated folder.
 
-    A key, tokens and a newer checkpoint that are there stay: the restored ledger is held to what was signed last.
-    Errors: Occupied, where a ledger is and `replace` is not asked for; LedgerLocked, while it is written;
-    LedgerUnusable; LedgerDamaged, for a backup that is not whole; Damaged, where it lacks evidence and
-    `without_evidence` is not asked for; LedgerFull, LedgerUnavailable. After each of these the ledger is what it was.
+    An existing key, tokens and a newer checkpoint stay: the restored ledger must continue what was signed last.
+    Errors: Occupied, for an existing ledger without `replace`; LedgerLocked, while a process writes it; LedgerUnusable;
+    LedgerDamaged, for a backup that is not complete; Damaged, for a backup without all evidence and without
+    `without_evidence`; LedgerFull, LedgerUnavailable. After each of these the ledger is unchanged.
     """
     began = time.monotonic()
     ledger = ledger.resolve()
@@ -169,7 +170,7 @@ def restore(
 
 @contextmanager
 def _alone(target: Path, part: Path) -> Iterator[None]:
-    """While one backup is made: nobody else makes it, nothing of its name is there, and no part is left if it fails."""
+    """Hold the name of a backup while it is made: no other process makes it, and a failure leaves no part."""
     if not target.parent.is_dir():
         raise LedgerUnusable(f"There is no folder {target.parent}.", "Make it, or name another file.")
     lock = WriterLock.acquire(part)
@@ -195,7 +196,7 @@ def _alone(target: Path, part: Path) -> Iterator[None]:
 
 @contextmanager
 def _cleared(part: Path) -> Iterator[None]:
-    """While something is made under a `.part` name: what an earlier attempt left is removed, and what this one does."""
+    """Remove the `.part` files of an earlier attempt before, and of this one after, the block."""
     clear(part, *LEFT)
     try:
         yield
@@ -207,11 +208,11 @@ def _cleared(part: Path) -> Iterator[None]:
 
 @contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Errors: LedgerFull, LedgerUnavailable, in place of OSError."""
+    """Raise LedgerFull or LedgerUnavailable in place of OSError."""
     try:
         yield
     except OSError as error:
-        raise failure(error, what, "nothing was put in its place") from error
+        raise write_error(error, what, "nothing was put in its place") from error
 
 
 def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = False) -> None:
@@ -220,19 +221,19 @@ def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = Fal
 
 
 def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) -> tuple[int, dict[str, Damaged]]:
-    """Copy what the log says is kept, each blob verified, from the first ledger that has it.
+    """Copy the evidence that the log refers to, each blob verified, from the first ledger that has it.
 
-    How many there were, and why others could not be copied, by digest. Errors: LedgerFull, LedgerUnavailable.
+    Return how many blobs were copied, and the errors of the others by digest. Errors: LedgerFull, LedgerUnavailable.
     """
     kept = kept_evidence(part)
     stores, target = [EvidenceStore(source) for source in sources], EvidenceStore(part)
     missing: dict[str, Damaged] = {}
     with progress("copying", "blobs of evidence") as report:
         for done, (digest, stored) in enumerate(kept.items(), 1):
-            held = (store for store in stores if store.holds(digest, stored.size_bytes))
+            held = (store for store in stores if store.is_readable(digest, stored.size_bytes))
             try:
-                target.hold({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
-                target.settle(digest)
+                target.write_pending({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
+                target.publish(digest)
             except Damaged as error:
                 missing[digest] = error
             report(done, len(kept))
@@ -240,7 +241,7 @@ def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) 
 
 
 def _verified(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
-    """Verify a copy with what stands beside it. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
+    """Verify a copy with its companions. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
     signer = read_key(source)
     account = Findings()
     with progress("verifying", "events") as report:
@@ -253,17 +254,17 @@ def _verified(part: Path, source: Path, progress: OpenProgress, without: Contain
 
 
 def _is_lack_of(digests: Container[str], fault: Finding) -> bool:
-    """Whether a fault tells of evidence that is known to be missing."""
+    """Tell whether a finding is about evidence that is known to be missing."""
     return fault.check == "evidence" and fault.detail.removeprefix("evidence ").partition(":")[0] in digests
 
 
 async def _require_ledger(ledger: Path) -> None:
-    """Errors: LedgerUnusable."""
+    """Check that a ledger can be opened. Errors: LedgerUnusable."""
     await (await SqliteReader.open(ledger)).close()
 
 
 async def _is_forked(part: Path, size: int, checkpoint: Checkpoint) -> bool:
-    """Whether a copy that reaches a checkpoint holds other lines than were signed."""
+    """Tell whether a copy that reaches a checkpoint has other lines than the signed ones."""
     if checkpoint.size > size:
         return False
     reader = await SqliteReader.open(part)
@@ -283,7 +284,7 @@ def _require_backup(backup: Path, ledger: Path) -> None:
 
 
 def _companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
-    """The small files beside a ledger, by the endings of their names."""
+    """Read the small files beside a ledger, by the endings of their names."""
     held: dict[str, bytes] = {}
     for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
         with suppress(FileNotFoundError):
@@ -297,7 +298,7 @@ def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
 
 
 def _wanted(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
-    """Which of a backup's small files are put beside a ledger: what is not there, and a newer checkpoint of its log."""
+    """List the backup's small files to put beside a ledger: missing ones, and a newer checkpoint of its log."""
     return [
         ending
         for ending, data in beside.items()
@@ -311,7 +312,7 @@ def _is_newer(offered: SignedCheckpoint, held: SignedCheckpoint | None) -> bool:
 
 
 def _set_aside(ledger: Path, now: datetime) -> Path | None:
-    """Move a ledger and its evidence into a folder with a date; its file first, so that none is there half."""
+    """Move a ledger and its evidence into a dated folder; the file first, so that no half ledger is left."""
     endings = (*SQLITES, EVIDENCE)
     if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
         return None

@@ -1,4 +1,4 @@
-"""Patterns: the general rules that several decisions name as theirs."""
+"""Patterns: the general rules that several decisions name."""
 
 import msgspec
 
@@ -19,14 +19,14 @@ class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedPatterns(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules named most, of all `total` that more than one decision names."""
+    """The most named rules, of all `total` rules that more than one decision names."""
 
     patterns: list[SharedPattern]
     total: int
 
 
 async def patterns(ledger: LedgerService, most: int) -> SharedPatterns:
-    """The rules that more than one decision names, the one named most first; at most so many."""
+    """List the rules that more than one decision names, the most named first, at most `limit`."""
     projection, position = await ledger.engine.at(DecisionIndex)
     total, groups = projection.shared_patterns(projection.find(DecisionSelection()), most)
     named = [

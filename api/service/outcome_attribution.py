@@ -1,4 +1,4 @@
-"""Outcomes of decisions that came with a pull request: age is no evidence, so that somebody has to vouch for them."""
+"""Outcomes of decisions by pull request: the caller supplies evidence, since age alone proves nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -20,14 +20,14 @@ _review = VOCABULARY.kinds["decision.reviewed.v1"].draft
 
 
 class OutcomeEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody vouches for about a pull request: how it turned out, and how they know."""
+    """Evidence about a pull request: how it turned out, and how the caller knows."""
 
     outcome: Outcome = "success"
     text: str
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that has waited long enough for its outcome, with the evidence there is for one."""
+    """A decision old enough to have an outcome, with the evidence for it."""
 
     decision_id: str
     pr: int
@@ -36,14 +36,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
-    """Of `processed` unreviewed decisions, those that are candidates."""
+    """The candidates among `processed` unreviewed decisions."""
 
     processed: int
     candidates: list[Candidate]
 
 
 class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Decisions of a project, made since a moment, that are at least so old."""
+    """Which decisions to consider: of a project, made since a time, at least so old."""
 
     project: str
     since: datetime | None
@@ -53,9 +53,9 @@ class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def attribute(ledger: LedgerService, caller: Principal, asked: AttributionQuery) -> Attribution:
-    """Review each candidate for whose pull request there is evidence, in the speaker's name, unless it is a dry run.
+    """Review, in the caller's name, each candidate whose pull request has evidence; not with `dry_run`.
 
-    Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each whole or not at all.
+    Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each all or nothing.
     """
     projection, position = await ledger.engine.at(DecisionIndex)
     pending = DecisionSelection(project=asked.project, status="pending", range=TimeRange(asked.since, None))
@@ -81,7 +81,7 @@ async def attribute(ledger: LedgerService, caller: Principal, asked: Attribution
 
 
 async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Candidate], position: int) -> set[str]:
-    """Review decisions in one append, and say which: one that somebody reviewed meanwhile is left as it is."""
+    """Review decisions in one append, and return which; decisions reviewed meanwhile are left as they are."""
     waiting = {one.decision_id: one for one in batch}
     while waiting:
         standings = await decision_states(ledger, [f"decision/{name}" for name in waiting], position)

@@ -20,7 +20,14 @@ from events.envelope import Draft
 from events.model_names import canonical
 from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
-from instruments.probes import FORMERLY, PROBES, SCORERS, ProbeScore, Scorer, name_of
+from instruments.probes import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    SCORERS,
+    ProbeScore,
+    Scorer,
+    scorer_name,
+)
 from ledger.errors import Damaged, Gone, InvalidQuery, NotFound
 from projections.stats.discrimination import Discrimination, measure_discrimination
 
@@ -119,7 +126,7 @@ async def rescore(store: EventStore, asked: RescoreQuery, report: Report) -> Res
     scorer = scorer_of(asked.scorer)
     outputs = await _outputs(store, asked, _probes_of(scorer, asked.probe))
     marks = await _marks(store, outputs)
-    found = RescoreResult(scorer=name_of(scorer), probes=sorted({output.probe_id for output in outputs.values()}))
+    found = RescoreResult(scorer=scorer_name(scorer), probes=sorted({output.probe_id for output in outputs.values()}))
     found.outputs = len(outputs)
     waiting = {place: output for place, output in outputs.items() if found.scorer not in marks[place]}
     found.known = len(outputs) - len(waiting)
@@ -147,7 +154,7 @@ def scorer_of(name: str) -> Scorer:
 def _probes_of(scorer: Scorer, asked: str | None) -> frozenset[str]:
     """The ids of the probes whose outputs are meant, former ones included."""
     meant = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if asked is None else {asked}
-    return frozenset(meant | {former for former, now in FORMERLY.items() if now in meant})
+    return frozenset(meant | {former for former, now in FORMER_PROBE_IDS.items() if now in meant})
 
 
 async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str]) -> dict[Place, StoredOutput]:
@@ -171,7 +178,7 @@ async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str
     if asked.run is not None and not started:
         raise NotFound(f"There is no run {asked.run}.", "tallystick run list shows those there are.")
     known = {probe.id for probe in PROBES} | {run.probe_id for run in started.values() if run.probe_id is not None}
-    if asked.probe is not None and asked.probe not in known | set(FORMERLY):
+    if asked.probe is not None and asked.probe not in known | set(FORMER_PROBE_IDS):
         raise InvalidQuery("probe", f"there is no probe {asked.probe!r}.", f"Probes: {', '.join(sorted(known))}.")
     return found
 

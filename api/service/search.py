@@ -37,10 +37,12 @@ async def retrieve(ledger: LedgerService, asked: SearchQuery) -> SearchResult:
     projection, position = await ledger.engine.at(DecisionIndex)
     places = projection.find(asked.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=asked.side)
-    whole = hits.holding(places, len(words))
+    whole = hits.filter_places(places, len(words))
     ranked = hits.ranked(whole if len(whole) else places)
     best = projection.subjects(ranked.places[: asked.limit])
-    fits = [float(ranked.held[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]]
+    fits = [
+        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]
+    ]
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
         fits=fits,

@@ -77,12 +77,14 @@ async def decide(
 
     A thought that would not fit, by the limits of a line and of a list, waits on. `key`, where the client gives one, is
     the event's id: the same again with the same content gives the first answer again, whatever waits by then. The
-    question that it answers, where one is told, is an event of the same append.
+    question that it answers, where one is told, is an event of the same append. A decision may have an id already.
     Errors: those of `LedgerService.record`; nothing was taken up.
     """
     now = ledger.clock()
     refused: set[str] = set()
     while True:
+        if (earlier := await _recorded(ledger, stated(now).decision_id)) is not None:
+            return await _repeat(ledger, caller, scope, stated, key, earlier, question)
         waiting = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
         decision, thoughts = await _take_up(ledger, caller, stated(now), waiting, key, asked=question is not None)
         drafts = _drafts(decision, thoughts, question, key, now)
@@ -90,18 +92,35 @@ async def decide(
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
             if error.subject == f"decision/{decision.decision_id}":
-                continue  # the name is taken: another
+                continue  # the id is taken: another, or the decision that the client named was recorded meanwhile
             if not thoughts:
                 raise
             refused.add(error.subject)
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
-                return await _repeat(ledger, caller, scope, stated, error, question)
+                first = await _first_post(ledger, error)
+                return await _repeat(ledger, caller, scope, stated, key, first, question)
         else:
             if placed.duplicate:
                 await _check_question(ledger, placed.position, question)
                 return await _first(ledger, caller, scope, placed, ())
             return DecisionResult(placed, now, decision, len(thoughts), len(waiting) - len(thoughts))
+
+
+async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
+    """Return the event that recorded a decision under the id that the client chose, if there is one."""
+    if decision_id is None:
+        return None
+    page = await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))
+    return VOCABULARY.event(page.ndjson) if page.positions else None
+
+
+async def _first_post(ledger: LedgerService, conflict: IdentityConflict) -> Event:
+    """Return the decision that has the id of a conflict. Errors: IdentityConflict, if it is another event."""
+    first = VOCABULARY.event(await ledger.event(conflict.position))
+    if not isinstance(first.data, DecisionRecorded):
+        raise conflict
+    return first
 
 
 def _drafts(
@@ -127,7 +146,7 @@ async def waiting(ledger: LedgerService, key: str | None, most_texts: int) -> li
     """What waits now, of every agent, by key, the oldest first; of one key where it is named."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
-    for agent, thought in sorted(projection.waiting(ledger.clock()), key=lambda one: one[1].position):
+    for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda one: one[1].position):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
     chosen = [name for name in keys if key in (None, name)]
     return [await _tracked(ledger, name, keys[name], most_texts) for name in chosen]
@@ -137,9 +156,9 @@ async def taken(ledger: LedgerService, most: int, most_texts: int) -> list[Pendi
     """What the latest decisions took up, of every agent, the newest first; at most so many."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
-    for agent, thought in projection.taken():
-        groups.setdefault((thought.taken_by, thought.scope.key(agent)), []).append((agent, thought))
-    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].taken)[:most]
+    for agent, thought in projection.adopted():
+        groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
+    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].adopted_position)[:most]
     return [await _tracked(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
 
 
@@ -151,15 +170,15 @@ async def _tracked(
     texts = {event.subject: text_and_time(event)[0] for event in events}
     first = [StoredThought(agent, thought, texts[thought.subject]) for agent, thought in shown]
     latest = thoughts[-1][1]
-    moment = datetime.fromisoformat(latest.taken_time) if latest.taken else None
-    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.taken_by or None, moment)
+    moment = datetime.fromisoformat(latest.adopted_time) if latest.adopted_position else None
+    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.adopted_by or None, moment)
 
 
 async def _pending(
     ledger: LedgerService, caller: Principal, scope: ThoughtScope, now: datetime, position: int | None = None
 ) -> list[ThoughtEntry]:
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    return projection.pending(caller.source, scope.reach(), now, position)
+    return projection.pending(caller.source, scope.matching_scopes(), now, position)
 
 
 async def _take_up(
@@ -174,7 +193,9 @@ async def _take_up(
     """The decision with as much of what waits as fits; it has an id of its own where other events are to name it."""
     if not waiting and not asked:
         return decision, []
-    named = structs.replace(decision, decision_id=stream_name((await ledger.reader.head()).position, _rng))
+    named = decision
+    if decision.decision_id is None:
+        named = structs.replace(decision, decision_id=stream_name((await ledger.reader.head()).position, _rng))
     thoughts = fitting(named, await _events_of(ledger, waiting[:ITEMS_MAX]), caller.source, key)
     if thoughts:
         return merged(named, thoughts), thoughts
@@ -208,20 +229,22 @@ async def _repeat(
     caller: Principal,
     scope: ThoughtScope,
     stated: Stated,
-    conflict: IdentityConflict,
+    key: str | None,
+    first: Event,
     question: str | None,
 ) -> DecisionResult:
     """The first answer to a call that differs from its first post by its time and by what waited then, if by no more.
 
-    Errors: IdentityConflict, where it does.
+    Errors: IdentityConflict, where it does; LifecycleViolation, where the first post had another id.
     """
-    first = VOCABULARY.event(await ledger.event(conflict.position))
-    if not isinstance(first.data, DecisionRecorded):
-        raise conflict
-    await _check_question(ledger, first.position, question)
+    assert isinstance(first.data, DecisionRecorded)
     thoughts = await _taken_up_with(ledger, first)
-    decision = structs.replace(merged(stated(first.moment), thoughts), decision_id=first.data.decision_id)
-    (placed,) = await ledger.record([_decision(data=decision, id=first.id, time=first.moment)], caller)
+    decision = merged(stated(first.moment), thoughts)
+    if decision.decision_id is None:
+        decision = structs.replace(decision, decision_id=first.data.decision_id)
+    if (caller.source, key) == (first.source, first.id):
+        await _check_question(ledger, first.position, question)
+    (placed,) = await ledger.record([_decision(data=decision, id=key, time=first.moment)], caller)
     return await _first(ledger, caller, scope, placed, thoughts)
 
 

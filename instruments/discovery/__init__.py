@@ -1,9 +1,9 @@
-"""Discovery: asking again and again who answers, until somebody does so twice."""
+"""Discovery: ask a router which model answers, again and again, until a model repeats."""
 
 from instruments.discovery.analyze import ResponseAnalysis, analyze
-from instruments.discovery.attempt_events import digest_of
-from instruments.discovery.progress import complete, told
-from instruments.discovery.prompts import PROMPT_VERSION, exclusion, prompt
+from instruments.discovery.attempt_events import sha256_hex
+from instruments.discovery.progress import render_events, render_summary
+from instruments.discovery.prompts import PROMPT_VERSION, build_exclusion, build_prompt
 from instruments.discovery.session import Prompt, Session
 
 __all__ = [
@@ -12,9 +12,9 @@ __all__ = [
     "ResponseAnalysis",
     "Session",
     "analyze",
-    "complete",
-    "digest_of",
-    "exclusion",
-    "prompt",
-    "told",
+    "build_exclusion",
+    "build_prompt",
+    "render_events",
+    "render_summary",
+    "sha256_hex",
 ]

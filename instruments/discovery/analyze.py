@@ -1,4 +1,4 @@
-"""What one answer is: who it says it is from, what it answers, and whether it counts."""
+"""Classify one answer: the identity it claims, the part to score, and whether it counts."""
 
 import re
 from collections.abc import Callable
@@ -7,15 +7,15 @@ from typing import Literal
 import msgspec
 
 from events import ModelIdentity, canonical, is_unresolved, is_wrapper, key_of
-from instruments.discovery.code_fences import blocks
-from instruments.discovery.identity_parser import IdentityClaim, find
+from instruments.discovery.code_fences import split_blocks
+from instruments.discovery.identity_parser import IdentityClaim, find_identities
 from instruments.discovery.prompts import REFUSAL
-from instruments.discovery.scored_output import bare_code, output_of
+from instruments.discovery.scored_output import extract_output, mark_unfenced_code
 from instruments.probes import Probe, ProbeScore
 
 Verdict = Literal["identified", "wrapper", "refused", "empty", "unparsable"]
 
-_ORNAMENT = " \t\r\n*_>#~`\"'()[]{}.!:-"
+_ORNAMENT_CHARS = " \t\r\n*_>#~`\"'()[]{}.!:-"
 _refusal = re.compile(rf"{REFUSAL}(?!-?\w)")
 _LANGUAGES = {"go": "Go function", "python": "Python function", None: "text beside the identity"}
 _escapes = re.compile(r"\x1b\[[0-9;?]*[@-~]")
@@ -24,74 +24,74 @@ _label = re.compile(r"\w{1,16}\s")
 
 
 class ResponseAnalysis(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer, read. The same answer to the same probe is always read the same."""
+    """The analysis of one answer. It is deterministic: the same answer to the same probe gives the same analysis."""
 
     identity: ModelIdentity | None
-    """Who it says it is from; None where it does not say, or says two things. Source: the answer."""
+    """The model that the answer claims to be; None if it claims none, or two. Source: the answer."""
     key: str | None
     """The identity's name in lower case. Source: the identity."""
     code: str | None
-    """The part that is scored: code, or the text of an answer to a probe of text. Source: the answer."""
+    """The part to score: code, or the text of the answer if the probe asks for text. Source: the answer."""
     score: ProbeScore | None
-    """What the probe's scorer makes of it. Source: the scorer."""
+    """The score of that part. Source: the probe's scorer."""
     known: bool
-    """Whether it is a model the owner registered. Source: the caller."""
+    """Whether the owner registered this model. Source: the caller."""
     wrapper: bool
-    """Whether the identity is a host's own name. Source: the identity."""
+    """Whether the identity names a host (a wrapper) instead of a model. Source: the identity."""
     verdict: Verdict
-    """`identified` a model, with an answer; `wrapper` a host instead; `refused`; `empty`; `unparsable` the rest."""
+    """`identified`: a model, with an answer to score; `wrapper`: a host's name; `refused`; `empty`; or `unparsable`."""
     reason: str
-    """Why that verdict, in words. Source: the parser."""
+    """The reason for the verdict, in words. Source: the parser."""
 
 
 def analyze(answer: str | None, probe: Probe, known: Callable[[str], bool] = lambda name: False) -> ResponseAnalysis:
-    """Read an answer to a probe's prompt; never an error, in time linear in the answer's length.
+    """Classify an answer to a probe's prompt in time linear in its length; never raise.
 
-    A name that names no model (`unknown`) is kept as the identity it is, and the verdict is `unparsable`: an owner who
-    asks which models answer is told of none, and excluding `unknown` would exclude nobody.
+    The identity keeps a name such as `unknown`, but the verdict is then `unparsable`: such a name identifies no model,
+    and excluding it would exclude none.
 
     Args:
-        answer: the whole answer, None where there was none.
-        probe: what was asked.
-        known: whether a claimed name is of a registered model.
+        answer: the whole answer; None if the router gave none.
+        probe: the task in the prompt, and its scorer.
+        known: tells whether the owner registered a model of this name.
     """
-    text = _spoken((answer or "").encode(errors="replace").decode())
-    if not any(letter.isprintable() and letter not in _ORNAMENT for letter in text):
+    text = _strip_preamble((answer or "").encode(errors="replace").decode())
+    if not any(letter.isprintable() and letter not in _ORNAMENT_CHARS for letter in text):
         return _analysis("empty", "the answer is empty")
     if _is_refusal(text):
         return _analysis("refused", f"the answer begins with {REFUSAL}")
-    found = find(bare_code(blocks(text), probe))
-    identity, doubt = _claimed(found)
+    found = find_identities(mark_unfenced_code(split_blocks(text), probe))
+    identity, complaint = _resolve_claims(found)
     if found.rest and found.rest[0].text and _is_refusal(found.rest[0].text) and identity is not None:
         return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity)
-    code = output_of(found.rest, probe)
-    verdict, reason = _verdict(identity, doubt, code, probe)
+    code = extract_output(found.rest, probe)
+    verdict, reason = _verdict(identity, complaint, code, probe)
     return _analysis(verdict, reason, identity, code, probe, known)
 
 
-def _spoken(text: str) -> str:
-    """What an answer says: without a mark of byte order, a terminal's colours, and the thinking that leads up to it."""
-    said = _escapes.sub("", text.removeprefix("\ufeff"))
-    thought = _thought.match(said)
-    end = -1 if thought is None else said.find(f"</{thought[1]}>", thought.end())
-    return said if thought is None or end < 0 else said[end + len(thought[1]) + 3 :]
+def _strip_preamble(text: str) -> str:
+    """Return the answer without byte order mark, terminal colours and a leading block of thinking."""
+    visible = _escapes.sub("", text.removeprefix("\ufeff"))
+    thinking = _thought.match(visible)
+    end = -1 if thinking is None else visible.find(f"</{thinking[1]}>", thinking.end())
+    return visible if thinking is None or end < 0 else visible[end + len(thinking[1]) + 3 :]
 
 
 def _is_refusal(text: str) -> bool:
-    """Whether a text begins with the word, under any ornament or in a fence, or is nothing but it in any case."""
-    bare = text.lstrip(_ORNAMENT)
+    """Whether a text begins with the refusal word, after ornament or in a fence, or is that word alone in any case."""
+    bare = text.lstrip(_ORNAMENT_CHARS)
     ornament = text[: len(text) - len(bare)]
     label = _label.match(bare) if ornament.endswith(("```", "~~~")) else None
     if label is not None and _refusal.match(bare) is None:
-        bare = bare[label.end() :].lstrip(_ORNAMENT)
-    return _refusal.match(bare) is not None or bare[:64].rstrip(_ORNAMENT).upper() == REFUSAL
+        bare = bare[label.end() :].lstrip(_ORNAMENT_CHARS)
+    return _refusal.match(bare) is not None or bare[:64].rstrip(_ORNAMENT_CHARS).upper() == REFUSAL
 
 
-def _claimed(found: IdentityClaim) -> tuple[ModelIdentity | None, str]:
-    """The one identity that the claims come to, and what is wrong where they come to none.
+def _resolve_claims(found: IdentityClaim) -> tuple[ModelIdentity | None, str]:
+    """Return the one identity that the claims agree on, and a complaint if it is missing or names no model.
 
-    Names of one model are one claim, the first as it stands. A name that names nothing gives way to one that does; the
-    prompt's own placeholder is no claim at all.
+    Several names of one model count as one claim, spelled as in the first. A name of a model wins over `unknown` and
+    the like. The placeholders of the prompt itself are ignored.
     """
     stated = [claim for claim in found.claims if not _is_placeholder(claim.model_name)]
     names = {canonical(claim.model_name): claim for claim in reversed(stated) if not is_unresolved(claim.model_name)}
@@ -111,10 +111,10 @@ def _is_placeholder(name: str) -> bool:
     return name[:1] == "<" and name[-1:] == ">"
 
 
-def _verdict(identity: ModelIdentity | None, doubt: str, code: str | None, probe: Probe) -> tuple[Verdict, str]:
-    """What an answer that is neither empty nor a refusal counts as, and why."""
-    if identity is None or doubt:
-        return "unparsable", doubt
+def _verdict(identity: ModelIdentity | None, complaint: str, code: str | None, probe: Probe) -> tuple[Verdict, str]:
+    """Return the verdict on an answer that is neither empty nor a refusal, and the reason."""
+    if identity is None or complaint:
+        return "unparsable", complaint
     if is_wrapper(identity.model_name):
         return "wrapper", f"{identity.model_name!r} is a host's name, not a model's"
     if code is None:

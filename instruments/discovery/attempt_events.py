@@ -1,4 +1,4 @@
-"""The events of one attempt: what came back as the vocabulary says it, whatever came back."""
+"""Build the events of one discovery attempt from the router's answer and its analysis."""
 
 from hashlib import sha256
 
@@ -12,20 +12,20 @@ from instruments.discovery.analyze import ResponseAnalysis
 from instruments.probes import Probe, ProbeScore
 
 DETAIL_CHARS_MAX = 1_000
-"""Characters of what a router says of its failure; a whole page would leave no room on the line."""
+"""Characters kept of a failure's description: a whole web page would exceed the size of an event line."""
 
 
-def digest_of(text: str) -> str:
-    """SHA-256 of a text as UTF-8, 64 lower-case hex digits."""
+def sha256_hex(text: str) -> str:
+    """Return the SHA-256 of a text's UTF-8 bytes: 64 lower-case hex digits."""
     return sha256(text.encode()).hexdigest()
 
 
-def noted(text: str | None) -> str | None:
-    """A text that can be stored: what is no character (half a surrogate pair) is a question mark."""
+def storable_text(text: str | None) -> str | None:
+    """Return the text with each lone surrogate, which UTF-8 cannot encode, replaced by a question mark."""
     return None if text is None else text.encode(errors="replace").decode()
 
 
-def attempted(
+def attempt_event(
     answer: RouterAnswer,
     analysis: ResponseAnalysis | None,
     *,
@@ -35,30 +35,30 @@ def attempted(
     iteration: int | None,
     exclusion: str,
 ) -> DiscoveryAttempted:
-    """The event of an attempt. `analysis` is None where there was no answer to read."""
-    response = noted(answer.text) or None
+    """Build the event of an attempt. `analysis` is None if the router gave no answer."""
+    response = storable_text(answer.text) or None
     output = None if analysis is None else analysis.code
-    said = answer.detail if analysis is None else None if outcome in {"accepted", "repeat"} else analysis.reason
+    detail = answer.detail if analysis is None else None if outcome in {"accepted", "repeat"} else analysis.reason
     return DiscoveryAttempted(
         run_id=run_id,
         attempt=attempt,
         outcome=outcome,
         iteration=iteration,
         claimed=None if analysis is None else analysis.identity,
-        reported_model=(noted(answer.reported_model) or "")[:LABEL_CHARS_MAX] or None,
+        reported_model=(storable_text(answer.reported_model) or "")[:LABEL_CHARS_MAX] or None,
         exclusion_prompt=exclusion,
         response=response,
-        response_digest=None if response is None else digest_of(response),
+        response_digest=None if response is None else sha256_hex(response),
         output=None if output == response else output,
-        output_digest=None if output is None else digest_of(output),
+        output_digest=None if output is None else sha256_hex(output),
         elapsed_ns=_count(answer.elapsed_ns),
         tokens_used=_count(answer.tokens_used),
-        detail=(noted(said) or "")[:DETAIL_CHARS_MAX] or None,
+        detail=(storable_text(detail) or "")[:DETAIL_CHARS_MAX] or None,
     )
 
 
-def scored(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: ProbeScore, probe: Probe) -> ProbeScored:
-    """The event of an attempt's score by the probe's own scorer."""
+def score_event(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: ProbeScore, probe: Probe) -> ProbeScored:
+    """Build the event of the score that the probe's own scorer gave to an attempt."""
     scorer = probe.scorer
     return ProbeScored(
         score_id=score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version),
@@ -79,5 +79,5 @@ def scored(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: ProbeScor
 
 
 def _count(value: int | None) -> int | None:
-    """A count as it can be stored; one that is none at all is not known."""
+    """Return a count if events can store it, else None."""
     return value if value is not None and 0 <= value <= COUNT_MAX else None

@@ -1,4 +1,4 @@
-"""An answer as blocks: the texts in it, and what stands in code fences, however they are written."""
+"""Split an answer into blocks: plain text, and the contents of code fences."""
 
 import re
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 _opening = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^\n]*)")
 _loose = frozenset({"", "json", "jsonc", "json5", "markdown", "md", "plaintext", "text", "txt", "yaml", "yml"})
-"""Labels of fences that another fence ends: their closing line is more likely forgotten than nested."""
+"""Labels of fences that an opening fence ends: a forgotten closing line is more likely there than nesting."""
 
 
 class CodeBlock(NamedTuple):
-    """A piece of an answer."""
+    """A piece of an answer: plain text, or the content of one code fence."""
 
     text: str
-    """What stands in it, fence lines excluded."""
+    """The content, without the fence lines."""
     label: str | None = None
-    """The first word after the fence in lower case, empty where there is none; None for text outside of fences."""
+    """The first word after the opening fence in lower case, empty if there is none; None for text outside fences."""
 
 
 class _Fence(NamedTuple):
@@ -26,25 +26,26 @@ class _Fence(NamedTuple):
     label: str
 
     def closes(self, line: str) -> bool:
-        """Whether a line is its end: the same characters, as many or more, and nothing else."""
+        """Whether a line closes this fence: the same characters, at least as many, and nothing else."""
         bare = line.strip()
         return len(bare) >= len(self.marker) and not bare.strip(self.marker[0])
 
     def content(self, line: str) -> str:
-        """A line without the indentation that the fence itself has."""
+        """Return a line without the indentation of the fence itself."""
         within = len(line) - len(line.lstrip(" \t"))
         return line[min(within, self.indent) :]
 
 
-def blocks(answer: str) -> list[CodeBlock]:
-    """The answer cut at its fences, in order. Linear in its length; a fence without an end goes to the end.
+def split_blocks(answer: str) -> list[CodeBlock]:
+    """Split an answer at its code fences, in order; leave out blank blocks. Linear in the answer's length.
 
-    Fences are runs of three or more backticks or tildes, at any indentation, with any label or none.
+    A fence is a run of three or more backticks or tildes, at any indentation, with or without a label. A fence that is
+    never closed extends to the end of the answer.
     """
-    return [block for block in _cut(answer) if block.text.strip()]
+    return [block for block in _split(answer) if block.text.strip()]
 
 
-def _cut(answer: str) -> Iterator[CodeBlock]:
+def _split(answer: str) -> Iterator[CodeBlock]:
     fence: _Fence | None = None
     lines: list[str] = []
     for line in answer.splitlines(keepends=True):
@@ -52,7 +53,7 @@ def _cut(answer: str) -> Iterator[CodeBlock]:
             yield CodeBlock("".join(lines), fence.label)
             fence, lines = None, []
             continue
-        opened = _opened(line) if fence is None or fence.label in _loose else None
+        opened = _parse_opening(line) if fence is None or fence.label in _loose else None
         if opened is not None and (fence is None or opened[0].label):
             yield CodeBlock("".join(lines), None if fence is None else fence.label)
             fence, begun = opened
@@ -66,8 +67,8 @@ def _cut(answer: str) -> Iterator[CodeBlock]:
         yield CodeBlock(text.rstrip().removesuffix(fence.marker), fence.label)
 
 
-def _opened(line: str) -> tuple[_Fence, str] | None:
-    """The fence that a line opens, and what of the content stands on that line already: `json {"a": 1}`."""
+def _parse_opening(line: str) -> tuple[_Fence, str] | None:
+    """Return the fence that a line opens, and any content on the same line, as in `json {"a": 1}`."""
     found = _opening.match(line) if "```" in line or "~~~" in line else None
     if found is None:
         return None

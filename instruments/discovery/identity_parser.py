@@ -1,9 +1,10 @@
-"""Who an answer says it is from: the identities in it, wherever one may honestly stand.
+"""Extract the identities that an answer claims.
 
-A JSON object on one line or many, in the text or opening a fence, before or after the answer; or lines `model_name: X`,
-`provider: Y`. What stands inside the code that was asked for is no claim, nor is an object within another value.
+A claim is a JSON object on one or more lines, in the text or at the beginning of a fence, before or after the answer;
+or lines such as `model_name: X` and `provider: Y`. Text inside the requested code, or an object within another value,
+is not a claim.
 
-Every step is linear in the answer's length: one pass over the lines, and no object is read twice.
+Every step is linear in the answer's length: one pass over the lines, and each object is parsed once.
 """
 
 import json
@@ -16,13 +17,13 @@ from events.limits import LABEL_CHARS_MAX
 from instruments.discovery.code_fences import CodeBlock
 
 OBJECT_CHARS_MAX = 8_192
-"""Characters of an identity's object: four values as long as they may be, each character escaped, and some room."""
+"""Characters of an identity's JSON object: four values of the longest length, each character escaped, plus a margin."""
 
 GAP_CHARS_MAX = 200
-"""Characters of prose before an object on its line."""
+"""Characters of prose allowed before an object on its line."""
 
 NAME_WORDS_MAX = 8
-"""Words of a name outside of JSON; more are a sentence."""
+"""Words of a name outside JSON; a longer one is taken for a sentence."""
 
 _fields = {
     "modelname": "model_name",
@@ -40,7 +41,7 @@ _ornament = " \t\r\n*_>`~-+#\"'"
 
 
 class _Number(str):
-    """A number as it was written, so that version 4.10 does not become 4.1."""
+    """A number as written in the answer, so that version 4.10 does not become 4.1."""
 
     __slots__ = ()
 
@@ -49,62 +50,66 @@ _decoder = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_consta
 
 
 class IdentityClaim(NamedTuple):
-    """What an answer says of who gave it."""
+    """The identities that an answer claims, and the answer without them."""
 
     claims: list[ModelIdentity]
-    """Every identity stated, in order."""
+    """All identities, in order."""
     complaints: list[str]
-    """What was wrong with what looked like one, in words."""
+    """Descriptions of claims that are not valid, in words."""
     rest: list[CodeBlock]
-    """The answer without them."""
+    """The answer's blocks without the claims."""
 
 
 def one_line(text: str) -> str:
-    """A text on one line: what is not printable is a space, and spaces are single."""
+    """Return a text on one line: unprintable characters become spaces, and runs of spaces become one."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def find(blocks: Sequence[CodeBlock]) -> IdentityClaim:
-    """The identities in an answer's blocks, and the answer without them.
+def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaim:
+    """Extract the identities from an answer's blocks.
 
-    Lines count beside objects where they say `model_name`; the plainer `model` counts where there is no object.
+    A line with `model_name` always counts. A line with `model` counts only if no JSON object states an identity.
     """
-    spoken: list[Mapping[str, object]] = []
-    left: list[CodeBlock] = []
+    statements: list[Mapping[str, object]] = []
+    remaining: list[CodeBlock] = []
     for block in blocks:
-        stated, text = _in_text(block.text) if block.label is None else _in_fence(block.text)
-        spoken += stated
-        left.append(CodeBlock(text, block.label))
-    loose = not spoken
+        found, text = _find_in_text(block.text) if block.label is None else _find_in_fence(block.text)
+        statements += found
+        remaining.append(CodeBlock(text, block.label))
+    bare_model = not statements
     rest: list[CodeBlock] = []
-    for block in left:
-        stated, text = _by_lines(block.text, loose) if block.label is None else _all_lines(block.text, loose)
-        spoken += stated
+    for block in remaining:
+        found, text = (
+            _find_in_lines(block.text, bare_model)
+            if block.label is None
+            else _find_in_fence_lines(block.text, bare_model)
+        )
+        statements += found
         rest.append(CodeBlock(text, block.label))
-    judged = [_identity(statement) for statement in spoken]
+    identities = [_identity(statement) for statement in statements]
     return IdentityClaim(
-        claims=[one for one in judged if isinstance(one, ModelIdentity)],
-        complaints=[one for one in judged if isinstance(one, str)],
+        claims=[each for each in identities if isinstance(each, ModelIdentity)],
+        complaints=[each for each in identities if isinstance(each, str)],
         rest=[block for block in rest if block.text.strip()],
     )
 
 
 def states_identity(text: str) -> bool:
-    """Whether a text is one object, and that an identity."""
-    value, end = _decoded(text, 0)
+    """Whether a text is exactly one JSON object that states an identity."""
+    value, end = _decode_json(text, 0)
     return _statement(value) is not None and not text[end:].strip()
 
 
-def _in_fence(text: str) -> tuple[list[Mapping[str, object]], str]:
-    """What the content of a fence states by the object it opens with, and the content without."""
+def _find_in_fence(text: str) -> tuple[list[Mapping[str, object]], str]:
+    """Return the identity in the object that a fence's content begins with, and the content without it."""
     start = len(text) - len(text.lstrip())
-    value, end = _decoded(text, start) if text[start : start + 1] == "{" else (None, 0)
+    value, end = _decode_json(text, start) if text[start : start + 1] == "{" else (None, 0)
     statement = _statement(value)
     return ([], text) if statement is None else ([statement], text[end:].lstrip(" \t\r").removeprefix("\n"))
 
 
-def _in_text(text: str) -> tuple[list[Mapping[str, object]], str]:
-    """What a text states by objects, and the text without."""
+def _find_in_text(text: str) -> tuple[list[Mapping[str, object]], str]:
+    """Return the identities that JSON objects in a text state, and the text without them."""
     statements: list[Mapping[str, object]] = []
     kept: list[str] = []
     at = 0
@@ -119,9 +124,9 @@ def _in_text(text: str) -> tuple[list[Mapping[str, object]], str]:
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, object]]:
-    """Each JSON object or array that begins a line or follows prose on it: its bounds, and its value.
+    """Yield each JSON object or array that begins a line or follows prose on it: start, end, value.
 
-    What stands too far before the next `model` to be an identity's is not read.
+    Brackets too far before the next `model` to belong to an identity are skipped.
     """
     at, hint = 0, -1
     while at < len(text):
@@ -135,8 +140,8 @@ def _objects(text: str) -> Iterator[tuple[int, int, object]]:
         if bracket is None:
             return
         start = bracket.start()
-        gap = max(at, text.rfind("\n", at, start) + 1)
-        value, end = _decoded(text, start) if _may_follow(text[gap:start]) else (None, start)
+        before = max(at, text.rfind("\n", at, start) + 1)
+        value, end = _decode_json(text, start) if _may_precede_identity(text[before:start]) else (None, start)
         if value is None:
             at = text.find("\n", end) + 1 or len(text)
         else:
@@ -144,13 +149,13 @@ def _objects(text: str) -> Iterator[tuple[int, int, object]]:
             at = end
 
 
-def _may_follow(gap: str) -> bool:
-    """Whether an identity may follow these words on its line: not code, and not those whom it must not be."""
-    return len(gap) <= GAP_CHARS_MAX and _prose.fullmatch(gap) is not None and _denial.search(gap) is None
+def _may_precede_identity(before: str) -> bool:
+    """Whether an identity may follow this text on its line: it is prose, and does not introduce excluded names."""
+    return len(before) <= GAP_CHARS_MAX and _prose.fullmatch(before) is not None and _denial.search(before) is None
 
 
-def _decoded(text: str, start: int) -> tuple[object, int]:
-    """The JSON value at a place and where it ends; or None, and how far no other can begin."""
+def _decode_json(text: str, start: int) -> tuple[object, int]:
+    """Return the JSON value at an offset and its end; or None, and the offset before which no other value begins."""
     window = text[start : start + OBJECT_CHARS_MAX]
     try:
         value, end = _decoder.raw_decode(window)
@@ -162,16 +167,16 @@ def _decoded(text: str, start: int) -> tuple[object, int]:
 
 
 def _statement(value: object) -> Mapping[str, object] | None:
-    """The fields of an identity in a JSON value, by our names; None where it states none."""
+    """Return the identity fields of a JSON value under our names; None if it states no identity."""
     if not isinstance(value, dict):
         return None
     inner = value.get("identity")
     fields = inner if isinstance(inner, dict) else value
-    return _named({_fields.get(_bare(name), ""): field for name, field in fields.items()})
+    return _identity_fields({_fields.get(_normalize_field(name), ""): field for name, field in fields.items()})
 
 
-def _named(fields: dict[str, object]) -> Mapping[str, object] | None:
-    """Fields that state an identity: `model_name`, or `model` with another of its fields beside."""
+def _identity_fields(fields: dict[str, object]) -> Mapping[str, object] | None:
+    """Return fields that state an identity: `model_name`, or `model` with another identity field; else None."""
     fields.pop("", None)
     model = fields.pop("model", None)
     if model is not None and fields:
@@ -179,28 +184,28 @@ def _named(fields: dict[str, object]) -> Mapping[str, object] | None:
     return fields if "model_name" in fields else None
 
 
-def _bare(name: str) -> str:
-    """A field's name without what writers differ in: `Model Name`, `model-name`, `modelName`."""
+def _normalize_field(name: str) -> str:
+    """Normalize a field name: `Model Name`, `model-name` and `modelName` become `modelname`."""
     return "".join(letter for letter in name[:64].lower() if letter.isalnum())
 
 
-def _all_lines(text: str, loose: bool) -> tuple[list[Mapping[str, object]], str]:
-    """What the content of a fence states by lines, where it has no others, and what is left then."""
+def _find_in_fence_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, object]], str]:
+    """Return the identity that a fence's lines state, if it has no other lines, and the remaining content."""
     lines = [line for line in text.splitlines() if line.strip(" \t{}")]
-    statement = _of_lines(lines, loose) if lines and all(map(_line, lines)) else None
+    statement = _statement_of_lines(lines, bare_model) if lines and all(map(_parse_line, lines)) else None
     return ([], text) if statement is None else ([statement], "")
 
 
-def _by_lines(text: str, loose: bool) -> tuple[list[Mapping[str, object]], str]:
-    """What the lines `name: value` of a text state, and the text without them."""
+def _find_in_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, object]], str]:
+    """Return the identities that the `name: value` lines of a text state, and the text without those lines."""
     statements: list[Mapping[str, object]] = []
     kept: list[str] = []
     group: list[str] = []
     for line in [*text.splitlines(keepends=True), ""]:
-        if line and _line(line):
+        if line and _parse_line(line):
             group.append(line)
             continue
-        statement = _of_lines(group, loose)
+        statement = _statement_of_lines(group, bare_model)
         if statement is None:
             kept.extend(group)
         else:
@@ -210,33 +215,33 @@ def _by_lines(text: str, loose: bool) -> tuple[list[Mapping[str, object]], str]:
     return statements, "".join(kept)
 
 
-def _of_lines(lines: Sequence[str], loose: bool) -> Mapping[str, object] | None:
-    """The identity that consecutive lines state; None where they state none, or a sentence."""
-    pairs = [pair for pair in map(_line, lines) if pair is not None]
+def _statement_of_lines(lines: Sequence[str], bare_model: bool) -> Mapping[str, object] | None:
+    """Return the identity that consecutive lines state; None if they state none, or the name is a sentence."""
+    pairs = [pair for pair in map(_parse_line, lines) if pair is not None]
     named = {name for name, _ in pairs}
-    if len(named) < len(pairs) or not (loose or "model_name" in named):
+    if len(named) < len(pairs) or not (bare_model or "model_name" in named):
         return None
-    statement = _named(dict(pairs))
+    statement = _identity_fields(dict(pairs))
     name = statement and statement["model_name"]
     return statement if isinstance(name, str) and len(name.split()) <= NAME_WORDS_MAX else None
 
 
-def _line(line: str) -> tuple[str, object] | None:
-    """Name and value of a line `name: value`, where the name is one of an identity's."""
+def _parse_line(line: str) -> tuple[str, object] | None:
+    """Return name and value of a `name: value` line whose name is an identity field; else None."""
     if ":" not in line or len(line) > 2 * LABEL_CHARS_MAX:
         return None
     name, colon, value = line.strip(_ornament).partition(":")
-    field = _fields.get(_bare(name)) if len(name) < 32 else None
+    field = _fields.get(_normalize_field(name)) if len(name) < 32 else None
     text = value.strip(_ornament + ",")
     several = ": " in text or (", " in text and field in {"model", "model_name"})
     return (field, text) if colon and field and text and not several and not _syntax & set(text) else None
 
 
 def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:
-    """The identity that a statement makes, or what is wrong with it."""
+    """Build an identity from a statement, or describe why it is not valid."""
     name = statement["model_name"]
     if not isinstance(name, str) or isinstance(name, _Number):
-        return f"its model_name is no text, but {_kind(name)}"
+        return f"its model_name is no text, but {_json_kind(name)}"
     model_name = one_line(name)
     if len(model_name) > LABEL_CHARS_MAX:
         return f"its model_name has {len(model_name):,} characters, and a name at most {LABEL_CHARS_MAX}"
@@ -249,12 +254,12 @@ def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:
 
 
 def _optional(value: object) -> str | None:
-    """A field that may be missing: no text or number, a placeholder left as it was, or far too long is missing."""
+    """Return an optional field's text; None if it is no text or number, an unfilled placeholder, or too long."""
     text = one_line(value) if isinstance(value, str) else ""
     return text if 0 < len(text) <= LABEL_CHARS_MAX and not (text[0] == "<" and text[-1] == ">") else None
 
 
-def _kind(value: object) -> str:
-    """A JSON value's kind in words."""
+def _json_kind(value: object) -> str:
+    """Describe the kind of a JSON value in words."""
     kinds = {type(None): "null", bool: "true or false", _Number: "a number", list: "a list", dict: "an object"}
     return kinds.get(type(value), "something else")

@@ -1,7 +1,7 @@
-"""What a model is asked: to say who it is, not to be one of those seen already, and to do the probe's task.
+"""The discovery prompt: identify yourself, refuse if you are an excluded model, and solve the probe's task.
 
-No model, provider or host is named as an example: of the names that the first implementation collected, two in five
-were the very examples its prompt gave. The only names a prompt may hold are those that answers claimed before.
+The prompt names no model, provider or host as an example: of the names that the first implementation collected, two in
+five were the examples of its own prompt. The only names in a prompt are those that earlier answers claimed.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from events import ModelIdentity
 from instruments.discovery.identity_parser import one_line
 
 PROMPT_VERSION = "1"
-"""Raised whenever a byte of a prompt changes; the bytes of each version are pinned by golden files."""
+"""Raised whenever a byte of a prompt changes; golden files hold the bytes of each version."""
 
 REFUSAL = "EXCLUDED"
-"""What one of the excluded is to answer."""
+"""The word that an excluded model must answer."""
 
 IDENTITY = """\
 First say who is answering. The first line of your answer is one JSON object of this form:
@@ -27,7 +27,7 @@ program, editor or service that passes this answer on, and is left out where the
 Put your own facts in place of each <...>. Where you do not know one, write "unknown" and do not guess.
 Below that line, give your answer to the task.
 """
-"""Asks who answers. Its placeholders stand in angle brackets, so that one that is echoed is no claim."""
+"""Asks for the model's identity. Placeholders are in angle brackets, so that an echoed one is not taken for a claim."""
 
 _EXCLUSION = """\
 This task is for a model that has not answered it yet. These have, and must not answer again, whatever date or release
@@ -39,20 +39,22 @@ If you are one of them, answer with the one word {refusal} and nothing else: no 
 """
 
 
-def exclusion(excluded: Sequence[ModelIdentity]) -> str:
-    """The part of a prompt that says whom it must not be; empty where nobody is excluded."""
+def build_exclusion(excluded: Sequence[ModelIdentity]) -> str:
+    """Build the part of a prompt that lists the excluded models; empty if there are none."""
     if not excluded:
         return ""
-    return _EXCLUSION.format(names="\n".join(f"- {_named(identity)}" for identity in excluded), refusal=REFUSAL)
+    return _EXCLUSION.format(
+        names="\n".join(f"- {_describe_identity(identity)}" for identity in excluded), refusal=REFUSAL
+    )
 
 
-def prompt(task: str, excluded: Sequence[ModelIdentity] = ()) -> str:
-    """The whole prompt: whom it must not be, who it is, and the task, which is the text of a probe."""
-    return "\n".join(part for part in (exclusion(excluded), IDENTITY, f"The task:\n\n{task}") if part)
+def build_prompt(task: str, excluded: Sequence[ModelIdentity] = ()) -> str:
+    """Build the whole prompt: the exclusion, the request for an identity, and the task (a probe's text)."""
+    return "\n".join(part for part in (build_exclusion(excluded), IDENTITY, f"The task:\n\n{task}") if part)
 
 
-def _named(identity: ModelIdentity) -> str:
-    """A claimed identity on one line, whatever it is made of: `NAME (PROVIDER, version VERSION)`."""
+def _describe_identity(identity: ModelIdentity) -> str:
+    """Describe a claimed identity on one line: `NAME (PROVIDER, version VERSION)`."""
     provider = one_line(identity.provider or "")
     version = one_line(identity.version or "")
     about = ", ".join(part for part in (provider, version and f"version {version}") if part)

@@ -1,4 +1,4 @@
-"""The part of an answer that a probe scores: the code in one of its fences, or the text beside the identity."""
+"""Extract the part of an answer that a probe scores: the code of one fence, or the text without the identity."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ LABELS = {
     "go": frozenset({"go", "golang"}),
     "python": frozenset({"py", "py3", "python", "python3"}),
 }
-"""What a fence may be labelled with, by language."""
+"""The labels of code fences, by language."""
 
 _declares = {
     "go": re.compile(r"^[ \t]*func[ \t(]", re.MULTILINE),
@@ -23,42 +23,49 @@ _begins = {
 }
 
 
-def bare_code(blocks: Sequence[CodeBlock], probe: Probe) -> list[CodeBlock]:
-    """The blocks, with code that stands in no fence as if it stood in one.
+def mark_unfenced_code(blocks: Sequence[CodeBlock], probe: Probe) -> list[CodeBlock]:
+    """Return the blocks with unfenced code turned into labelled blocks.
 
-    Where a probe asks for code and no fence holds any, what follows the first line of code in a text is code, but for
-    an identity that stands as the answer's last word.
+    If a probe asks for code and no fence holds any, everything after the first line of code in a text is code, except
+    an identity at the very end.
     """
     language = probe.language
-    if language is None or any(_rank(block, language) for block in blocks):
+    if language is None or any(_language_rank(block, language) for block in blocks):
         return list(blocks)
-    made: list[CodeBlock] = []
+    marked: list[CodeBlock] = []
     for block in blocks:
-        begun = _begins[language].search(block.text) if block.label is None else None
-        if begun is None or _declares[language].search(block.text, begun.start()) is None:
-            made.append(block)
+        first_line = _begins[language].search(block.text) if block.label is None else None
+        if first_line is None or _declares[language].search(block.text, first_line.start()) is None:
+            marked.append(block)
             continue
-        start = _with_comments(block.text, begun.start())
-        code, after = _without_last_word(block.text[start:])
-        made += [CodeBlock(block.text[:start]), CodeBlock(_trimmed(code, language), language), CodeBlock(after)]
-    return made
+        start = _comment_start(block.text, first_line.start())
+        code, after = _split_trailing_identity(block.text[start:])
+        marked += [
+            CodeBlock(block.text[:start]),
+            CodeBlock(_trim_trailing_prose(code, language), language),
+            CodeBlock(after),
+        ]
+    return marked
 
 
-def output_of(blocks: Sequence[CodeBlock], probe: Probe) -> str | None:
-    """What is scored of an answer's blocks, identities taken out; None where there is nothing of the kind asked for."""
-    return _text(blocks) if probe.language is None else _code(blocks, probe, probe.language)
+def extract_output(blocks: Sequence[CodeBlock], probe: Probe) -> str | None:
+    """Return the part of an answer's blocks to score; None if it has none of the requested kind.
+
+    The blocks hold no identities any more.
+    """
+    return _extract_text(blocks) if probe.language is None else _extract_code(blocks, probe, probe.language)
 
 
-def _code(blocks: Sequence[CodeBlock], probe: Probe, language: str) -> str | None:
-    """The fence that fits the language best, the largest of several; the task's own code only where it is all."""
-    fitting = [block for block in blocks if _rank(block, language)]
+def _extract_code(blocks: Sequence[CodeBlock], probe: Probe, language: str) -> str | None:
+    """Return the block that fits the language best, then the largest; the task's own code only as a last resort."""
+    fitting = [block for block in blocks if _language_rank(block, language)]
     answered = [block for block in fitting if block.text.strip() != probe.stimulus.strip()]
-    best = max(answered or fitting, key=lambda block: (_rank(block, language), len(block.text)), default=None)
+    best = max(answered or fitting, key=lambda block: (_language_rank(block, language), len(block.text)), default=None)
     return None if best is None else best.text.rstrip() + "\n"
 
 
-def _rank(block: CodeBlock, language: str) -> int:
-    """How well a block fits a language: 0 not at all, 1 by its label, 2 by a function in it, 3 by both."""
+def _language_rank(block: CodeBlock, language: str) -> int:
+    """Return how well a block fits a language: 0 not at all, 1 by its label, 2 by a function in it, 3 by both."""
     if block.label is None:
         return 0
     labelled = block.label in LABELS[language]
@@ -67,8 +74,8 @@ def _rank(block: CodeBlock, language: str) -> int:
     return labelled + 2 * declares
 
 
-def _text(blocks: Sequence[CodeBlock]) -> str | None:
-    """All text beside the identity; that of the one fence where all stands in it, else with the fences around."""
+def _extract_text(blocks: Sequence[CodeBlock]) -> str | None:
+    """Return all text; if it is in a single fence, without that fence, else with all fences."""
     if len(blocks) == 1:
         return blocks[0].text.strip() or None
     parts = [block.text.strip() if block.label is None else _fenced(block) for block in blocks]
@@ -79,22 +86,22 @@ def _fenced(block: CodeBlock) -> str:
     return f"```{block.label}\n{block.text.rstrip()}\n```"
 
 
-def _with_comments(text: str, start: int) -> int:
-    """Where the lines of `#` begin that stand right above a place."""
+def _comment_start(text: str, start: int) -> int:
+    """Return the offset where the `#` lines directly above an offset begin."""
     while start and text[text.rfind("\n", 0, start - 1) + 1] == "#":
         start = text.rfind("\n", 0, start - 1) + 1
     return start
 
 
-def _without_last_word(code: str) -> tuple[str, str]:
-    """Code, and the identity that stands alone behind it after an empty line, if one does."""
+def _split_trailing_identity(code: str) -> tuple[str, str]:
+    """Split code from an identity that follows it after an empty line; the identity is empty if there is none."""
     at = code.rfind("\n\n{")
     after = code[at:] if at >= 0 else ""
     return (code[:at] + "\n", after) if after and states_identity(after.strip()) else (code, "")
 
 
-def _trimmed(code: str, language: str) -> str:
-    """Code without the words behind it, where its last line shows: Go's ends with a brace or a bracket."""
+def _trim_trailing_prose(code: str, language: str) -> str:
+    """Cut the prose after code if the language allows to find the last line: Go code ends with a brace or a bracket."""
     if language != "go":
         return code
     lines = code.rstrip().splitlines(keepends=True)

@@ -1,6 +1,6 @@
-"""Routers: the adapters to whoever answers a prompt, be it a program or an endpoint."""
+"""Routers: adapters that send a prompt to a program or to an HTTP endpoint."""
 
 from instruments.routers.router import Router
-from instruments.routers.spec import FORMS, BadRouter, router_of
+from instruments.routers.spec import FORMS, BadRouter, parse_router
 
-__all__ = ["FORMS", "BadRouter", "Router", "router_of"]
+__all__ = ["FORMS", "BadRouter", "Router", "parse_router"]

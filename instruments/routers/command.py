@@ -1,4 +1,4 @@
-"""A program as a router: the prompt on standard input, the answer on standard output."""
+"""A router that runs a program: the prompt on standard input, the answer on standard output."""
 
 import os
 from collections.abc import Sequence
@@ -6,15 +6,22 @@ from pathlib import PurePath
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
-from instruments.routers.redaction import Redactor, of_arguments, of_environment
-from instruments.routers.router import DETAIL_CHARS_MAX, answered, failed, short, timed_out
-from instruments.routers.subprocess_io import ProcessResult, ended, spoken
+from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
+from instruments.routers.router import (
+    DETAIL_CHARS_MAX,
+    build_answer,
+    build_failure,
+    build_timeout,
+    shorten,
+)
+from instruments.routers.subprocess_io import ProcessResult, describe_exit, run_process
 
 
 class CommandRouter:
-    """Runs a program for each prompt, without a shell. Exit code 0 is an answer, any other a failure.
+    """Runs a program for each prompt, without a shell. Exit code 0 means an answer, any other a failure.
 
-    Its arguments may hold secrets, so that it is named by its program alone. Bytes that are no UTF-8 are replaced.
+    Its default name is that of the program alone, since the arguments may hold secrets. Bytes that are not UTF-8 are
+    replaced.
     """
 
     def __init__(self, words: Sequence[str], *, model: str | None = None, name: str | None = None) -> None:
@@ -23,30 +30,30 @@ class CommandRouter:
         self.program = PurePath(words[0]).name
         self.name = name or f"command:{self.program}"
         self.model = model
-        self._secrets = Redactor(of_environment(os.environ) + of_arguments(words))
+        self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(words))
 
     async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
         try:
-            said = await spoken(self.words, prompt.encode("utf-8", "replace"), timeout_s)
+            result = await run_process(self.words, prompt.encode("utf-8", "replace"), timeout_s)
         except OSError as error:
-            return failed(f"{self.program} cannot be run: {error.strerror or type(error).__name__}")
-        return self._answer(said, timeout_s)
+            return build_failure(f"{self.program} cannot be run: {error.strerror or type(error).__name__}")
+        return self._answer(result, timeout_s)
 
-    def _answer(self, spoken: ProcessResult, timeout_s: float) -> RouterAnswer:
-        errors = self._last_said(spoken.errors)
-        if spoken.ending == "timeout":
-            return timed_out(timeout_s, spoken.elapsed_ns, errors)
-        if spoken.ending == "flood":
+    def _answer(self, result: ProcessResult, timeout_s: float) -> RouterAnswer:
+        errors = self._tail(result.errors)
+        if result.ending == "timeout":
+            return build_timeout(timeout_s, result.elapsed_ns, errors)
+        if result.ending == "flood":
             detail = f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
-            return failed(detail, spoken.elapsed_ns)
-        if spoken.code != 0:
-            said = errors or short(self._hidden(spoken.out))
-            detail = f"{self.program} {ended(spoken.code)}{f': {said}' if said else ''}"
-            return failed(detail, spoken.elapsed_ns)
-        return answered(self._hidden(spoken.out), spoken.elapsed_ns)
+            return build_failure(detail, result.elapsed_ns)
+        if result.code != 0:
+            said = errors or shorten(self._redacted(result.out))
+            detail = f"{self.program} {describe_exit(result.code)}{f': {said}' if said else ''}"
+            return build_failure(detail, result.elapsed_ns)
+        return build_answer(self._redacted(result.out), result.elapsed_ns)
 
-    def _hidden(self, data: bytes) -> str:
+    def _redacted(self, data: bytes) -> str:
         return self._secrets.hide(data.decode("utf-8", "replace"))
 
-    def _last_said(self, data: bytes) -> str:
-        return short(self._hidden(data)[-DETAIL_CHARS_MAX:])
+    def _tail(self, data: bytes) -> str:
+        return shorten(self._redacted(data)[-DETAIL_CHARS_MAX:])

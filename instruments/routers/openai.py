@@ -1,8 +1,8 @@
-"""An OpenAI-compatible chat endpoint as a router: POST {base}/chat/completions, the prompt as the user's one message.
+"""A router for an OpenAI-compatible chat endpoint: POST {base}/chat/completions with the prompt as the only message.
 
-Redirects are not followed, so that no key goes where it was not sent. Proxies are those of HTTP_PROXY, HTTPS_PROXY,
-ALL_PROXY and NO_PROXY. A 429 or 503 that names its Retry-After is waited for and asked again, twice at most and only
-while the time of the attempt allows: it is no answer of a model, and the attempt stays one.
+Redirects are not followed, so that the key reaches no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY
+and NO_PROXY. After a 429 or 503 with Retry-After the request is repeated, at most twice and only within the time of
+the attempt; it still counts as one attempt, since no model answered.
 """
 
 import asyncio
@@ -19,21 +19,26 @@ import httpx
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
-from instruments.routers.chat_completion import ChatCompletion, complaint, completion
+from instruments.routers.chat_completion import ChatCompletion, error_message, parse_completion
 from instruments.routers.redaction import Redactor
-from instruments.routers.router import answered, failed, short, timed_out
+from instruments.routers.router import (
+    build_answer,
+    build_failure,
+    build_timeout,
+    shorten,
+)
 
 WAITS_MAX = 2
-"""How often a Retry-After is waited for within one attempt."""
+"""The most waits for a Retry-After within one attempt."""
 
 WAIT_S_MIN = 1.0
-"""At least so long is waited, whatever Retry-After says."""
+"""The shortest wait, even if Retry-After asks for less."""
 
 _busy = frozenset({429, 503})
 
 
-class _TooLong(Exception):
-    """The body is over the limit, or its compression is none we read."""
+class _UnreadableBody(Exception):
+    """The body exceeds the limit, or its content encoding is not supported."""
 
 
 class _Reply(NamedTuple):
@@ -44,7 +49,7 @@ class _Reply(NamedTuple):
 
 
 class OpenAIRouter:
-    """Asks one endpoint for one model. The key, the headers and what the address hides reach no answer."""
+    """Asks one endpoint for one model. Answers never contain the key, the headers' values or the URL's credentials."""
 
     def __init__(
         self,
@@ -62,12 +67,12 @@ class OpenAIRouter:
         self._url = bare.copy_with(path=f"{path}/chat/completions")
         user = base.userinfo.decode("latin-1")
         basic = b64encode(unquote(user).encode()).decode() if user else ""
-        given = dict(headers or {})
+        extra_headers = dict(headers or {})
         self._headers = httpx.Headers({"accept": "application/json", "accept-encoding": "identity"})
         if key or basic:
             self._headers["authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
-        self._headers.update(given)
-        values = [value for value in given.values() if value != model]
+        self._headers.update(extra_headers)
+        values = [value for value in extra_headers.values() if value != model]
         words = [value.rpartition(" ")[2] for value in values]
         queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
         self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -76,7 +81,7 @@ class OpenAIRouter:
     async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
         message = {"role": "user", "content": prompt}
         request = {"model": self.model, "messages": [message], "stream": False}
-        began = time.monotonic_ns()
+        started_ns = time.monotonic_ns()
         try:
             client = httpx.AsyncClient(headers=self._headers, verify=self._tls, timeout=timeout_s)
             async with client, asyncio.timeout(timeout_s) as deadline:
@@ -87,54 +92,56 @@ class OpenAIRouter:
                         return self._answer(reply)
                     await asyncio.sleep(reply.wait_s)
         except (TimeoutError, httpx.TimeoutException):
-            return timed_out(timeout_s, time.monotonic_ns() - began)
-        except (httpx.HTTPError, httpx.InvalidURL, _TooLong) as error:
-            said = self._secrets.hide(str(error)) or type(error).__name__
-            return failed(f"no answer: {short(said)}", time.monotonic_ns() - began)
-        except (ImportError, ValueError):  # httpx, of a scheme that it does not speak; the text has the address in it
-            return failed("no answer: the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used")
+            return build_timeout(timeout_s, time.monotonic_ns() - started_ns)
+        except (httpx.HTTPError, httpx.InvalidURL, _UnreadableBody) as error:
+            reason = self._secrets.hide(str(error)) or type(error).__name__
+            return build_failure(f"no answer: {shorten(reason)}", time.monotonic_ns() - started_ns)
+        except (ImportError, ValueError):  # httpx, for an unsupported proxy scheme; its text would reveal the address
+            return build_failure("no answer: the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used")
         raise AssertionError("the last reply is answered")
 
     async def _post(self, client: httpx.AsyncClient, request: object) -> _Reply:
-        began = time.monotonic_ns()
+        started_ns = time.monotonic_ns()
         async with client.stream("POST", self._url, json=request) as response:
-            wait_s = _retry_after(response.headers) if response.status_code in _busy else None
-            body = await _body(response)
-            return _Reply(response.status_code, body, wait_s, time.monotonic_ns() - began)
+            wait_s = _retry_after_s(response.headers) if response.status_code in _busy else None
+            body = await _read_body(response)
+            return _Reply(response.status_code, body, wait_s, time.monotonic_ns() - started_ns)
 
     def _answer(self, reply: _Reply) -> RouterAnswer:
         if reply.status != 200:
-            said = short(self._secrets.hide(complaint(reply.body)))
+            message = shorten(self._secrets.hide(error_message(reply.body)))
             again = f" (it asks to wait {reply.wait_s:g} s)" if reply.wait_s is not None else ""
-            detail = f"answered {reply.status}{again}{f': {said}' if said else ''}"
-            return failed(detail, reply.elapsed_ns)
-        found = completion(reply.body)
+            detail = f"answered {reply.status}{again}{f': {message}' if message else ''}"
+            return build_failure(detail, reply.elapsed_ns)
+        found = parse_completion(reply.body)
         if not isinstance(found, ChatCompletion):
-            return failed(short(self._secrets.hide(found)), reply.elapsed_ns)
+            return build_failure(shorten(self._secrets.hide(found)), reply.elapsed_ns)
         model = None if found.model is None else self._secrets.hide(found.model)
         text = self._secrets.hide(found.text)
-        return answered(text, reply.elapsed_ns, reported_model=model, tokens_used=found.tokens)
+        return build_answer(text, reply.elapsed_ns, reported_model=model, tokens_used=found.tokens)
 
 
-async def _body(response: httpx.Response) -> bytes:
-    """The whole body, decompressed, never more than ANSWER_BYTES_MAX. Errors: _TooLong."""
+async def _read_body(response: httpx.Response) -> bytes:
+    """Read and decompress the body, at most ANSWER_BYTES_MAX bytes. Errors: _UnreadableBody."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity", "gzip", "deflate"}:
-        raise _TooLong(f"answered in {encoding}, which was not asked for")
-    inflate = None if encoding in {"", "identity"} else zlib.decompressobj(wbits=47)  # gzip or zlib, by its head
+        raise _UnreadableBody(f"answered in {encoding}, which was not asked for")
+    inflate = (
+        None if encoding in {"", "identity"} else zlib.decompressobj(wbits=47)
+    )  # gzip or zlib, detected by its header
     body = bytearray()
     async for chunk in response.aiter_raw():
         try:
             body += chunk if inflate is None else inflate.decompress(chunk, ANSWER_BYTES_MAX + 1 - len(body))
         except zlib.error:
-            raise _TooLong(f"answered in {encoding}, and not well") from None
+            raise _UnreadableBody(f"answered in {encoding}, and not well") from None
         if len(body) > ANSWER_BYTES_MAX:
-            raise _TooLong(f"answered with more than {ANSWER_BYTES_MAX:,} bytes")
+            raise _UnreadableBody(f"answered with more than {ANSWER_BYTES_MAX:,} bytes")
     return bytes(body)
 
 
-def _retry_after(headers: httpx.Headers) -> float | None:
-    """Seconds to wait, where Retry-After says so in seconds or as a date."""
+def _retry_after_s(headers: httpx.Headers) -> float | None:
+    """Return the seconds to wait; None if Retry-After is neither a number of seconds nor a date."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return max(WAIT_S_MIN, float(value[:9]))

@@ -1,7 +1,7 @@
-"""What must not be kept: keys and passwords, taken out of whatever a router says.
+"""Remove secrets (keys, passwords) from the output of programs and endpoints.
 
-A secret is looked for as it is and as URLs and JSON write it, whatever the case. Values shorter than SECRET_CHARS_MIN
-are no secrets: taking them out would take letters out of every answer.
+A secret is found as it is and as URLs and JSON escape it, in any case. Values shorter than SECRET_CHARS_MIN are not
+treated as secrets: removing them would remove letters from every answer.
 """
 
 import json
@@ -13,20 +13,20 @@ from urllib.parse import quote
 HIDDEN = "[redacted]"
 SECRET_CHARS_MIN = 6
 
-SAID_CHARS_MAX = 2_000
-"""So much of the end of what a program wrote is kept."""
+OUTPUT_TAIL_CHARS_MAX = 2_000
+"""Characters kept of the end of a program's output."""
 
 _NAMES = r"(?:authorization|(?:api)?(?:key|token|secret|password|passwd|pass|credential)s?)"
 
 _credential = re.compile(rf"(?<![a-z]){_NAMES}(?![a-z])", re.IGNORECASE)
-_told = re.compile(
+_named_value = re.compile(
     rf"(?<![a-z]){_NAMES}[=:\s\0\"']+(?=((?:(?:bearer|basic|token)\s+)?([^\s\0\"'&]+)[^\0]*))", re.IGNORECASE
 )
-_user = re.compile(r"//([^/\s@]+)@")
+_userinfo = re.compile(r"//([^/\s@]+)@")
 
 
 class Redactor:
-    """Values to be hidden."""
+    """Replaces secret values with `[redacted]`."""
 
     def __init__(self, values: Iterable[str]) -> None:
         known = {value.strip() for value in values}
@@ -36,31 +36,31 @@ class Redactor:
         self._hidden = re.compile("|".join(map(re.escape, hidden)), re.IGNORECASE) if hidden else None
 
     def hide(self, text: str) -> str:
-        """The text with `[redacted]` in place of each secret."""
+        """Return the text with each secret replaced."""
         return text if self._hidden is None else self._hidden.sub(HIDDEN, text)
 
     def hide_within(self, value: Any) -> Any:  # noqa: ANN401 - JSON
-        """A JSON value with `[redacted]` in place of each secret, in names, too; a number that is one ends as text."""
+        """Return a JSON value with each secret replaced, also in names; a number that is a secret becomes text."""
         if isinstance(value, dict):
             return {self.hide(name): self.hide_within(each) for name, each in value.items()}
         if isinstance(value, list):
             return [self.hide_within(each) for each in value]
         if isinstance(value, str):
             return self.hide(value)
-        told = str(value)
-        hidden = self.hide(told)
-        return value if hidden == told else hidden
+        written = str(value)
+        hidden = self.hide(written)
+        return value if hidden == written else hidden
 
     def last_lines(self, data: bytes) -> str:
-        """The end of what a program wrote, without secrets: SAID_CHARS_MAX characters, whole lines where they fit."""
+        """Return the last OUTPUT_TAIL_CHARS_MAX characters of a program's output, redacted; whole lines if they fit."""
         text = self.hide(data.decode("utf-8", "replace")).strip()
-        if len(text) <= SAID_CHARS_MAX:
+        if len(text) <= OUTPUT_TAIL_CHARS_MAX:
             return text
-        end = text[-SAID_CHARS_MAX:]
+        end = text[-OUTPUT_TAIL_CHARS_MAX:]
         return end.partition("\n")[2] or end
 
     def hide_cut(self, text: str) -> str:
-        """The same of a text that was cut out of another, where it may begin and end within a secret."""
+        """Redact a text that was cut out of a longer one, and may therefore begin or end with a part of a secret."""
         text = self.hide(text)
         for form in self._forms:
             if SECRET_CHARS_MIN <= len(text) < len(form) and text.casefold() in form:
@@ -73,15 +73,15 @@ class Redactor:
         return text
 
 
-def of_environment(variables: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say that they are secret, as OPENAI_API_KEY and GITHUB_TOKEN do."""
+def secrets_in_environment(variables: Mapping[str, str]) -> list[str]:
+    """Return the values of variables with names of secrets, such as OPENAI_API_KEY and GITHUB_TOKEN."""
     return [value for name, value in variables.items() if _credential.search(name)]
 
 
-def of_arguments(words: Sequence[str]) -> list[str]:
-    """What arguments give to names that say that it is secret, and the user and password of an address.
+def secrets_in_arguments(words: Sequence[str]) -> list[str]:
+    """Return the values of arguments with names of secrets, and user and password of URLs.
 
-    `--token VALUE`, `--api-key=VALUE`, `-H 'X-Key: VALUE'`, `?key=VALUE`, and the like within one argument.
+    Examples: `--token VALUE`, `--api-key=VALUE`, `-H 'X-Key: VALUE'`, `?key=VALUE`.
     """
     line = "\0".join(words)
-    return [value for told in _told.finditer(line) for value in told.groups()] + _user.findall(line)
+    return [value for written in _named_value.finditer(line) for value in written.groups()] + _userinfo.findall(line)

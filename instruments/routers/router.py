@@ -1,4 +1,4 @@
-"""What a router is: something that is given a prompt and answers it, or says why not."""
+"""The interface of routers, which send one prompt and return an answer or a failure, and builders of their answers."""
 
 from typing import Protocol
 
@@ -6,48 +6,48 @@ from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 
 DETAIL_CHARS_MAX = 300
-"""So much of what a router said went wrong is kept."""
+"""Characters kept of a router's description of a failure."""
 
 
 class Router(Protocol):
-    """Asked once, it answers once: whoever asks again counts another attempt."""
+    """Sends a prompt once and returns one answer; another call is another attempt."""
 
     @property
     def name(self) -> str:
-        """How events name it: no secret is in it."""
+        """The name in events; it contains no secrets."""
 
     @property
     def model(self) -> str | None:
-        """The model it is asked for."""
+        """The model to request; None if the router does not select one."""
 
     async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
-        """The answer to a prompt, or why there is none, within `timeout_s` seconds; never an error.
+        """Send a prompt; return the answer or the failure within `timeout_s` seconds; never raise.
 
-        No secret of the router stands in it, whatever the router said. Cancelling ends what was begun.
+        Secrets of the router are removed from both. Cancelling ends the program or the request.
         """
 
 
-def short(text: str) -> str:
-    """The beginning of a text, on one line, fit for `detail`."""
+def shorten(text: str) -> str:
+    """Return the beginning of a text on one line, for use in `detail`."""
     words = " ".join(text.split())
     return words if len(words) <= DETAIL_CHARS_MAX else f"{words[:DETAIL_CHARS_MAX]}..."
 
 
-def answered(
+def build_answer(
     text: str, elapsed_ns: int, *, reported_model: str | None = None, tokens_used: int | None = None
 ) -> RouterAnswer:
-    """An answer; one that has grown over the limit, by what was put in place of secrets or of no UTF-8, is none."""
+    """Build an answer; a failure if replaced secrets or bytes have made the text exceed ANSWER_BYTES_MAX."""
     if len(text) * 4 > ANSWER_BYTES_MAX and len(text.encode()) > ANSWER_BYTES_MAX:
-        return failed(f"answered with more than {ANSWER_BYTES_MAX:,} bytes", elapsed_ns)
+        return build_failure(f"answered with more than {ANSWER_BYTES_MAX:,} bytes", elapsed_ns)
     return RouterAnswer(text=text, elapsed_ns=elapsed_ns, reported_model=reported_model, tokens_used=tokens_used)
 
 
-def failed(detail: str, elapsed_ns: int | None = None) -> RouterAnswer:
-    """No answer, and why; `detail` has no secret in it."""
+def build_failure(detail: str, elapsed_ns: int | None = None) -> RouterAnswer:
+    """Build a failure; `detail` must not contain secrets."""
     return RouterAnswer(text=None, failure="failed", detail=detail, elapsed_ns=elapsed_ns)
 
 
-def timed_out(timeout_s: float, elapsed_ns: int, said: str = "") -> RouterAnswer:
-    """No answer in time; `said` is what was heard until then."""
+def build_timeout(timeout_s: float, elapsed_ns: int, said: str = "") -> RouterAnswer:
+    """Build a timeout; `said` is the output so far, redacted."""
     detail = f"no whole answer within {timeout_s:g} s{f'; it said: {said}' if said else ''}"
     return RouterAnswer(text=None, failure="timeout", detail=detail, elapsed_ns=elapsed_ns)

@@ -1,4 +1,4 @@
-"""From what a person types to a router: `command:CMD` or `openai:BASE_URL`."""
+"""Parse a router specification: `command:CMD` or `openai:BASE_URL`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from events.limits import LABEL_CHARS_MAX
 from instruments.routers.command import CommandRouter
 from instruments.routers.openai import OpenAIRouter
 from instruments.routers.router import Router
-from instruments.routers.subprocess_io import BadCommand, words_of
+from instruments.routers.subprocess_io import BadCommand, split_command
 
 FORMS = (
     "Write --router 'command:PROGRAM ARGUMENTS' (the prompt on its standard input, the answer on its standard output) "
@@ -19,14 +19,14 @@ HEADER = "Write --header 'Name: value', or 'Name: env:VAR' for the value of a va
 
 KEY_ENV = "OPENAI_API_KEY"
 MODEL = "auto"
-"""The model an endpoint is asked for where none is named: it is to choose."""
+"""The model to request by default: the endpoint chooses."""
 
 
 PORT_MAX = 65_535
 
 
 class BadRouter(ValueError):
-    """A router that cannot be one; `field` names the option, and no secret stands in it."""
+    """A router specification that is not valid. `field` names the option; the texts contain no secrets."""
 
     def __init__(self, field: str, detail: str, advice: str = FORMS) -> None:
         super().__init__(detail)
@@ -35,7 +35,7 @@ class BadRouter(ValueError):
         self.advice = advice
 
 
-def router_of(
+def parse_router(
     spec: str,
     *,
     environment: Mapping[str, str],
@@ -44,7 +44,7 @@ def router_of(
     headers: Sequence[str] = (),
     name: str | None = None,
 ) -> Router:
-    """The router that a specification names. Errors: BadRouter."""
+    """Build the router that a specification describes. Errors: BadRouter."""
     for field, value in (("router_name", name), ("model", model)):
         if value is not None and not (0 < len(value) <= LABEL_CHARS_MAX and value.isprintable()):
             raise BadRouter(field, "is empty, too long, or not printable.", f"Give 1 to {LABEL_CHARS_MAX} characters.")
@@ -52,22 +52,22 @@ def router_of(
     if not colon or scheme not in {"command", "openai"}:
         raise BadRouter("router", "begins with neither command: nor openai:.")
     if scheme == "openai":
-        return _openai(rest, environment, model, key_env, headers, name)
-    for field, given in (("key_env", key_env), ("header", headers)):
-        if given:
+        return _openai_router(rest, environment, model, key_env, headers, name)
+    for field, parsed_headers in (("key_env", key_env), ("header", headers)):
+        if parsed_headers:
             raise BadRouter(field, "is for openai: alone.", "A program takes its keys from its environment.")
-    return _command(rest, model, name)
+    return _command_router(rest, model, name)
 
 
-def _command(line: str, model: str | None, name: str | None) -> Router:
+def _command_router(line: str, model: str | None, name: str | None) -> Router:
     try:
-        words = words_of(line)
+        words = split_command(line)
     except BadCommand as error:
         raise BadRouter("router", error.detail, error.advice or FORMS) from None
-    return _named(CommandRouter(words, model=model, name=name))
+    return _check_name(CommandRouter(words, model=model, name=name))
 
 
-def _openai(
+def _openai_router(
     address: str,
     environment: Mapping[str, str],
     model: str | None,
@@ -81,48 +81,48 @@ def _openai(
         base = httpx.URL()
     if base.scheme not in {"http", "https"} or not base.host or "%" in base.host or (base.port or 0) > PORT_MAX:
         raise BadRouter("router", "gives openai: no address of a server.")
-    given = dict(_header(number, text, environment) for number, text in enumerate(headers, 1))
-    authorised = base.userinfo or any(field.lower() == "authorization" for field in given)
+    parsed_headers = dict(_parse_header(number, text, environment) for number, text in enumerate(headers, 1))
+    authorised = base.userinfo or any(field.lower() == "authorization" for field in parsed_headers)
     if key_env is not None:
-        key = _variable("key_env", key_env, environment)
+        key = _read_variable("key_env", key_env, environment)
     else:
         key = "" if authorised else environment.get(KEY_ENV, "").strip()
-    if key and not _sendable(key):
+    if key and not _is_header_value(key):
         raise BadRouter("key_env", f"the key in {key_env or KEY_ENV} has characters that no header can have.", "")
-    return _named(OpenAIRouter(base, model=model or MODEL, key=key or None, headers=given, name=name))
+    return _check_name(OpenAIRouter(base, model=model or MODEL, key=key or None, headers=parsed_headers, name=name))
 
 
-def _named(router: Router) -> Router:
+def _check_name(router: Router) -> Router:
     if len(router.name) > LABEL_CHARS_MAX or not router.name.isprintable():
         raise BadRouter("router", "is too long or too odd to name the router by.", "Name it with --router-name.")
     return router
 
 
-def _header(number: int, text: str, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Name and value of a header; `env:VAR` as value is that variable's."""
+def _parse_header(number: int, text: str, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return name and value of a header; a value `env:VAR` is read from that variable."""
     field, colon, value = text.partition(":")
     field, value = field.strip(), value.strip()
     if not colon or not field or not all(letter.isalnum() or letter in "!#$%&'*+-.^_`|~" for letter in field):
         raise BadRouter(
-            "header", f"the {_nth(number)} is no header.", "Write --header 'Name: value' or 'Name: env:VAR'."
+            "header", f"the {_ordinal(number)} is no header.", "Write --header 'Name: value' or 'Name: env:VAR'."
         )
     if value.startswith("env:"):
-        value = _variable("header", value.removeprefix("env:"), environment)
-    if not field.isascii() or not _sendable(value):
+        value = _read_variable("header", value.removeprefix("env:"), environment)
+    if not field.isascii() or not _is_header_value(value):
         raise BadRouter("header", f"{field!r} has characters that no header can have.", "")
     return field, value
 
 
-def _variable(field: str, name: str, environment: Mapping[str, str]) -> str:
+def _read_variable(field: str, name: str, environment: Mapping[str, str]) -> str:
     value = environment.get(name, "").strip()
     if not value:
         raise BadRouter(field, f"the environment variable {name!r} is not set.", "Set it, or name another.")
     return value
 
 
-def _sendable(value: str) -> bool:
+def _is_header_value(value: str) -> bool:
     return value.isascii() and value.isprintable()
 
 
-def _nth(number: int) -> str:
+def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")

@@ -1,8 +1,8 @@
-"""A program that is given its input, heard and ended, whatever it does.
+"""Run a program with an input, and limits of time and output; always end it.
 
-It runs in a session of its own, so that a terminal's Ctrl-C does not reach it and all that it started can be ended with
-it. What it wrote by its end is what it said: a process that it leaves behind is not waited for, and is ended where it
-stayed in the group.
+The program runs in a session of its own, so that Ctrl-C in the terminal does not reach it, and its child processes can
+be ended together with it. Its output is complete when it exits: child processes that it leaves behind are not
+waited for, and are killed if they stayed in its process group.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from typing import IO, Literal, NamedTuple
 from events.limits import ANSWER_BYTES_MAX
 
 POLL_S = 0.02
-"""How often the end of a program is looked for that neither speaks nor closes its output."""
+"""Interval for checking whether a silent program has exited."""
 
 GRACE_S = 0.5
-"""How long a program that is asked to end is given before it is killed."""
+"""Time between SIGTERM and SIGKILL."""
 
 READ_BYTES = 65_536
 
 ERRORS_BYTES_MAX = 65_536
-"""So much of the end of standard error is kept: programs say last what was wrong."""
+"""Bytes kept of the end of standard error, where programs usually report what went wrong."""
 
 
 class BadCommand(ValueError):
-    """A command line that is none; nothing of its arguments stands in it, which may hold secrets."""
+    """A command line that cannot be run. The texts do not repeat its arguments, which may hold secrets."""
 
     def __init__(self, detail: str, advice: str = "") -> None:
         super().__init__(detail)
@@ -42,7 +42,7 @@ class BadCommand(ValueError):
 
 
 class ProcessResult(NamedTuple):
-    """How it ended, with which code (negative: by which signal), and what it wrote to each output."""
+    """How a program ended, its exit code (negative: minus the signal's number), and the bytes of both outputs."""
 
     ending: Literal["ended", "timeout", "flood", "stopped"]
     code: int | None
@@ -51,8 +51,8 @@ class ProcessResult(NamedTuple):
     elapsed_ns: int
 
 
-def words_of(line: str) -> list[str]:
-    """The words of a command line whose program can be run here. Errors: BadCommand."""
+def split_command(line: str) -> list[str]:
+    """Split a command line into words, and check that its program exists. Errors: BadCommand."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -66,51 +66,53 @@ def words_of(line: str) -> list[str]:
     return words
 
 
-async def spoken(
-    words: Sequence[str], given: bytes, timeout_s: float, environment: Mapping[str, str] | None = None
+async def run_process(
+    words: Sequence[str], input_bytes: bytes, timeout_s: float, environment: Mapping[str, str] | None = None
 ) -> ProcessResult:
-    """What `speak` gives, on a thread. Cancelling ends the program. Errors: OSError."""
+    """Run `run_process_blocking` on a thread. Cancelling ends the program. Errors: OSError."""
     stop = threading.Event()
-    speaking = asyncio.create_task(asyncio.to_thread(speak, words, given, timeout_s, stop, environment))
+    running = asyncio.create_task(
+        asyncio.to_thread(run_process_blocking, words, input_bytes, timeout_s, stop, environment)
+    )
     try:
-        return await asyncio.shield(speaking)
+        return await asyncio.shield(running)
     except asyncio.CancelledError:
         stop.set()
-        await asyncio.wait([speaking])
+        await asyncio.wait([running])
         raise
 
 
-def speak(
+def run_process_blocking(
     words: Sequence[str],
-    given: bytes,
+    input_bytes: bytes,
     timeout_s: float,
     stop: threading.Event,
     environment: Mapping[str, str] | None = None,
 ) -> ProcessResult:
-    """Run a program to its end, to its time, to its limit of output or until `stop` is set. Errors: OSError.
+    """Run a program until it exits, `timeout_s` is over, its output exceeds ANSWER_BYTES_MAX, or `stop` is set.
 
-    Its environment is ours where none is given.
+    `environment` defaults to that of this process. Errors: OSError.
     """
-    talk = _Talk(words, given, environment)
+    child = _Child(words, input_bytes, environment)
     try:
-        ending = talk.until(time.monotonic() + timeout_s, stop)
-        return ProcessResult(ending, talk.process.poll(), bytes(talk.out), bytes(talk.errors), talk.elapsed_ns())
+        ending = child.run_until(time.monotonic() + timeout_s, stop)
+        return ProcessResult(ending, child.process.poll(), bytes(child.out), bytes(child.errors), child.elapsed_ns())
     finally:
-        talk.end()
+        child.end()
 
 
-def ended(code: int | None) -> str:
-    """How a program ended, in words that follow its name; a negative code is a signal's."""
+def describe_exit(code: int | None) -> str:
+    """Describe how a program ended, in words that follow its name; a negative code is a signal's."""
     if code is None or code >= 0:
         return f"ended with exit code {code}"
     names = {number.value: number.name for number in signal.Signals}
     return f"was ended by {names.get(-code, f'signal {-code}')}"
 
 
-class _Talk:
-    """One program, its three pipes, and what it has said so far."""
+class _Child:
+    """A running program, its three pipes, and its output so far."""
 
-    def __init__(self, words: Sequence[str], given: bytes, environment: Mapping[str, str] | None) -> None:
+    def __init__(self, words: Sequence[str], input_bytes: bytes, environment: Mapping[str, str] | None) -> None:
         self._began = time.monotonic_ns()
         self._answered: int | None = None
         pipe = subprocess.PIPE
@@ -119,39 +121,40 @@ class _Talk:
         )
         self.out = bytearray()
         self.errors = bytearray()
-        self._given = memoryview(given)
+        self._unwritten = memoryview(input_bytes)
         self._selector = selectors.DefaultSelector()
-        for stream, wanted in (
+        for stream, event in (
             (self.process.stdin, selectors.EVENT_WRITE),
             (self.process.stdout, selectors.EVENT_READ),
             (self.process.stderr, selectors.EVENT_READ),
         ):
             assert stream is not None
             os.set_blocking(stream.fileno(), False)
-            self._selector.register(stream, wanted)
+            self._selector.register(stream, event)
 
     def elapsed_ns(self) -> int:
-        """From its start until it closed its output, or until now."""
+        """Return the nanoseconds from its start until it closed its output, or until now."""
         return (self._answered or time.monotonic_ns()) - self._began
 
-    def until(self, deadline_s: float, stop: threading.Event) -> Literal["ended", "timeout", "flood", "stopped"]:
+    def run_until(self, deadline_s: float, stop: threading.Event) -> Literal["ended", "timeout", "flood", "stopped"]:
         while True:
             if stop.is_set():
                 return "stopped"
-            ended = self.process.poll() is not None  # asked before the pipes are emptied: nothing it wrote is missed
+            # Checked before the pipes are read, so that no output is missed.
+            has_exited = self.process.poll() is not None
             left_s = deadline_s - time.monotonic()
-            ready = self._selector.select(0 if ended else max(0, min(left_s, POLL_S)))
+            ready = self._selector.select(0 if has_exited else max(0, min(left_s, POLL_S)))
             for key, _ in ready:
-                self._serve(key.fileobj)  # type: ignore[arg-type]
+                self._transfer(key.fileobj)  # type: ignore[arg-type]
             if len(self.out) > ANSWER_BYTES_MAX:
                 return "flood"
-            if ended and not any(key.fileobj is not self.process.stdin for key, _ in ready):
+            if has_exited and not any(key.fileobj is not self.process.stdin for key, _ in ready):
                 return "ended"
             if left_s <= 0:
                 return "timeout"
 
     def end(self) -> None:
-        """End the program and its group, asking first; close the pipes."""
+        """End the program and its process group, first by SIGTERM; close the pipes."""
         if self.process.poll() is None:
             self._signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
@@ -168,8 +171,8 @@ class _Talk:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
 
-    def _serve(self, stream: IO[bytes]) -> None:
-        """Write or read what can be without waiting; let go of a pipe that is done."""
+    def _transfer(self, stream: IO[bytes]) -> None:
+        """Write or read without waiting; unregister a finished pipe."""
         done = self._write(stream) if stream is self.process.stdin else self._read(stream)
         if done:
             self._selector.unregister(stream)
@@ -178,13 +181,13 @@ class _Talk:
 
     def _write(self, stream: IO[bytes]) -> bool:
         try:
-            self._given = self._given[stream.write(self._given[:READ_BYTES]) or 0 :]
-        except BrokenPipeError:  # it does not want to read on, which is no error
+            self._unwritten = self._unwritten[stream.write(self._unwritten[:READ_BYTES]) or 0 :]
+        except BrokenPipeError:  # the program has stopped reading, which is allowed
             return True
-        return not self._given
+        return not self._unwritten
 
     def _read(self, stream: IO[bytes]) -> bool:
-        data: bytes | None = stream.read(READ_BYTES)  # None where there is nothing yet
+        data: bytes | None = stream.read(READ_BYTES)  # None if there is nothing yet
         if data is None:
             return False
         if stream is self.process.stdout:

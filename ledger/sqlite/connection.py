@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec
 
 import aiosqlite
 
-from ledger.threads import _Found, to_its_end
+from ledger.threads import Result, wait_until_done
 
 ROWS_FETCHED = 64
 """Rows that a cursor takes over at a time."""
@@ -22,13 +22,13 @@ class SqliteConnection(aiosqlite.Connection):
 
     async def run(
         self,
-        work: Callable[Concatenate[sqlite3.Connection, _Asked], _Found],
+        work: Callable[Concatenate[sqlite3.Connection, _Asked], Result],
         *args: _Asked.args,
         **kwargs: _Asked.kwargs,
-    ) -> _Found:
+    ) -> Result:
         """What a function of SQLite's own connection gives, called on its thread."""
         visit = self._execute(work, self._conn, *args, **kwargs)  # type: ignore[no-untyped-call]
-        found: _Found = await to_its_end(asyncio.ensure_future(visit))
+        found: Result = await wait_until_done(asyncio.ensure_future(visit))
         return found
 
 

@@ -69,3 +69,20 @@ def holder_of(ledger: Path) -> LockHolder | None:
         return msgspec.json.decode(lock_path(ledger).read_bytes(), type=LockHolder)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def find_writer(ledger: Path) -> LockHolder | None:
+    """Return the process that holds the lock of a ledger file now; None if no process holds it.
+
+    If the lock file still names a process that ended without releasing it, this takes a shared lock for an instant to
+    find that out.
+    """
+    holder = holder_of(ledger)
+    if holder is None:
+        return None
+    with lock_path(ledger).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return holder
+        return None

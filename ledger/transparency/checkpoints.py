@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from events.limits import NOTE_SIGNATURES_MAX
-from ledger.atomic_file import failure, replace_whole
+from ledger.atomic_file import replace_whole, write_error
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
 from ledger.transparency.keys import REPLACE, beside, key_path, make_key, read_key, retire
 from ledger.transparency.merkle import continues
@@ -131,7 +131,7 @@ def keep_witnessed(ledger: Path, cosigned: SignedCheckpoint) -> None:
     try:
         replace_whole(path, cosigned.note.encode())
     except OSError as error:
-        raise failure(error, "Keeping the cosignature", "it was not kept") from error
+        raise write_error(error, "Keeping the cosignature", "it was not kept") from error
 
 
 def replace_key(ledger: Path, name: str | None = None) -> Signer:
@@ -177,4 +177,4 @@ def _keep(ledger: Path, signed: SignedCheckpoint) -> None:
     try:
         replace_whole(checkpoint_path(ledger), signed.note.encode())
     except OSError as error:
-        raise failure(error, "Keeping the checkpoint", "none was published") from error
+        raise write_error(error, "Keeping the checkpoint", "none was published") from error

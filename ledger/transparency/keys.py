@@ -9,14 +9,14 @@ import stat
 from hashlib import sha256
 from pathlib import Path
 
-from ledger.atomic_file import failure, replace_whole, sync_folder
+from ledger.atomic_file import replace_whole, sync_folder, write_error
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.transparency.signed_note import Signer
 
 KEY_MODE = stat.S_IRUSR | stat.S_IWUSR
 """Only its owner reads a key."""
 
-REPLACE = "begin a new identity, which everyone who holds the old key will see: tallystick key make --replace"
+REPLACE = "begin a new identity, which everyone who has the old key will notice: tallystick key make --replace"
 
 
 def beside(ledger: Path, ending: str) -> Path:
@@ -59,7 +59,7 @@ def make_key(ledger: Path, name: str | None = None) -> Signer:
     try:
         replace_whole(key_path(ledger), f"{signer.secret()}\n".encode(), mode=KEY_MODE)
     except OSError as error:
-        raise failure(error, "Writing the key", "no key was made") from error
+        raise write_error(error, "Writing the key", "no key was made") from error
     return signer
 
 
@@ -72,4 +72,4 @@ def retire(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise failure(error, f"Moving {path}", "the new key is made: run this again") from error
+        raise write_error(error, f"Moving {path}", "the new key is made: run this again") from error

@@ -66,5 +66,5 @@ class EvidenceCheck:
                     check.fault(error.detail, position)
         for digest, position in self.erased.items():
             check.count += 1
-            if store.stands(digest):
+            if store.exists(digest):
                 check.fault(f"evidence {digest} was erased, and its file is there.", position)

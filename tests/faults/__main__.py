@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from api.cli.output import progress
+from api.cli.output import show_progress
 from tests.faults.report import markdown, merge
 from tests.faults.row import Fault, Row
 from tests.faults.table import FAULTS
@@ -22,7 +22,7 @@ def measure(fault: Fault, dose: int, seed: int) -> Row:
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix=f"tallystick-{fault.name}-") as folder,
-        progress(fault.name, "doses") as tell,
+        show_progress(fault.name, "doses") as tell,
     ):
         held, figures = fault.run(Path(folder), dose, random.Random(seed), tell)
     return Row(

@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
-from benchmarks.ledgers import make
+from benchmarks.ledgers import make_ledger
 from tests.api.cli.command import command, environment
 from tests.faults.lines import Line, stored, wrong_tiles
 from tests.faults.row import Fault, Outcome, Tell
@@ -73,7 +73,7 @@ class Tally(NamedTuple):
 def works(folder: Path, dose: int) -> list[Work]:
     """Every work, over sources that are made once."""
     ledger, rows, store = folder / "source.db", folder / "rows.jsonl", folder / "store" / "decisions.db"
-    asyncio.run(make(ledger, EVENTS_PER_DOSE * dose))
+    asyncio.run(make_ledger(ledger, EVENTS_PER_DOSE * dose))
     rows.write_bytes(b"".join(_row(number) for number in range(ROWS_PER_DOSE * dose)))
     write_store(store, [WHOLE | {"id": f"{number:08x}"} for number in range(ROWS_PER_DOSE * dose // 4)])
 

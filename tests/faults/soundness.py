@@ -67,7 +67,7 @@ async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:
     wrong += [
         f"evidence {event.data.digest} is not there"
         for event in events
-        if isinstance(event.data, EvidenceStored) and not store.holds(event.data.digest, event.data.size_bytes)
+        if isinstance(event.data, EvidenceStored) and not store.is_readable(event.data.digest, event.data.size_bytes)
     ]
     return wrong
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.cli.output import progress
+from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
 from api.importers.runs import RunImportResult, import_runs, read_runs
@@ -121,7 +121,7 @@ def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> N
     taken = RunImportResult()
 
     def call() -> None:
-        with progress("importing", "runs") as shown:
+        with show_progress("importing", "runs") as shown:
             indoors.run(import_runs(read_runs(map(os.fspath, paths), "ann"), indoors.sink, taken, shown, len(paths)))
 
     told = indoors.admits(call)

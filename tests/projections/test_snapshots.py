@@ -56,7 +56,7 @@ def spoil(path: Path, statement: str) -> None:
 
 
 def garbled(state: bytes) -> bytes:
-    """Well-formed MessagePack that is no state."""
+    """Well-formed MessagePack that is not a state."""
     return encode({**decode(state), "outcome": b"one too many" * 99})
 
 
@@ -174,7 +174,7 @@ def cut_short(file: Path) -> None:
 
 
 def riddled(file: Path) -> None:
-    """The header stands, and every page behind the first is garbage."""
+    """Keep the header, and overwrite every page after the first with garbage."""
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
 

@@ -1,1 +1,88 @@
-"""The verbs of the command line, a module a group. Each loads what it needs when it is called: all start fast."""
+"""The verbs: what each does, where its function is, and which panel of the help lists it."""
+
+from api.cli.lazy_group import Verb
+
+RECORD, ASK, EVALUATE = "Record", "Ask", "Evaluate agents"
+DISCOVER, PROVE, OPERATE = "Discover models", "Prove", "Operate"
+
+IMPORT = (
+    Verb("decisions", "Import decisions and their outcomes.", "imports:decisions"),
+    Verb("cstp", "Import a CSTP installation: decision files, a SQLite store, or a folder with both.", "imports:cstp"),
+    Verb("runs", "Import reports of discovery runs.", "imports:runs"),
+    Verb("ledger", "Create a ledger from a complete export.", "imports:ledger"),
+)
+EVIDENCE = (
+    Verb("put", "Store the bytes of a file and print their digest.", "evidence:put"),
+    Verb("get", "Print the bytes of a digest, verified.", "evidence:get"),
+    Verb("erase", "Erase the bytes of a digest permanently.", "evidence:erase"),
+    Verb("list", "List stored and erased evidence.", "evidence:list_evidence"),
+)
+EVAL = (
+    Verb("capture", "Capture an incident as a scenario.", "eval_capture:capture"),
+    Verb("run", "Run an agent on scenarios and score its answers.", "eval_run:run"),
+    Verb("show", "Show one evaluation.", "eval_show:show"),
+    Verb("compare", "Compare two evaluations, scenario by scenario.", "eval_show:compare"),
+    Verb("list", "List evaluations.", "eval_show:list_evaluations"),
+    Verb("gate", "Check that an evaluation is not worse than its baseline.", "eval_gate:gate"),
+    Verb("import", "Import labelled benchmark cases as scenarios.", "eval_import:import_cases"),
+)
+RUN = (
+    Verb("save", "Save one report of a discovery run.", "run:save"),
+    Verb("show", "Show one discovery run.", "run:show"),
+    Verb("list", "List discovery runs.", "run:list_runs"),
+)
+MODEL = (
+    Verb("register", "Register a model that you know.", "model:register"),
+    Verb("alias", "Give a registered model another name.", "model:alias"),
+    Verb("list", "List the registered models.", "model:list_models"),
+)
+PROBE = (
+    Verb("scores", "Show how each model scored on the probes.", "probe:scores"),
+    Verb("prompt", "Print a prompt that asks a model who it is and gives it a task.", "probe:prompt"),
+    Verb("analyze", "Print what one answer says: identity, code, score and verdict.", "probe:analyze"),
+    Verb("list", "List the probes with their scorers.", "probe:list_probes"),
+    Verb("rescore", "Score stored outputs with another scorer.", "probe:rescore"),
+)
+KEY = (
+    Verb("show", "Print the verifier key of a ledger.", "key:show"),
+    Verb("make", "Make the key of a ledger and print its verifier key.", "key:make"),
+)
+TOKEN = (
+    Verb("add", "Make a token and print it once.", "token:add"),
+    Verb("list", "List the tokens with their agents and scopes.", "token:list_tokens"),
+    Verb("revoke", "Revoke a token at once, also in a running server.", "token:revoke"),
+)
+
+VERBS = (
+    Verb("record", "Record a decision.", "record:record", panel=RECORD),
+    Verb("review", "Record how a decision turned out.", "review:review", panel=RECORD),
+    Verb("append", "Append events from a file or a pipe.", "append:append", panel=RECORD),
+    Verb("import", "Import decisions, run reports and exports.", verbs=IMPORT, panel=RECORD),
+    Verb("evidence", "Store material beside the log, read it, and erase it.", verbs=EVIDENCE, panel=RECORD),
+    Verb("status", "Show what a ledger contains, which process writes it, and its state.", "status:status", panel=ASK),
+    Verb("calibration", "Compare stated confidence with outcomes.", "calibration:calibration", panel=ASK),
+    Verb("advice", "Show how earlier decisions like a planned one turned out.", "calibration:advice", panel=ASK),
+    Verb("decisions", "List decisions.", "decisions:decisions", panel=ASK),
+    Verb("decision", "Show one decision with its history.", "decisions:decision", panel=ASK),
+    Verb("log", "Print events.", "log:log", panel=ASK),
+    Verb("eval", "Evaluate agents on scenarios.", verbs=EVAL, panel=EVALUATE),
+    Verb("scoreboard", "Compare the versions of each agent, suite by suite.", "eval_show:scoreboard", panel=EVALUATE),
+    Verb("discover", "Find out which models a router uses.", "discover:discover", panel=DISCOVER),
+    Verb("run", "Save, show and list discovery runs.", verbs=RUN, panel=DISCOVER),
+    Verb("inventory", "List the models that answered.", "inventory:inventory", panel=DISCOVER),
+    Verb("model", "Register, name and list the models you know.", verbs=MODEL, panel=DISCOVER),
+    Verb("probe", "Give models a task and score their answers.", verbs=PROBE, panel=DISCOVER),
+    Verb("checkpoint", "Print the newest checkpoint.", "checkpoint:checkpoint", panel=PROVE),
+    Verb("receipt", "Print or check the proof that an event is in the log.", "checkpoint:receipt", panel=PROVE),
+    Verb("witness", "Ask a witness to cosign the newest checkpoint.", "checkpoint:witness", panel=PROVE),
+    Verb("verify", "Verify an export, a ledger file or a server.", "verify:verify", panel=PROVE),
+    Verb("export", "Export events with everything that proves them.", "export:export", panel=PROVE),
+    Verb("key", "Show or make the key that signs checkpoints.", verbs=KEY, panel=PROVE),
+    Verb("serve", "Serve the ledger over HTTP and JSON-RPC.", "serve:serve", panel=OPERATE),
+    Verb("token", "Make, list and revoke access tokens.", verbs=TOKEN, panel=OPERATE),
+    Verb("backup", "Copy a ledger while it is in use, and verify the copy.", "backup:backup", panel=OPERATE),
+    Verb("restore", "Restore a verified copy of a backup.", "backup:restore", panel=OPERATE),
+    Verb("projections", "List the projections, or show one.", "projections:projections", panel=OPERATE),
+    Verb("replay", "Fold all events again and print each projection's digest.", "replay:replay", panel=OPERATE),
+    Verb("schema", "Print the JSON Schema of the event types.", "schema:schema", panel=OPERATE),
+)

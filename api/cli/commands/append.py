@@ -1,35 +1,31 @@
-"""append: events as they are, from a file or a pipe."""
+"""append: events from a file or a pipe."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, BearerToken, Url, ledger_of
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from api.importers.pipeline import AppendTotals
 
 BATCH_EVENTS = 1000
 
 
+@verb(server=True)
 def append(
-    context: typer.Context,
+    target: Target,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="NDJSON, one event a line; - is standard input.")
+        str, typer.Argument(metavar="[FILE|-]", help="NDJSON, one event per line; - is standard input.")
     ] = "-",
-    agent: Annotated[
-        str | None, typer.Option(help="Who speaks, where an event names no source.", metavar="NAME")
-    ] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent of events that name no source.", metavar="NAME")] = None,
     batch: Annotated[
-        int, typer.Option(min=1, max=BATCH_EVENTS, help="Events written together, all or none.")
+        int, typer.Option(min=1, max=BATCH_EVENTS, help="Events per batch. A batch is appended whole or not at all.")
     ] = BATCH_EVENTS,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Append events: {"type": "...", "data": {...}}, one a line. Batches are written whole or not at all.
+    """Append events from a file or a pipe.
+
+    Each line is an event such as {"type": "...", "data": {...}}.
 
     Example: tallystick append events.ndjson --agent claude
     """
@@ -41,35 +37,34 @@ def append(
     from ledger.errors import InvalidQuery
 
     if agent is not None and not is_valid_agent(agent):
-        raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
-    tally = asyncio.run(_append(ledger_of(context), file, agent, batch, url, token))
-    if as_json:
-        print_json(tally)
+        detail = f"{agent!r} cannot be the name of an agent."
+        raise InvalidQuery("agent", detail, "Use 1..64 letters, digits and ._:@/+-.")
+    totals = asyncio.run(_append(target, file, agent, batch))
+    if target.json:
+        print_json(totals)
         return
-    where = f", positions {tally.first:,} to {tally.last:,}" if tally.first is not None else ""
-    typer.echo(f"{many(tally.appended, 'event')} appended, {tally.duplicates:,} there already{where}.")
+    where = f", positions {totals.first:,} to {totals.last:,}" if totals.first is not None else ""
+    typer.echo(f"{many(totals.appended, 'event')} appended, {totals.duplicates:,} there already{where}.")
 
 
-async def _append(
-    ledger: "Path", file: str, agent: str | None, batch: int, url: str | None, token: str | None
-) -> "AppendTotals":
+async def _append(target: Target, file: str, agent: str | None, batch: int) -> "AppendTotals":
     from api.cli.open_ledger import open_store
-    from api.cli.output import progress
+    from api.cli.output import show_progress
     from api.importers.ndjson import LineBatches
     from api.importers.pipeline import AppendTotals, Batch, append_batches
 
-    tally = AppendTotals()
-    with LineBatches.open(file) as lines, progress("appending", "events") as report:
+    totals = AppendTotals()
+    with LineBatches.open(file) as lines, show_progress("appending", "events") as report:
 
-        def written(batch: Batch) -> None:
-            done = tally.appended + tally.duplicates
-            # How many events the rest holds is known by its bytes alone.
+        def report_batch(batch: Batch) -> None:
+            done = totals.appended + totals.duplicates
+            # The number of events still to come is estimated from the bytes that are left.
             share = lines.read_bytes / lines.size_bytes if lines.size_bytes else 1
             report(done, max(done, round(done / share)) if share else done)
 
         try:
-            async with open_store(ledger, url, token) as open_sink:
-                await append_batches(lines.batches(batch, agent), open_sink, tally, lines.name, written)
+            async with open_store(target) as store:
+                await append_batches(lines.batches(batch, agent), store, totals, lines.name, report_batch)
         finally:
             lines.stopped = True
-    return tally
+    return totals

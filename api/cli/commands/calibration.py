@@ -7,7 +7,6 @@ import typer
 
 from api.cli.options import (
     Agent,
-    AsJson,
     AsOf,
     Category,
     Feature,
@@ -16,17 +15,22 @@ from api.cli.options import (
     Stakes,
     Until,
     Window,
+    choice,
     given,
-    ledger_of,
 )
-from api.service.calibration import advise, compute_calibration
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.calibration import Advice, CalibrationAnswer
 
+GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
+DETAILS = ("figures", "curves")
+INCLUSIONS = ("trend", "drift", "comparison")
 
+
+@verb()
 def calibration(
-    context: typer.Context,
+    target: Target,
     *,
     agent: Agent = None,
     category: Category = None,
@@ -37,25 +41,26 @@ def calibration(
     until: Until = None,
     window: Window = None,
     group_by: Annotated[
-        str | None, typer.Option(help="confidence_bucket, category, stakes, agent, project or feature.")
+        str | None, choice("One row of figures for each of these.", GROUPINGS, also=("confidenceBucket",))
     ] = None,
     min_decisions: Annotated[
-        str | None, typer.Option(help="Reviewed decisions below which there are no figures.  \\[default: 5]")
+        str | None, typer.Option(help="Reviewed decisions needed for figures.  \\[default: 5]")
     ] = None,
     detail: Annotated[
-        str | None, typer.Option(help="figures, or curves: curve, band and what each confidence meant.")
+        str | None, choice("curves adds the curve, its band, and what each confidence has meant.", DETAILS)
     ] = None,
     include: Annotated[
-        str | None, typer.Option(help="What to add, separated by commas: trend, drift, comparison (of agents).")
+        str | None, choice("Add these, separated by commas; comparison is of agents.", INCLUSIONS, separator=",")
     ] = None,
-    trend_days: Annotated[str | None, typer.Option(help="Days of a window of the trend.  \\[default: 30]")] = None,
+    trend_days: Annotated[str | None, typer.Option(help="Days in a window of the trend.  \\[default: 30]")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the calibration curve into this SVG file.", metavar="FILE.svg")
     ] = None,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Is it as good as it thinks it is?
+    """Compare stated confidence with outcomes.
+
+    A question mark after a verdict means that the data cannot confirm it yet.
 
     Example: tallystick calibration --agent claude --group-by category --detail curves
 
@@ -68,29 +73,29 @@ def calibration(
 
     if plot is not None:
         detail = detail or "curves"
-        _check_plot(context, plot, detail)
+        _check_plot(target, plot, detail)
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
         include=include, trend_days=trend_days,
     )  # fmt: skip
-    answer = asyncio.run(_calibration(ledger_of(context), parameters, as_of))
+    answer = asyncio.run(_calibration(target, parameters, as_of))
     if plot is not None:
         _draw(plot, answer, parameters)
-    if as_json:
+    if target.json:
         print_json(answer)
     else:
         print_calibration(answer, agent, parameters.get("group_by", "confidence_bucket"))
 
 
-def _check_plot(context: typer.Context, path: Path, detail: str) -> None:
+def _check_plot(target: Target, path: Path, detail: str) -> None:
     """Check, before anything is computed, that the drawing can be written. Errors: InvalidQuery, naming the option."""
     from api.reports.files import check_file
     from ledger.errors import InvalidQuery
 
     if detail == "figures":
         raise InvalidQuery("plot", "it needs the curve.", "Leave out --detail figures, or --plot.")
-    if path.resolve() == ledger_of(context).resolve():
+    if path.resolve() == target.ledger.resolve():
         raise InvalidQuery("plot", f"{path} is the ledger.", "Name another file.")
     check_file("plot", path)
 
@@ -117,46 +122,50 @@ def _subject(parameters: dict[str, str]) -> str:
     return ", ".join([parameters.get("agent", "All agents"), *filters])
 
 
-async def _calibration(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
+async def _calibration(target: Target, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
     from api.cli.open_ledger import open_reader
+    from api.service.calibration import compute_calibration
     from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    asked = parse_calibration_query(parameters, system_clock())
-    async with open_reader(ledger) as service:
-        return await compute_calibration(service, asked, await service.resolve(as_of))
+    query = parse_calibration_query(parameters, system_clock())
+    async with open_reader(target.ledger) as service:
+        return await compute_calibration(service, query, await service.resolve(as_of))
 
 
+@verb()
 def advice(
-    context: typer.Context,
+    target: Target,
     *,
-    agent: Annotated[str, typer.Option(help="Whose decision it will be.")],
+    agent: Annotated[str, typer.Option(help="The agent that is about to decide.")],
     category: Category = None,
     stakes: Stakes = None,
-    confidence: Annotated[str | None, typer.Option(help="How sure it is, 0 to 1; without it, of any.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="How confident the agent is, 0 to 1. Without it, decisions of any confidence.")
+    ] = None,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Before deciding: what have decisions like this one come to?
+    """Show how earlier decisions like a planned one turned out.
 
     Example: tallystick advice --agent claude --category architecture --stakes high --confidence 0.9
     """
     import asyncio
 
-    from api.cli.output import out, print_json
+    from api.cli.output import open_console, print_json
 
     parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
-    found = asyncio.run(_advice(ledger_of(context), parameters, as_of))
-    if as_json:
+    found = asyncio.run(_advice(target, parameters, as_of))
+    if target.json:
         print_json(found)
     else:
-        out().print(found.message)
+        open_console().print(found.message)
 
 
-async def _advice(ledger: Path, parameters: dict[str, str], as_of: str | None) -> "Advice":
+async def _advice(target: Target, parameters: dict[str, str], as_of: str | None) -> "Advice":
     from api.cli.open_ledger import open_reader
+    from api.service.calibration import advise
     from api.service.query_params import parse_planned_decision
 
-    asked = parse_planned_decision(parameters, parameters["agent"])
-    async with open_reader(ledger) as service:
-        return await advise(service, asked, await service.resolve(as_of))
+    planned = parse_planned_decision(parameters, parameters["agent"])
+    async with open_reader(target.ledger) as service:
+        return await advise(service, planned, await service.resolve(as_of))

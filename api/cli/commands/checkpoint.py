@@ -1,11 +1,11 @@
-"""checkpoint and receipt: what a ledger says of itself, and that one event is in it."""
+"""checkpoint, receipt and witness: signed checkpoints, and proofs that events are under them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, BearerToken, Url, ledger_of
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from ledger import Receipt, SignedCheckpoint, Verifier
@@ -15,10 +15,12 @@ Key = Annotated[
 ]
 
 
-def checkpoint(context: typer.Context, url: Url = None, token: BearerToken = None, as_json: AsJson = False) -> None:
-    """Print the newest checkpoint: the log's name, how many events it has, and their root, signed.
+@verb(server=True)
+def checkpoint(target: Target) -> None:
+    """Print the newest checkpoint.
 
-    The file is signed where no server writes it. Beside a server, what that signed last is printed.
+    It is the name of the log, its number of events and their root, signed. A ledger file without a server is signed
+    now. Beside a server, the checkpoint that the server signed last is printed.
 
     Example: tallystick checkpoint >today.checkpoint
     """
@@ -28,122 +30,123 @@ def checkpoint(context: typer.Context, url: Url = None, token: BearerToken = Non
     from api.cli.output import print_json
     from ledger import SignedCheckpoint
 
-    encoded = asyncio.run(_asked(ledger_of(context), url, token, None))
-    if as_json:
-        print_json(_told(SignedCheckpoint.parse(encoded)) | {"note": encoded.decode()})
+    encoded = asyncio.run(_fetch(target, None))
+    if target.json:
+        print_json(_fields(SignedCheckpoint.parse(encoded)) | {"note": encoded.decode()})
         return
     sys.stdout.buffer.write(encoded)
     sys.stdout.buffer.flush()
 
 
+@verb(server=True)
 def receipt(
-    context: typer.Context,
-    position: Annotated[int | None, typer.Argument(help="Where the event stands.", min=1)] = None,
+    target: Target,
+    position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,
     *,
     output: Annotated[
-        Path | None, typer.Option(help="Write it to this file, by custom NAME.tlog-proof.", metavar="FILE")
+        Path | None, typer.Option(help="Write to this file; usually it is named NAME.tlog-proof.", metavar="FILE")
     ] = None,
     check: Annotated[
         Path | None, typer.Option(help="Check the receipt in this file, and print its event.", metavar="FILE")
     ] = None,
     key: Key = None,
     line: Annotated[
-        Path | None, typer.Option(help="With --check: the event, where you have it from elsewhere.", metavar="FILE")
+        Path | None, typer.Option(help="With --check: the event, if you have it from another source.", metavar="FILE")
     ] = None,
     witness: Annotated[
         list[str] | None,
         typer.Option(help="With --check: a witness that must have cosigned; may be repeated.", metavar="VKEY"),
     ] = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Print a receipt, which proves alone that an event is in the log; or check one, offline and without a ledger.
+    """Print or check the proof that an event is in the log.
 
-    Checking, exit code 0 says that the receipt holds, 1 that it does not, 2 that it is none.
+    Checking works offline and without a ledger. Exit code 0: the receipt is valid; 1: it is not; 2: the file is not a
+    receipt.
 
     Example: tallystick receipt 7 --output 7.tlog-proof
     """
     import asyncio
     import sys
 
-    from api.cli.output import say
+    from api.cli.output import print_note
     from ledger.errors import InvalidQuery
 
     if (position is None) == (check is None):
-        raise InvalidQuery("check", "either POSITION or --check FILE says what is wanted.", "Give one of them.")
+        raise InvalidQuery("check", "give either POSITION or --check FILE.", "Give one of them.")
     if check is not None:
-        _check(check, key, line, witness or [], as_json)
+        _check(check, key, line, witness or [], as_json=target.json)
         return
-    encoded = asyncio.run(_asked(ledger_of(context), url, token, position))
+    encoded = asyncio.run(_fetch(target, position))
     if output is not None:
         output.write_bytes(encoded)
-        say(f"The receipt of position {position} is in {output}.")
+        print_note(f"The receipt of position {position} is in {output}.")
     else:
         sys.stdout.buffer.write(encoded)
         sys.stdout.buffer.flush()
 
 
-async def _asked(ledger: Path, url: str | None, token: str | None, position: int | None) -> bytes:
-    """A receipt, or without a position the newest checkpoint, of a server or a file."""
+async def _fetch(target: Target, position: int | None) -> bytes:
+    """Return the receipt of a position, or without one the newest checkpoint."""
     from api.client.open_store import open_remote_store
     from api.service.ledger import open_for_signing
 
-    if url is not None:
-        async with open_remote_store(url, token) as there:
-            return await there.get("/checkpoint" if position is None else f"/events/{position}/receipt")
-    async with open_for_signing(ledger) as service:
+    if target.url is not None:
+        async with open_remote_store(target.url, target.token) as remote:
+            return await remote.get("/checkpoint" if position is None else f"/events/{position}/receipt")
+    async with open_for_signing(target.ledger) as service:
         if position is None:
             return (await service.proving.checkpoint()).note.encode()
         return (await service.proving.receipt(position)).encode()
 
 
-def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], as_json: bool) -> None:
-    from api.cli.output import print_json, print_line, say
+def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], *, as_json: bool) -> None:
+    from api.cli.output import print_json, print_line, print_note
     from ledger import Receipt, Verifier
     from ledger.errors import InvalidQuery
 
     if key is None:
-        raise InvalidQuery("key", "whose receipt it is only a key can tell.", "Ask the owner: tallystick key show.")
+        detail = "a receipt can only be checked with the key of its log."
+        raise InvalidQuery("key", detail, "Ask the owner: tallystick key show.")
     verifier, required = Verifier.parse(key), [Verifier.parse(text) for text in witnesses]
     receipt = Receipt.parse(path.read_bytes())
     event = receipt.line if line is None else line.read_bytes().removesuffix(b"\n")
     if event is None:
-        raise InvalidQuery("line", "this receipt does not hold its event.", "Name a file that does with --line.")
+        raise InvalidQuery("line", "this receipt does not contain its event.", "Name the event's file with --line.")
     faults = receipt.faults(event, verifier, required)
     if as_json:
         print_json(_result(receipt, event, faults, required))
     else:
         for fault in faults:
-            say(f"wrong: {fault}")
+            print_note(f"wrong: {fault}")
     if faults:
         raise typer.Exit(1)
     if not as_json:
         print_line(event)
         size, origin = receipt.signed.checkpoint.size, receipt.signed.checkpoint.origin
         cosigned = f", cosigned by {', '.join(witness.name for witness in required)}" if required else ""
-        say(f"This is position {receipt.position} of the {size} events that {origin} has signed{cosigned}.")
+        print_note(f"This is position {receipt.position} of the {size} events that {origin} has signed{cosigned}.")
 
 
 def _result(receipt: "Receipt", event: bytes, faults: list[str], witnesses: "list[Verifier]") -> dict[str, object]:
     cosigned = {witness.name: witness.cosigned_at(receipt.signed.note) for witness in witnesses}
-    told = {"position": receipt.position, **_told(receipt.signed), "cosigned": cosigned, "faults": faults}
-    return told | {"event": event.decode(errors="replace")}
+    checked = {"position": receipt.position, **_fields(receipt.signed), "cosigned": cosigned, "faults": faults}
+    return checked | {"event": event.decode(errors="replace")}
 
 
-def _told(signed: "SignedCheckpoint") -> dict[str, object]:
+def _fields(signed: "SignedCheckpoint") -> dict[str, object]:
     return {**signed.checkpoint._asdict()}
 
 
+@verb()
 def witness(
-    context: typer.Context,
+    target: Target,
     url: Annotated[str, typer.Option(help="The witness's address, before /add-checkpoint.", metavar="WITNESS")],
     key: Annotated[str, typer.Option(help="The witness's verifier key.", metavar="VKEY")],
-    as_json: AsJson = False,
 ) -> None:
-    """Ask a witness (C2SP tlog-witness) to cosign the newest checkpoint, and keep what it says beside the ledger.
+    """Ask a witness to cosign the newest checkpoint.
 
-    A witness that was shown another history of this log refuses: exit code 1.
+    The witness speaks C2SP tlog-witness. Its signature is stored beside the ledger. A witness that has seen another
+    history of this log refuses: exit code 1.
 
     Example: tallystick witness --url https://witness.example.com --key witness.example.com/w1+04d2d833+BD1A...
     """
@@ -157,12 +160,12 @@ def witness(
 
     verifier = Verifier.parse(key)
 
-    async def asked() -> CosignResult:
-        async with open_for_signing(ledger_of(context)) as service:
+    async def cosign() -> CosignResult:
+        async with open_for_signing(target.ledger) as service:
             return await ask(service, url, verifier)
 
-    cosigned = asyncio.run(asked())
-    if as_json:
+    cosigned = asyncio.run(cosign())
+    if target.json:
         print_json(cosigned)
     else:
         events = many(cosigned.size, "event")

@@ -1,55 +1,61 @@
-"""decisions, decision: the list, and one with its history."""
+"""decisions, decision: a list of decisions, and one with its history."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.options import (
+    ORDERS,
+    OUTCOMES,
     Agent,
-    AsJson,
     AsOf,
     Category,
     Feature,
+    Limit,
+    Offset,
     Project,
     Since,
     Stakes,
     Until,
     Window,
+    choice,
     given,
-    ledger_of,
 )
-from api.service.decisions import find_decision, select_decisions
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from api.service.decisions import DecisionPage
     from projections.decisions.decision_state import DecisionState
 
+STATUSES = ("pending", "reviewed")
+SORTS = ("created_at", "confidence", "category", "stakes", "status")
 
+
+@verb()
 def decisions(
-    context: typer.Context,
+    target: Target,
     *,
     agent: Agent = None,
     category: Category = None,
     stakes: Stakes = None,
     project: Project = None,
     feature: Feature = None,
-    status: Annotated[str | None, typer.Option(help="pending or reviewed.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="success, partial, failure or abandoned.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Any of these tags, separated by commas.")] = None,
+    status: Annotated[str | None, choice("Only decisions with this status.", STATUSES, also=("",))] = None,
+    outcome: Annotated[str | None, choice("Only decisions with this outcome.", OUTCOMES, also=("",))] = None,
+    tag: Annotated[str | None, typer.Option(help="Only decisions with one of these tags, separated by commas.")] = None,
     since: Since = None,
     until: Until = None,
     window: Window = None,
-    search: Annotated[str | None, typer.Option(help="Every one of these words somewhere in the texts.")] = None,
-    sort: Annotated[str | None, typer.Option(help="created_at, confidence, category, stakes or status.")] = None,
-    order: Annotated[str | None, typer.Option(help="asc or desc.")] = None,
-    limit: Annotated[str | None, typer.Option(help="At most so many.  \\[default: 100]")] = None,
-    offset: Annotated[str | None, typer.Option(help="Leave out so many first.")] = None,
+    search: Annotated[str | None, typer.Option(help="Only decisions whose texts contain all of these words.")] = None,
+    sort: Annotated[str | None, choice("Sort by this field.", SORTS)] = None,
+    order: Annotated[str | None, choice("Sort in this order.", ORDERS)] = None,
+    limit: Limit = None,
+    offset: Offset = None,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """List decisions as they stand, the newest first.
+    """List decisions.
+
+    The newest comes first.
 
     Example: tallystick decisions --agent claude --status pending --stakes high
     """
@@ -63,28 +69,29 @@ def decisions(
         outcome=outcome, tag=tag, since=since, until=until, window=window, search=search, sort=sort, order=order,
         limit=limit, offset=offset,
     )  # fmt: skip
-    page = asyncio.run(_decisions(ledger_of(context), parameters, as_of))
-    if as_json:
+    page = asyncio.run(_decisions(target, parameters, as_of))
+    if target.json:
         print_json(page)
     else:
         print_decisions(page)
 
 
-async def _decisions(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
+async def _decisions(target: Target, parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
     from api.cli.open_ledger import open_reader
+    from api.service.decisions import select_decisions
     from api.service.query_params import parse_decision_query
     from ledger import system_clock
 
-    asked = parse_decision_query(parameters, system_clock())
-    async with open_reader(ledger) as service:
-        return await select_decisions(service, asked, await service.resolve(as_of))
+    query = parse_decision_query(parameters, system_clock())
+    async with open_reader(target.ledger) as service:
+        return await select_decisions(service, query, await service.resolve(as_of))
 
 
+@verb()
 def decision(
-    context: typer.Context,
-    decision_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or an unambiguous beginning of it.")],
+    target: Target,
+    decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id, or an unambiguous beginning of it.")],
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show one decision with its history.
 
@@ -95,15 +102,16 @@ def decision(
     from api.cli.output import print_json
     from api.cli.render.decisions import print_decision
 
-    standing = asyncio.run(_decision(ledger_of(context), decision_id, as_of))
-    if as_json:
-        print_json(standing)
+    found = asyncio.run(_decision(target, decision_id, as_of))
+    if target.json:
+        print_json(found)
     else:
-        print_decision(standing)
+        print_decision(found)
 
 
-async def _decision(ledger: "Path", decision_id: str, as_of: str | None) -> "DecisionState":
+async def _decision(target: Target, decision_id: str, as_of: str | None) -> "DecisionState":
     from api.cli.open_ledger import open_reader
+    from api.service.decisions import find_decision
 
-    async with open_reader(ledger) as service:
+    async with open_reader(target.ledger) as service:
         return await find_decision(service, decision_id, await service.resolve(as_of), prefix=True)

@@ -1,48 +1,55 @@
-"""discover: which models a router really gives, asked until one comes back."""
+"""discover: find out which models a router uses."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, BearerToken, Url, ledger_of
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from api.service.discovery.runner import DiscoveryRunner, RunnerResult, Say
-    from instruments.routers import Router as Asked
+    from instruments.routers import Router as RouterClient
 
-Router = Annotated[str, typer.Option(help="Who is asked: command:CMD, or openai:BASE_URL.")]
-Model = Annotated[str | None, typer.Option(help="The model asked for; openai: asks for auto.", metavar="NAME")]
+Router = Annotated[str, typer.Option(help="The router: command:CMD, or openai:BASE_URL.")]
+Model = Annotated[
+    str | None, typer.Option(help="The model to request; openai: requests auto without it.", metavar="NAME")
+]
 KeyEnv = Annotated[
-    str | None, typer.Option(help="The variable that holds the key; OPENAI_API_KEY, if set.", metavar="VAR")
+    str | None, typer.Option(help="The variable with the key; OPENAI_API_KEY if that is set.", metavar="VAR")
 ]
 Header = Annotated[
-    list[str] | None, typer.Option(help="'Name: value' or 'Name: env:VAR'; may be given several times.", metavar="TEXT")
+    list[str] | None, typer.Option(help="'Name: value' or 'Name: env:VAR'; may be repeated.", metavar="TEXT")
 ]
 RouterName = Annotated[
-    str | None, typer.Option(help="What events call the router, not its program or address.", metavar="NAME")
+    str | None, typer.Option(help="The router's name in events, instead of its program or address.", metavar="NAME")
 ]
-ProbeId = Annotated[str | None, typer.Option(help="The probe of each prompt.", metavar="ID")]
+ProbeId = Annotated[str | None, typer.Option(help="The probe in each prompt.", metavar="ID")]
 MaxIterations = Annotated[
-    int | None, typer.Option(min=1, max=1000, help="Models after which it ends; 15 without it.", metavar="N")
+    int | None, typer.Option(min=1, max=1000, help="Stop after this many models; 15 without it.", metavar="N")
 ]
 MaxAttempts = Annotated[
-    int | None, typer.Option(min=1, max=1000, help="Attempts after which it ends; 40 without it.", metavar="N")
+    int | None, typer.Option(min=1, max=1000, help="Stop after this many attempts; 40 without it.", metavar="N")
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds for one attempt.", metavar="S")]
-MaxTime = Annotated[float | None, typer.Option(help="Seconds for all of them.", metavar="S")]
-KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on to the limits, whatever is answered.")]
-Sensitive = Annotated[bool, typer.Option("--sensitive", help="Keep answers as evidence alone, which can be erased.")]
-GoldenFile = Annotated[Path | None, typer.Option(help="Keep the first accepted response in this file.", metavar="FILE")]
-Force = Annotated[bool, typer.Option("--force", help="--golden may overwrite a file.")]
-RunId = Annotated[str | None, typer.Option(help="The run's id; one is made without it.", metavar="RUN")]
-Resume = Annotated[str | None, typer.Option(help="Go on with a run that was interrupted.", metavar="RUN")]
+MaxTime = Annotated[float | None, typer.Option(help="Seconds for all attempts together.", metavar="S")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Continue to the limits, even if a model repeats.")]
+Sensitive = Annotated[
+    bool, typer.Option("--sensitive", help="Store answers only as evidence, which can be erased later.")
+]
+GoldenFile = Annotated[
+    Path | None, typer.Option(help="Write the first accepted response to this file.", metavar="FILE")
+]
+Force = Annotated[bool, typer.Option("--force", help="Let --golden overwrite a file.")]
+RunId = Annotated[str | None, typer.Option(help="The id of the run; without it one is made.", metavar="RUN")]
+Resume = Annotated[str | None, typer.Option(help="Resume an interrupted run.", metavar="RUN")]
 
 
+@verb(server=True)
 def discover(
-    context: typer.Context,
+    target: Target,
     *,
     router: Router,
     model: Model = None,
@@ -60,14 +67,13 @@ def discover(
     force: Force = False,
     run: RunId = None,
     resume: Resume = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Ask a router who answers, exclude that model, and ask again: until one comes back, or a limit is reached.
+    """Find out which models a router uses.
 
-    Every attempt is in the ledger before the next prompt is sent; no key, header value or password is. Ctrl-C keeps
-    what was answered, and --resume goes on from there. Exit code 0 says that a model was identified, 1 that none was.
+    Asks the answering model to identify itself and solve a small task, excludes models already seen, and stops when
+    one repeats or a limit is reached. Every attempt is in the ledger before the next prompt is sent. Keys, header
+    values and passwords are never recorded. Ctrl-C keeps the answers so far, and --resume continues the run. Exit
+    code 0: at least one model was identified; 1: none was.
 
     Example: tallystick discover --router 'command:claude -p' --probe refactor-go
 
@@ -81,8 +87,8 @@ def discover(
         "probe_id": probe, "max_iterations": max_iterations, "max_attempts": max_attempts,
         "keep_going": keep_going or None, "sensitive": sensitive or None, "run_id": run,
     }  # fmt: skip
-    inquiry = DiscoveryRunner(
-        _maker(router, key_env, header or [], router_name),
+    runner = DiscoveryRunner(
+        _router_maker(router, key_env, header or [], router_name),
         model=model,
         timeout_s=timeout,
         max_time_s=max_time,
@@ -91,58 +97,62 @@ def discover(
         resume=resume,
         settings={name: value for name, value in settings.items() if value is not None},
     )
-    _run(inquiry, ledger_of(context), url, token, as_json)
+    _run(runner, target)
 
 
-def _maker(spec: str, key_env: str | None, headers: list[str], name: str | None) -> "Callable[[str | None], Asked]":
-    """What makes the router, asking for a model. Errors of what it makes: InvalidQuery."""
+def _router_maker(
+    spec: str, key_env: str | None, headers: list[str], name: str | None
+) -> "Callable[[str | None], RouterClient]":
+    """Return a function that makes the router for a requested model. It raises InvalidQuery."""
     import os
 
-    from instruments.routers import BadRouter, router_of
+    from instruments.routers import BadRouter, parse_router
     from ledger.errors import InvalidQuery
 
-    def make(model: str | None) -> "Asked":
+    def make(model: str | None) -> "RouterClient":
         try:
-            return router_of(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
+            return parse_router(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
         except BadRouter as error:
             raise InvalidQuery(error.field, error.detail, error.advice) from None
 
     return make
 
 
-def _run(inquiry: "DiscoveryRunner", ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
-    """Run it, tell what came of it, and end with the exit code that says so."""
+def _run(runner: "DiscoveryRunner", target: Target) -> None:
+    """Run the discovery, print the result, and exit with its code."""
     import asyncio
     import time
 
-    from api.cli.output import print_json, say
+    from api.cli.output import print_json, print_note
     from api.cli.render.discovery import print_findings
 
     began = time.monotonic_ns()
-    came, signals = asyncio.run(_inquire(inquiry, ledger, url, token, say if as_json else typer.echo))
-    found = came.findings
-    if as_json:
+    result, signals = asyncio.run(_run_until_stopped(runner, target, print_note if target.json else typer.echo))
+    found = result.findings
+    if target.json:
         print_json(found)
     else:
         print_findings(found, time.monotonic_ns() - began)
     if found.ending is None:
-        say(f"Stopped. What was answered is kept; to go on: --resume {found.run_id}, with the same router.")
-    if came.golden_error is not None:
-        say(f"The first accepted response could not be kept in {came.golden_error}. It is in the ledger.")
+        print_note(f"Stopped. The answers so far are kept; to continue: --resume {found.run_id}, with the same router.")
+    if result.golden_error is not None:
+        print_note(
+            f"The first accepted response could not be written to {result.golden_error}. The ledger contains it."
+        )
     if signals:
         raise typer.Exit(128 + signals[0])
-    if not found.models or came.golden_error is not None:
+    if not found.models or result.golden_error is not None:
         raise typer.Exit(1)
 
 
-async def _inquire(
-    inquiry: "DiscoveryRunner", ledger: Path, url: str | None, token: str | None, tell: "Say"
+async def _run_until_stopped(
+    runner: "DiscoveryRunner", target: Target, report: "Say"
 ) -> "tuple[RunnerResult, list[int]]":
-    """What came of it, and the signals that stopped it. A second signal ends the command at once."""
+    """Return the result, and the signals that stopped the run. A second signal ends the command at once."""
     from api.cli.open_ledger import open_store
-    from api.cli.output import say
-    from api.cli.signals import stoppable
+    from api.cli.output import print_note
+    from api.cli.signals import catch_stop_signals
 
-    with stoppable() as stop:
-        async with open_store(ledger, url, token) as target:
-            return await inquiry.run(target, stop.event, tell, say), stop.caught
+    with catch_stop_signals() as stop:
+        async with open_store(target) as store:
+            return await runner.run(store, stop.event, report, print_note), stop.caught

@@ -1,31 +1,33 @@
-"""eval gate: whether a change may go through."""
+"""eval gate: is an evaluation worse than its baseline?"""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.commands.eval_show import Html, Junit, Markdown
-from api.cli.errors import judging
-from api.cli.options import AsJson, AsOf, ledger_of
+from api.cli.errors import exit_2_on_error
+from api.cli.options import AsOf
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.reports import EvaluationReport
     from api.service.evaluation.report_data import GateQuery
 
-Run = Annotated[str, typer.Option("--run", help="The candidate; latest is the newest that has ended.", metavar="RUN")]
-Baseline = Annotated[
-    str,
-    typer.Option(help="What it is compared with; latest is the newest before it on the same suite.", metavar="RUN"),
+Run = Annotated[
+    str, typer.Option("--run", help="The candidate; latest is the newest run that has ended.", metavar="RUN")
 ]
-Regressions = Annotated[int, typer.Option(min=0, help="Regressed scenarios that are allowed.", metavar="N")]
-Errors = Annotated[int, typer.Option(min=0, help="Errors of the candidate that are allowed.", metavar="N")]
-Score = Annotated[float | None, typer.Option(min=0, max=100, help="The least mean, in points of 100.", metavar="X")]
+Baseline = Annotated[
+    str, typer.Option(help="The run to compare with; latest is the newest before it on the same suite.", metavar="RUN")
+]
+Regressions = Annotated[int, typer.Option(min=0, help="Allow this many regressed scenarios.", metavar="N")]
+Errors = Annotated[int, typer.Option(min=0, help="Allow this many errors of the candidate.", metavar="N")]
+Score = Annotated[float | None, typer.Option(min=0, max=100, help="The lowest allowed mean, 0 to 100.", metavar="X")]
 
 
-@judging()
+@verb()
+@exit_2_on_error()
 def gate(
-    context: typer.Context,
+    target: Target,
     baseline: Baseline,
     *,
     run: Run = "latest",
@@ -37,13 +39,12 @@ def gate(
     html: Html = None,
     markdown: Markdown = None,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Did the last change make it worse? Names what regressed first, with what used to match, and judges.
+    """Check that an evaluation is not worse than its baseline.
 
-    A scenario regressed where fewer of its attempts pass than did, of those that both runs have, or where it is
-    missing; each counts once. Exit code 1 where more regressed than allowed or the mean is too low; otherwise 2 where
-    it cannot be judged: errors, no score, nothing comparable; otherwise 0.
+    Regressed scenarios come first, with the patterns that used to match. A scenario has regressed if fewer of the
+    attempts that both runs have pass, or if it is missing; each counts once. Exit code 1: more regressed than allowed,
+    or the mean is too low. Otherwise 2 if it cannot be judged: errors, no score, nothing comparable. Otherwise 0.
 
     Example: tallystick eval gate --baseline latest --suite examples --markdown comment.md
 
@@ -51,19 +52,19 @@ def gate(
     """
     import asyncio
 
-    from api.cli.output import print_json, say
+    from api.cli.output import print_json, print_note
     from api.cli.render.evaluations import print_comparison
     from api.reports import GateLimits, ReportFiles
     from api.service.evaluation.report_data import GateQuery, answer_of
 
-    files = ReportFiles.checked(ledger_of(context), junit=junit, html=html, markdown=markdown)
+    files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     limits = GateLimits(regressions=max_regressions, errors=max_errors, score=min_score)
-    asked = GateQuery(baseline=baseline, candidate=run, suite=suite, limits=limits)
-    report = asyncio.run(_gate(ledger_of(context), asked, as_of))
+    query = GateQuery(baseline=baseline, candidate=run, suite=suite, limits=limits)
+    report = asyncio.run(_gate(target, query, as_of))
     files.write(report)
     if baseline == "latest":
-        say(_taken(report))
-    if as_json:
+        print_note(_latest(report))
+    if target.json:
         print_json(answer_of(report))
     else:
         print_comparison(report)
@@ -72,17 +73,17 @@ def gate(
         raise typer.Exit(report.judgement.exit)
 
 
-def _taken(report: "EvaluationReport") -> str:
-    """Which run `latest` was taken for."""
+def _latest(report: "EvaluationReport") -> str:
+    """Name the run that `latest` was."""
     assert report.contrast is not None
     first, second = report.contrast.baseline, report.contrast.candidate
-    whose = "by the same agent" if first.agent == second.agent else "by another agent, as there is none by the same"
-    return f"Baseline: {first.run_id}, the latest before {second.run_id}, {whose}."
+    agent = "the same agent" if first.agent == second.agent else "another agent, because the same one has none"
+    return f"Baseline: {first.run_id}, the latest before {second.run_id}, by {agent}."
 
 
-async def _gate(ledger: Path, asked: "GateQuery", as_of: str | None) -> "EvaluationReport":
+async def _gate(target: Target, query: "GateQuery", as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.report_data import gate
 
-    async with open_reader(ledger) as service:
-        return await gate(service, asked, await service.resolve(as_of))
+    async with open_reader(target.ledger) as service:
+        return await gate(service, query, await service.resolve(as_of))

@@ -1,12 +1,12 @@
-"""eval run: the scenarios of a folder, put to an agent or scored as they were captured."""
+"""eval run: run an agent on the scenarios of a folder, or score the captured analyses."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.errors import judging
-from api.cli.options import AsJson, BearerToken, Url, ledger_of
+from api.cli.errors import exit_2_on_error
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.progress import Report as Progress
@@ -16,48 +16,49 @@ if TYPE_CHECKING:
     from projections.evaluation.view_types import Evaluation
 
 TICK_S = 0.5
-"""How often a bar is told that time goes on."""
+"""Seconds between two updates of the bar while an answer is awaited."""
 
 Fixtures = Annotated[Path, typer.Argument(help="The folder of the suite, or of one scenario.", metavar="FIXTURES")]
 AgentCommand = Annotated[
     str | None,
     typer.Option(
-        "--agent", help="Who answers: gets an investigation on stdin, gives its analysis on stdout.", metavar="CMD"
+        "--agent", help="The agent's command: reads an investigation on stdin, prints an analysis.", metavar="CMD"
     ),
 ]
 Chosen = Annotated[
-    str | None, typer.Option("-k", help="Only scenarios that fit, as in pytest: image and not llm.", metavar="EXPR")
+    str | None, typer.Option("-k", help="Only matching scenarios, as in pytest: image and not llm.", metavar="EXPR")
 ]
 Attempts = Annotated[
-    int | None, typer.Option(min=1, max=1000, help="How often each scenario is asked; 1 without it.", metavar="N")
+    int | None, typer.Option(min=1, max=1000, help="Attempts at each scenario; 1 without it.", metavar="N")
 ]
-Jobs = Annotated[int, typer.Option(min=1, max=256, help="How many agents run at once.", metavar="N")]
-Name = Annotated[str | None, typer.Option(help="The suite's name; its folder's without it.", metavar="SUITE")]
-AgentName = Annotated[str | None, typer.Option(help="Who is evaluated; command:PROGRAM without it.", metavar="NAME")]
-AgentVersion = Annotated[str | None, typer.Option(help="Its version.", metavar="V")]
+Jobs = Annotated[int, typer.Option(min=1, max=256, help="Agents that run at the same time.", metavar="N")]
+Name = Annotated[str | None, typer.Option(help="The suite's name; without it the name of its folder.", metavar="SUITE")]
+AgentName = Annotated[str | None, typer.Option(help="The agent's name; without it command:PROGRAM.", metavar="NAME")]
+AgentVersion = Annotated[str | None, typer.Option(help="The agent's version.", metavar="V")]
 Timeout = Annotated[float, typer.Option(help="Seconds for one answer.", metavar="S")]
 EnableLlm = Annotated[
     bool | None,
     typer.Option(
-        "--enable-llm/--no-enable-llm", help="Tell the agent so, whatever test_config says.", show_default=False
+        "--enable-llm/--no-enable-llm", help="Send this to the agent, instead of test_config's.", show_default=False
     ),
 ]
-RunId = Annotated[str | None, typer.Option(help="The run's id; one is made without it.", metavar="ID")]
-Resume = Annotated[str | None, typer.Option(help="Go on with a run that was interrupted.", metavar="RUN")]
+RunId = Annotated[str | None, typer.Option(help="The id of the run; without it one is made.", metavar="ID")]
+Resume = Annotated[str | None, typer.Option(help="Resume an interrupted run.", metavar="RUN")]
 Meta = Annotated[
-    list[str] | None, typer.Option(help="Anything else to record, such as commit=3f2a9c1.", metavar="KEY=VALUE")
+    list[str] | None, typer.Option(help="Something else to record, such as commit=3f2a9c1.", metavar="KEY=VALUE")
 ]
 Baselines = Annotated[
-    bool, typer.Option("--baselines/--no-baselines", help="Score an empty answer and the most frequent cause, too.")
+    bool, typer.Option("--baselines/--no-baselines", help="Also score an empty answer and the most frequent cause.")
 ]
-JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML there.", metavar="FILE")]
-Html = Annotated[Path | None, typer.Option(help="Write one HTML page there.", metavar="FILE")]
-Markdown = Annotated[Path | None, typer.Option(help="Write a comment for a pull request there.", metavar="FILE")]
+JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")]
+Html = Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.", metavar="FILE")]
+Markdown = Annotated[Path | None, typer.Option(help="Write a comment for a pull request.", metavar="FILE")]
 
 
-@judging()
+@verb(server=True)
+@exit_2_on_error()
 def run(
-    context: typer.Context,
+    target: Target,
     fixtures: Fixtures,
     *,
     agent: AgentCommand = None,
@@ -72,19 +73,16 @@ def run(
     run: RunId = None,
     resume: Resume = None,
     meta: Meta = None,
-    url: Url = None,
-    token: BearerToken = None,
     baselines: Baselines = True,
     junit: JUnit = None,
     html: Html = None,
     markdown: Markdown = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Put scenarios to an agent and score what it answers; without --agent, score what was captured with them.
+    """Run an agent on scenarios and score its answers.
 
-    Every score is in the ledger as it happens. Ctrl-C keeps what was scored, and --resume goes on from there. Exit code
-    0 says that every scenario passed, 1 that one did not, 2 that nothing can be judged: no scenario, broken ones,
-    or errors of the agent.
+    Without --agent, the analyses that were captured with the scenarios are scored. Each score is in the ledger as soon
+    as it is known. Ctrl-C keeps the scores so far, and --resume continues the run. Exit code 0: every scenario passed;
+    1: one failed; 2: there is nothing to judge: no scenario, broken ones, or errors of the agent.
 
     Example: tallystick eval run fixtures
 
@@ -96,52 +94,52 @@ def run(
     from api.service.evaluation.resume import RunSettings
     from api.service.evaluation.runner import EvalOptions
 
-    terms = RunSettings(
+    settings = RunSettings(
         suite=name,
         selection=chosen if chosen and chosen.strip() else None,
         attempts=attempts,
         agent_name=agent_name,
         agent_version=agent_version,
         enable_llm=enable_llm,
-        meta=_meta(meta or []),
+        meta=_parse_meta(meta or []),
     )
-    asked = EvalOptions(
+    options = EvalOptions(
         fixtures=fixtures,
         agent=agent,
-        terms=terms,
+        terms=settings,
         jobs=jobs,
         timeout_s=timeout,
         run_id=run,
         resume=resume,
         baselines=baselines,
-        files=ReportFiles.checked(ledger_of(context), junit=junit, html=html, markdown=markdown),
+        files=ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown),
     )
-    _run(asked, ledger_of(context), url, token, as_json)
+    _run(options, target)
 
 
-def _run(asked: "EvalOptions", ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
-    """Run it, tell what came of it, and end with the exit code that says so."""
+def _run(options: "EvalOptions", target: Target) -> None:
+    """Run the evaluation, print the result, and exit with its code."""
     import asyncio
     import os
 
-    from api.cli.output import print_json, say
+    from api.cli.output import print_json, print_note
     from api.cli.render.eval_run import print_evaluation
     from api.service.evaluation.report_data import without_analyses
     from api.service.evaluation.runner import EvalRunner
-    from instruments.evals.scoring.semantic import meaning_of
+    from instruments.evals.scoring.semantic import matcher_from_environment
 
-    cache = None if url is not None else ledger.with_name(f"{ledger.name}.embeddings")
-    examination = EvalRunner(asked, meaning_of(os.environ, cache))
-    report, signals = asyncio.run(_examine(examination, ledger, url, token, say))
+    cache = None if target.url is not None else target.ledger.with_name(f"{target.ledger.name}.embeddings")
+    runner = EvalRunner(options, matcher_from_environment(os.environ, cache))
+    report, signals = asyncio.run(_run_until_stopped(runner, target))
     found = report.evaluation
-    if as_json:
+    if target.json:
         print_json(without_analyses(found))
     else:
         print_evaluation(found)
     if found.ended:
-        asked.files.write(report)
+        options.files.write(report)
     else:
-        say(f"Stopped. What was scored is kept; to go on: --resume {found.run_id}, with the same agent.")
+        print_note(f"Stopped. The scores so far are kept; to continue: --resume {found.run_id}, with the same agent.")
     if signals:
         raise typer.Exit(128 + signals[0])
     if code := exit_code(found):
@@ -149,75 +147,76 @@ def _run(asked: "EvalOptions", ledger: Path, url: str | None, token: str | None,
 
 
 def exit_code(found: "Evaluation") -> int:
-    """0 where every scenario passed, 1 where one failed, 2 where nothing can be judged by it."""
+    """Return 0 if every scenario passed, 1 if one failed, 2 if there is nothing to judge."""
     if found.failed:
         return 1
     return 0 if found.passed and not found.errors else 2
 
 
-def _meta(pairs: list[str]) -> dict[str, str]:
-    """Errors: InvalidQuery."""
+def _parse_meta(pairs: list[str]) -> dict[str, str]:
+    """Return the pairs as a dictionary. Errors: InvalidQuery."""
     from ledger.errors import InvalidQuery
 
-    told: dict[str, str] = {}
+    parsed: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
-        if not key or not equals or key in told:
-            raise InvalidQuery("meta", f"{pair!r} is no KEY=VALUE, or is there twice.", "Write --meta commit=3f2a9c1.")
-        told[key] = value
-    return told
+        if not key or not equals or key in parsed:
+            detail = f"{pair!r} is not KEY=VALUE, or its key was given twice."
+            raise InvalidQuery("meta", detail, "Write --meta commit=3f2a9c1.")
+        parsed[key] = value
+    return parsed
 
 
-async def _examine(
-    examination: "EvalRunner", ledger: Path, url: str | None, token: str | None, say: "Say"
-) -> "tuple[EvaluationReport, list[int]]":
-    """What came of it, and the signals that stopped it."""
+async def _run_until_stopped(runner: "EvalRunner", target: Target) -> "tuple[EvaluationReport, list[int]]":
+    """Return the result, and the signals that stopped the run."""
     import asyncio
 
     from api.cli.open_ledger import open_store
-    from api.cli.output import progress
-    from api.cli.signals import stoppable
+    from api.cli.output import print_note, show_progress
+    from api.cli.signals import catch_stop_signals
 
-    with stoppable() as stop, progress("scoring", "answers") as report:
-        telling = ProgressReporter(report, say)
-        ticking = asyncio.create_task(telling.tick())
+    with catch_stop_signals() as stop, show_progress("scoring", "answers") as report:
+        reporter = ProgressReporter(report, print_note)
+        ticking = asyncio.create_task(reporter.tick())
         try:
-            async with open_store(ledger, url, token) as target:
-                return await examination.run(target, stop.event, say, say, telling.tell), stop.caught
+            async with open_store(target) as store:
+                return await runner.run(store, stop.event, print_note, print_note, reporter.report), stop.caught
         finally:
             ticking.cancel()
 
 
 class ProgressReporter:
-    """Tells of each score: a bar on a terminal, else a line for each answer that was waited for."""
+    """Reports each score: as a bar on a terminal, elsewhere one line for each answer of the agent."""
 
-    def __init__(self, report: "Progress", say: "Say") -> None:
-        self._report = report
-        self._say = say
+    def __init__(self, bar: "Progress", print_line: "Say") -> None:
+        self._bar = bar
+        self._print_line = print_line
         self._done = self._total = 0
 
     async def tick(self) -> None:
-        """Have the bar go on while nobody answers."""
+        """Update the bar while no answer arrives."""
         import asyncio
 
         while True:
             await asyncio.sleep(TICK_S)
             if self._total:
-                self._report(self._done, self._total)
+                self._bar(self._done, self._total)
 
-    def tell(self, graded: "GradedAttempt | None", done: int, total: int) -> None:
-        """Tell of a score, or before the first of how many there are."""
+    def report(self, graded: "GradedAttempt | None", done: int, total: int) -> None:
+        """Report a score; before the first one, how many there are."""
         import sys
 
         from api.reports.escape import one_line
         from api.reports.format import points, seconds
 
         self._done, self._total = done, total
-        self._report(done, total)
+        self._bar(done, total)
         if graded is None or graded.score.elapsed_ns is None or sys.stderr.isatty():
             return
         score = graded.score
-        came = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
+        result = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
         if score.state != "scored":
-            came = one_line(f"{score.failure}: {score.detail}")
-        self._say(f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {came} ({seconds(score.elapsed_ns)})")
+            result = one_line(f"{score.failure}: {score.detail}")
+        self._print_line(
+            f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {result} ({seconds(score.elapsed_ns)})"
+        )

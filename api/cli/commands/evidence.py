@@ -1,4 +1,4 @@
-"""evidence: material kept beside the log, and erased for good."""
+"""evidence: material stored beside the log, which can be erased."""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from api.cli.options import AsJson, AsOf, BearerToken, Url, ledger_of
+from api.cli.options import AsOf
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,85 +15,79 @@ if TYPE_CHECKING:
     from api.service.evidence import EvidenceContent, EvidencePage
     from api.service.store import EventStore
 
-app = typer.Typer(
-    help="Keep material beside the log by its SHA-256 digest, read it, and erase it for good.", no_args_is_help=True
-)
-
 _Answer = TypeVar("_Answer")
-Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="Its SHA-256, 64 hex digits.")]
+Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="The SHA-256 digest, 64 hex digits.")]
 
 
-@app.command("put")
+@verb(server=True)
 def put(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="What to keep; - is standard input.")] = "-",
-    media_type: Annotated[str | None, typer.Option(help="What kind of material it is.", metavar="TYPE/SUBTYPE")] = None,
-    note: Annotated[str | None, typer.Option(help="What it is, in words; stands in the log for ever.")] = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
+    target: Target,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The file to store; - is standard input.")] = "-",
+    media_type: Annotated[str | None, typer.Option(help="The media type.", metavar="TYPE/SUBTYPE")] = None,
+    note: Annotated[str | None, typer.Option(help="A description. It stays in the log permanently.")] = None,
 ) -> None:
-    """Keep a file's bytes. Prints their digest, alone on standard output. The same bytes again add nothing.
+    """Store the bytes of a file and print their digest.
+
+    The digest alone is on standard output. Storing the same bytes again adds nothing.
 
     Example: DIGEST=$(tallystick evidence put response.txt --media-type text/plain)
     """
-    from api.cli.output import print_json, say
+    from api.cli.output import print_json, print_note
     from api.service.evidence import Blob
     from api.text import many
 
-    blob = Blob(_bytes_of(file), media_type, note)
-    kept = _run(context, url, token, lambda store: store.put(blob))
-    if as_json:
-        print_json(kept)
+    blob = Blob(_read(file), media_type, note)
+    stored = _run(target, lambda store: store.put(blob))
+    if target.json:
+        print_json(stored)
         return
-    what = "there already" if kept.duplicate else "kept"
-    say(f"{many(kept.size_bytes, 'byte')} {what}, recorded at position {kept.position:,}.")
-    typer.echo(kept.digest)
+    done = "there already" if stored.duplicate else "stored"
+    print_note(f"{many(stored.size_bytes, 'byte')} {done}, recorded at position {stored.position:,}.")
+    typer.echo(stored.digest)
 
 
-@app.command("get")
+@verb(server=True)
 def get(
-    context: typer.Context,
+    target: Target,
     digest: Digest,
-    output: Annotated[Path | None, typer.Option(help="Write them to this file.", metavar="FILE")] = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
+    output: Annotated[Path | None, typer.Option(help="Write the bytes to this file.", metavar="FILE")] = None,
 ) -> None:
-    """Print the bytes of a digest as they were put, verified. Exit code 1 says that they were erased.
+    """Print the bytes of a digest, verified.
+
+    Exit code 1: they were erased.
 
     Example: tallystick evidence get $DIGEST --output response.txt
     """
     import sys
 
-    from api.cli.output import print_json, say
+    from api.cli.output import print_json, print_note
     from api.text import many
     from ledger.errors import InvalidQuery
 
-    piece = _run(context, url, token, lambda store: store.evidence(digest), writable=False)
+    content = _run(target, lambda store: store.evidence(digest), writable=False)
     if output is not None:
-        output.write_bytes(piece.data)
-        say(f"{many(len(piece.data), 'byte')} in {output}.")
-    if as_json:
-        print_json(_told(piece))
+        output.write_bytes(content.data)
+        print_note(f"{many(len(content.data), 'byte')} in {output}.")
+    if target.json:
+        print_json(_json_fields(content))
     elif output is None:
-        if sys.stdout.isatty() and not _readable(piece.data):
-            raise InvalidQuery("output", "a terminal would obey what is in these bytes.", "Name a file, or add --json.")
-        sys.stdout.buffer.write(piece.data)
+        if sys.stdout.isatty() and not _is_readable(content.data):
+            detail = "the bytes contain control characters, which a terminal would obey."
+            raise InvalidQuery("output", detail, "Name a file, or add --json.")
+        sys.stdout.buffer.write(content.data)
         sys.stdout.buffer.flush()
 
 
-@app.command("erase")
+@verb(server=True)
 def erase(
-    context: typer.Context,
+    target: Target,
     digest: Digest,
-    reason: Annotated[str, typer.Option(help="Why, in words; stands in the log for ever.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
+    reason: Annotated[str, typer.Option(help="The reason. It stays in the log permanently.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Erase the bytes of a digest for good. They cannot come back; what the log says stays as it is.
+    """Erase the bytes of a digest permanently.
+
+    They cannot be restored. The events that name them do not change.
 
     Example: tallystick evidence erase $DIGEST --reason "it names a person" --yes
     """
@@ -103,24 +98,22 @@ def erase(
     from ledger.errors import InvalidQuery
 
     if not yes and not sys.stdin.isatty():
-        raise InvalidQuery("yes", "erasing is for good, and there is nobody to ask.", "Add --yes.")
+        raise InvalidQuery("yes", "erasing is permanent, and nobody can confirm it here.", "Add --yes.")
     if not yes:
-        typer.confirm(f"Erase {digest} for good?", abort=True, err=True)
-    erased = _run(context, url, token, lambda store: store.erase(digest, reason))
-    if as_json:
+        typer.confirm(f"Erase {digest} permanently?", abort=True, err=True)
+    erased = _run(target, lambda store: store.erase(digest, reason))
+    if target.json:
         print_json(erased)
         return
-    when = "was before" if erased.duplicate else "is"
+    when = "was already" if erased.duplicate else "is"
     typer.echo(f"{digest} ({many(erased.size_bytes, 'byte')}) {when} erased, recorded at position {erased.position:,}.")
 
 
-@app.command("list")
-def list_(
-    context: typer.Context,
-    as_of: AsOf = None,
-    as_json: AsJson = False,
-) -> None:
-    """List what was kept and what was erased, in the order of the log.
+@verb()
+def list_evidence(target: Target, as_of: AsOf = None) -> None:
+    """List stored and erased evidence.
+
+    In the order of the log.
 
     Example: tallystick evidence list
     """
@@ -128,44 +121,37 @@ def list_(
 
     from api.cli.output import print_json
 
-    found = asyncio.run(_catalogue(context, as_of))
-    if as_json:
+    found = asyncio.run(_list(target, as_of))
+    if target.json:
         print_json(found)
     else:
-        _show(found)
+        _print_evidence(found)
 
 
-def _run(
-    context: typer.Context,
-    url: str | None,
-    token: str | None,
-    ask: "Callable[[EventStore], Awaitable[_Answer]]",
-    *,
-    writable: bool = True,
-) -> _Answer:
-    """Ask a verb of the file, or of the server that --url names."""
+def _run(target: Target, use: "Callable[[EventStore], Awaitable[_Answer]]", *, writable: bool = True) -> _Answer:
+    """Use the store of a target, and return the answer."""
     import asyncio
 
     from api.cli.open_ledger import open_store
 
-    async def asked() -> _Answer:
-        async with open_store(ledger_of(context), url, token, writable=writable) as target:
-            return await ask(target)
+    async def run() -> _Answer:
+        async with open_store(target, writable=writable) as store:
+            return await use(store)
 
-    return asyncio.run(asked())
+    return asyncio.run(run())
 
 
-async def _catalogue(context: typer.Context, as_of: str | None) -> "EvidencePage":
+async def _list(target: Target, as_of: str | None) -> "EvidencePage":
     from api.auth import OWNER
     from api.cli.open_ledger import open_reader
     from api.parameters import POSITION_MAX
 
-    async with open_reader(ledger_of(context)) as ledger:
-        return await ledger.evidence.catalogue(OWNER, 0, POSITION_MAX, await ledger.resolve(as_of))
+    async with open_reader(target.ledger) as service:
+        return await service.evidence.catalogue(OWNER, 0, POSITION_MAX, await service.resolve(as_of))
 
 
-def _bytes_of(file: str) -> bytes:
-    """What a file holds, or standard input; no more than a byte over what is kept as one."""
+def _read(file: str) -> bytes:
+    """Return the bytes of a file or of standard input; of more than the limit, one byte more than it."""
     import sys
 
     from events.limits import EVIDENCE_BYTES_MAX
@@ -176,41 +162,42 @@ def _bytes_of(file: str) -> bytes:
         return opened.read(EVIDENCE_BYTES_MAX + 1)
 
 
-def _readable(data: bytes) -> bool:
-    """Whether bytes are a text without control characters but for tabs and the ends of lines."""
+def _is_readable(data: bytes) -> bool:
+    """Return whether bytes are text, without control characters other than tabs and line ends."""
     text = data.decode(errors="replace")
     return "\ufffd" not in text and all(letter.isprintable() or letter in "\t\r\n" for letter in text)
 
 
-def _told(piece: "EvidenceContent") -> dict[str, object]:
-    """A piece of evidence for JSON: as text where it is that, else in base64."""
-    told: dict[str, object] = {
-        "digest": piece.digest,
-        "size_bytes": len(piece.data),
-        "media_type": piece.media_type,
+def _json_fields(content: "EvidenceContent") -> dict[str, object]:
+    """Return a piece of evidence for JSON: as text if it is UTF-8, otherwise in base64."""
+    fields: dict[str, object] = {
+        "digest": content.digest,
+        "size_bytes": len(content.data),
+        "media_type": content.media_type,
     }
     try:
-        return told | {"text": piece.data.decode()}
+        return fields | {"text": content.data.decode()}
     except UnicodeDecodeError:
-        return told | {"base64": piece.data}
+        return fields | {"base64": content.data}
 
 
-def _show(page: "EvidencePage") -> None:
-    from api.cli.output import cut, out, say, table
+def _print_evidence(page: "EvidencePage") -> None:
+    from api.cli.output import make_table, open_console, print_note, truncate
     from api.text import count, moment, one_line
 
     if not page.evidence:
-        say("No evidence was kept.")
+        print_note("No evidence is stored.")
         return
-    shown = table("digest", "bytes", "media type", "kept (UTC)", "erased (UTC)", "", right=("bytes",), wrap=("",))
-    for exhibit in page.evidence:
-        erased = exhibit.erased
+    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased (UTC)", "")
+    shown = make_table(*columns, right=("bytes",), wrap=("",))
+    for piece in page.evidence:
+        erased = piece.erased
         shown.add_row(
-            exhibit.digest,
-            count(exhibit.size_bytes),
-            exhibit.media_type or "-",
-            moment(datetime.fromisoformat(exhibit.time)),
+            piece.digest,
+            count(piece.size_bytes),
+            piece.media_type or "-",
+            moment(datetime.fromisoformat(piece.time)),
             moment(datetime.fromisoformat(erased.time) if erased else None),
-            cut(one_line(erased.reason if erased else exhibit.note)),
+            truncate(one_line(erased.reason if erased else piece.note)),
         )
-    out().print(shown)
+    open_console().print(shown)

@@ -1,69 +1,74 @@
-"""key: who signs for a ledger."""
+"""key: the key that signs the checkpoints of a ledger."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, ledger_of
+from api.cli.target import Target, verb
 
-app = typer.Typer(help="The key that signs the checkpoints of a ledger: show it, make it.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from ledger import Verifier
 
 
-@app.command("show")
-def show(context: typer.Context, as_json: AsJson = False) -> None:
-    """Print the verifier key: what whoever verifies this ledger must have from you.
+@verb()
+def show(target: Target) -> None:
+    """Print the verifier key of a ledger.
+
+    Anyone who verifies this ledger needs it, and must get it from you.
 
     Example: tallystick key show >ledger.vkey
     """
-    from api.cli.output import print_json, say
+    from api.cli.output import print_note
     from ledger.errors import NotFound
     from ledger.transparency.keys import key_path, others_may_read, read_key
 
-    ledger = ledger_of(context)
-    signer = read_key(ledger)
+    signer = read_key(target.ledger)
     if signer is None:
-        raise NotFound(f"{ledger} has no key yet.", "tallystick key make makes one, and so does tallystick serve.")
-    if others_may_read(ledger):
-        say(f"{key_path(ledger)} can be read by others, who can then sign in its name: chmod 600 it.")
-    verifier = signer.verifier
-    if as_json:
-        print_json({"origin": verifier.name, "verifier": str(verifier)})
-    else:
-        typer.echo(str(verifier))
+        advice = "Make one with tallystick key make. tallystick serve makes one, too."
+        raise NotFound(f"{target.ledger} has no key yet.", advice)
+    if others_may_read(target.ledger):
+        path = key_path(target.ledger)
+        print_note(f"Other users can read {path} and sign as this log: run chmod 600 {path}.")
+    _print_key(target, signer.verifier)
 
 
-@app.command("make")
+@verb()
 def make(
-    context: typer.Context,
+    target: Target,
     origin: Annotated[
         str | None,
-        typer.Option(help="What the log is called for ever, as in ledger.example.com/team.  \\[default: at random]"),
+        typer.Option(help="The permanent name of the log, such as ledger.example.com/team.  \\[default: random]"),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="In place of the key there is: a new identity, another log to everyone.")
+        bool, typer.Option("--replace", help="Replace the key: for everyone else this becomes another log.")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
-    """Make the key of a ledger, and print its verifier key. What an earlier key signed is kept under another name.
+    """Make the key of a ledger and print its verifier key.
+
+    Checkpoints that an earlier key signed are kept under another name.
 
     Example: tallystick key make --origin ledger.example.com/team
     """
-    from api.cli.output import print_json
     from ledger.errors import InvalidQuery
     from ledger.sqlite.lock import WriterLock
     from ledger.transparency.checkpoints import checkpoint_path, replace_key
     from ledger.transparency.keys import key_path
 
-    ledger = ledger_of(context)
-    lock = WriterLock.acquire(ledger)
+    lock = WriterLock.acquire(target.ledger)
     try:
-        for path in (key_path(ledger), checkpoint_path(ledger)):
+        for path in (key_path(target.ledger), checkpoint_path(target.ledger)):
             if path.exists() and not replace:
-                raise InvalidQuery("replace", f"{path} is there.", "Add --replace to begin a new identity.")
-        verifier = replace_key(ledger, origin).verifier
+                raise InvalidQuery("replace", f"{path} exists.", "Add --replace to begin a new identity.")
+        verifier = replace_key(target.ledger, origin).verifier
     finally:
         lock.release()
-    if as_json:
+    _print_key(target, verifier)
+
+
+def _print_key(target: Target, verifier: "Verifier") -> None:
+    from api.cli.output import print_json
+
+    if target.json:
         print_json({"origin": verifier.name, "verifier": str(verifier)})
     else:
         typer.echo(str(verifier))

@@ -1,35 +1,42 @@
-"""log: the events as they stand."""
+"""log: the events."""
 
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, given, ledger_of
+from api.cli.options import ORDERS, choice, given
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from api.service.ledger import LedgerService
     from ledger import Page, Query
 
 
+@verb()
 def log(
-    context: typer.Context,
+    target: Target,
     *,
-    after: Annotated[str | None, typer.Option(help="Only behind this position.", metavar="POSITION")] = None,
-    before: Annotated[str | None, typer.Option(help="Only before this position.", metavar="POSITION")] = None,
+    after: Annotated[str | None, typer.Option(help="Only events after this position.", metavar="POSITION")] = None,
+    before: Annotated[str | None, typer.Option(help="Only events before this position.", metavar="POSITION")] = None,
     limit: Annotated[
-        str | None, typer.Option(help="At most so many; 100 on a terminal, all for programs.", metavar="NUMBER")
+        str | None,
+        typer.Option(help="At most this many; without it 100 on a terminal, all otherwise.", metavar="NUMBER"),
     ] = None,
-    order: Annotated[str | None, typer.Option(help="asc or desc, by position.")] = None,
+    order: Annotated[str | None, choice("Sort by position in this order.", ORDERS)] = None,
     type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
     subject: Annotated[str | None, typer.Option(help="Only these streams, separated by commas.")] = None,
-    source: Annotated[str | None, typer.Option(help="Only this agent's.", metavar="AGENT")] = None,
-    since: Annotated[str | None, typer.Option(help="Happened then or later.", metavar="TIME")] = None,
-    until: Annotated[str | None, typer.Option(help="Happened then or earlier.", metavar="TIME")] = None,
-    follow: Annotated[bool, typer.Option(help="Go on printing what is appended, until Ctrl-C.")] = False,
-    as_json: AsJson = False,
+    source: Annotated[str | None, typer.Option(help="Only this agent.", metavar="AGENT")] = None,
+    since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
+    ] = None,
+    follow: Annotated[bool, typer.Option(help="Print new events as they are appended, until Ctrl-C.")] = False,
 ) -> None:
-    """Print events: a table on a terminal, the stored lines byte for byte for programs.
+    """Print events.
+
+    On a terminal they are a table. For programs they are the stored lines, byte for byte.
 
     Example: tallystick log --type decision.reviewed.v1 --since 2026-11-01 --json
     """
@@ -43,45 +50,46 @@ def log(
         since=since, until=until,
     )  # fmt: skip
     query = parse_event_query(parameters)
-    raw = as_json or not sys.stdout.isatty()
+    raw = target.json or not sys.stdout.isatty()
     if not follow:
-        asyncio.run(_print(context, query, raw, whole=raw and limit is None))
+        asyncio.run(_print(target, query, raw=raw, whole=raw and limit is None))
         return
     check_followable(query)
     try:
-        asyncio.run(_follow(context, query, raw))
+        asyncio.run(_follow(target, query, raw=raw))
     except KeyboardInterrupt:
         raise typer.Exit from None
 
 
-async def _print(context: typer.Context, query: "Query", raw: bool, whole: bool) -> None:
+async def _print(target: Target, query: "Query", *, raw: bool, whole: bool) -> None:
+    """Print one page, or the whole log; raw lines, or a table."""
     from msgspec import structs
 
     from api.cli.open_ledger import open_reader
-    from api.cli.output import out, print_line, say
+    from api.cli.output import open_console, print_line, print_note
     from events.limits import PAGE_EVENTS_MAX
 
-    async with open_reader(ledger_of(context), views=False) as ledger:
+    async with open_reader(target.ledger, views=False) as service:
         if whole:
-            async for page in ledger.scan(structs.replace(query, limit=PAGE_EVENTS_MAX)):
+            async for page in service.scan(structs.replace(query, limit=PAGE_EVENTS_MAX)):
                 print_line(page.ndjson)
             return
-        page = await ledger.read(query)
+        page = await service.read(query)
         if raw and page.positions:
             print_line(page.ndjson)
         elif not raw:
-            out().print(_table(page))
+            open_console().print(_table(page))
         if page.more and not raw:
             edge = "--before" if query.order == "desc" else "--after"
-            say(f"There are more: {edge} {page.positions[-1]} shows the next.")
+            print_note(f"Next page: {edge} {page.positions[-1]}")
 
 
-async def _follow(context: typer.Context, query: "Query", raw: bool) -> None:
+async def _follow(target: Target, query: "Query", *, raw: bool) -> None:
     from api.cli.open_ledger import open_reader
     from api.cli.output import print_line
 
-    async with open_reader(ledger_of(context), views=False) as ledger:
-        async for page in _pages(ledger, query):
+    async with open_reader(target.ledger, views=False) as service:
+        async for page in _pages(service, query):
             if raw:
                 print_line(page.ndjson)
                 continue
@@ -89,20 +97,21 @@ async def _follow(context: typer.Context, query: "Query", raw: bool) -> None:
                 typer.echo("  ".join(row))
 
 
-def _pages(ledger: "LedgerService", query: "Query") -> "AsyncIterator[Page]":
+def _pages(service: "LedgerService", query: "Query") -> "AsyncIterator[Page]":
     from msgspec import structs
 
     from events.limits import PAGE_EVENTS_MAX
 
-    return ledger.follow(structs.replace(query, limit=PAGE_EVENTS_MAX))
+    return service.follow(structs.replace(query, limit=PAGE_EVENTS_MAX))
 
 
 def _table(page: "Page") -> object:
-    from api.cli.output import cut, table
+    from api.cli.output import make_table, truncate
 
-    shown = table("position", "time (UTC)", "type", "subject", "agent", "", right=("position",), wrap=("agent", ""))
+    columns = ("position", "time (UTC)", "type", "subject", "agent", "")
+    shown = make_table(*columns, right=("position",), wrap=("agent", ""))
     for *row, agent, gist in _rows(page):
-        shown.add_row(*row, cut(agent), cut(gist))
+        shown.add_row(*row, truncate(agent), truncate(gist))
     return shown
 
 
@@ -124,7 +133,7 @@ def _rows(page: "Page") -> list[tuple[str, ...]]:
 
 
 def _gist(data: object) -> str:
-    """What an event says, in a word."""
+    """Return the field that says most about an event: its outcome, decision or text."""
     for field in ("outcome", "decision", "text"):
         if (value := getattr(data, field, None)) is not None:
             confidence = getattr(data, "confidence", None)

@@ -1,95 +1,88 @@
-"""model: which models are known, and by which names they go."""
+"""model: the models you know, and their names."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, AsOf, BearerToken, Url, given, ledger_of
+from api.cli.options import AsOf, given
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from api.service.models import ModelList
     from api.service.store import AppendResult
 
-app = typer.Typer(help="Models you know: register, name and list them.", no_args_is_help=True)
-
-Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names share.")]
-Speaker = Annotated[str | None, typer.Option(help="Who says so.", metavar="AGENT")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names have in common.")]
+EventAgent = Annotated[str | None, typer.Option(help="The agent of the event.", metavar="AGENT")]
 
 
-@app.command("register")
+@verb(server=True)
 def register(
-    context: typer.Context,
+    target: Target,
     key: Key,
     *,
-    provider: Annotated[str | None, typer.Option(help="Who offers it.")] = None,
-    name: Annotated[str | None, typer.Option(help="How it is to be shown.")] = None,
-    note: Annotated[str | None, typer.Option(help="Anything else.")] = None,
-    agent: Speaker = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
+    provider: Annotated[str | None, typer.Option(help="The provider.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name to show.")] = None,
+    note: Annotated[str | None, typer.Option(help="A remark.")] = None,
+    agent: EventAgent = None,
 ) -> None:
-    """Register a model: answers that claim it, under any dated or prefixed name, are of a known model.
+    """Register a model that you know.
+
+    Answers that claim it, under any dated or prefixed name, then count as a known model.
 
     Example: tallystick model register example-large --provider Example --name "Example Large"
     """
     import asyncio
 
-    from api.cli.render.models import print_placed
+    from api.cli.render.models import print_appended
 
-    said = given(provider=provider, name=name, note=note, agent=agent)
-    placed = asyncio.run(_register(ledger_of(context), url, token, key, said))
-    print_placed(placed, f"Model {key} is registered", as_json=as_json)
+    fields = given(provider=provider, name=name, note=note, agent=agent)
+    appended = asyncio.run(_register(target, key, fields))
+    print_appended(appended, f"Model {key} is registered", as_json=target.json)
 
 
-async def _register(
-    ledger: "Path", url: str | None, token: str | None, key: str, said: dict[str, str]
-) -> "AppendResult":
+async def _register(target: Target, key: str, fields: dict[str, str]) -> "AppendResult":
     from api.cli.open_ledger import open_store
     from api.service.model_registry import register
 
-    async with open_store(ledger, url, token) as target:
-        return await register(target, key, **said)
+    async with open_store(target) as store:
+        return await register(store, key, **fields)
 
 
-@app.command("alias")
+@verb(server=True)
 def alias(
-    context: typer.Context,
+    target: Target,
     key: Key,
-    alias: Annotated[str, typer.Argument(metavar="NAME", help="Another name of it, as answers claim it, in any case.")],
+    alias: Annotated[str, typer.Argument(metavar="NAME", help="Another name, as answers claim it; case is ignored.")],
     *,
-    agent: Speaker = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
+    agent: EventAgent = None,
 ) -> None:
-    """Give a registered model another name. What you say wins over every rule, and the latest word counts.
+    """Give a registered model another name.
+
+    An alias wins over every rule. The latest alias counts.
 
     Example: tallystick model alias example-large "Example Large (preview)"
     """
     import asyncio
 
-    from api.cli.render.models import print_placed
+    from api.cli.render.models import print_appended
 
-    placed = asyncio.run(_alias(ledger_of(context), url, token, key, alias, agent))
-    print_placed(placed, f"Model {key} goes by {alias!r}, too", as_json=as_json)
+    appended = asyncio.run(_alias(target, key, alias, agent))
+    print_appended(appended, f"Model {key} is also called {alias!r}", as_json=target.json)
 
 
-async def _alias(
-    ledger: "Path", url: str | None, token: str | None, key: str, name: str, agent: str | None
-) -> "AppendResult":
+async def _alias(target: Target, key: str, name: str, agent: str | None) -> "AppendResult":
     from api.cli.open_ledger import open_store
     from api.service.model_registry import alias
 
-    async with open_store(ledger, url, token) as target:
-        return await alias(target, key, name, agent=agent)
+    async with open_store(target) as store:
+        return await alias(store, key, name, agent=agent)
 
 
-@app.command("list")
-def list_(context: typer.Context, as_of: AsOf = None, as_json: AsJson = False) -> None:
-    """List the registered models with their names, and whether they were sighted.
+@verb()
+def list_models(target: Target, as_of: AsOf = None) -> None:
+    """List the registered models.
+
+    Shows their names, and how often each was seen.
 
     Example: tallystick model list
     """
@@ -98,16 +91,16 @@ def list_(context: typer.Context, as_of: AsOf = None, as_json: AsJson = False) -
     from api.cli.output import print_json
     from api.cli.render.models import print_models
 
-    found = asyncio.run(_list(ledger_of(context), as_of))
-    if as_json:
+    found = asyncio.run(_list(target, as_of))
+    if target.json:
         print_json(found)
     else:
         print_models(found)
 
 
-async def _list(ledger: "Path", as_of: str | None) -> "ModelList":
+async def _list(target: Target, as_of: str | None) -> "ModelList":
     from api.cli.open_ledger import open_reader
     from api.service.models import registered
 
-    async with open_reader(ledger) as service:
+    async with open_reader(target.ledger) as service:
         return await registered(service, await service.resolve(as_of))

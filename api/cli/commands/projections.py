@@ -4,22 +4,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, AsOf, ledger_of
-from api.service.projections import list_projections, show_projection
+from api.cli.options import AsOf
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from api.service.projections import ProjectionInfo
 
 
+@verb()
 def projections(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them; all without it.")] = None,
+    target: Target,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One projection; without it, all.")] = None,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """List the views, or show one: its digest and its summary.
+    """List the projections, or show one.
+
+    For one projection it prints the digest of its state and its summary.
 
     Example: tallystick projections calibration --as-of 2026-11-01
     """
@@ -27,28 +27,29 @@ def projections(
 
     import msgspec
 
-    from api.cli.output import out, print_json, print_line, table
+    from api.cli.output import make_table, open_console, print_json, print_line
     from api.text import count, to_json
 
-    found = asyncio.run(_projections(ledger_of(context), name, as_of))
-    if as_json:
+    found = asyncio.run(_projections(target, name, as_of))
+    if target.json:
         print_json(found if name is not None else {"projections": found})
     elif not isinstance(found, list):
         print_line(msgspec.json.format(to_json(found)))
     else:
-        shown = table("projection", "version", "position", "reads", right=("position",))
+        shown = make_table("projection", "version", "position", "reads", right=("position",))
         for info in found:
             shown.add_row(info.name, str(info.version), count(info.position), ", ".join(info.types))
-        out().print(shown)
+        open_console().print(shown)
 
 
-async def _projections(ledger: "Path", name: str | None, as_of: str | None) -> "ProjectionInfo | list[ProjectionInfo]":
+async def _projections(target: Target, name: str | None, as_of: str | None) -> "ProjectionInfo | list[ProjectionInfo]":
     from api.cli.open_ledger import open_reader
+    from api.service.projections import list_projections, show_projection
     from ledger.errors import InvalidQuery
 
     if name is None and as_of is not None:
         raise InvalidQuery("as_of", "needs the name of a projection.", "Write: tallystick projections NAME --as-of ...")
-    async with open_reader(ledger) as service:
+    async with open_reader(target.ledger) as service:
         if name is None:
             return await list_projections(service)
         return await show_projection(service, name, await service.resolve(as_of))

@@ -1,59 +1,59 @@
-"""replay: fold the log again from its beginning, and prove that the views are what the events say."""
+"""replay: fold the log again, and compare the result with the views."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, ledger_of
-from api.service.projections import replay_projections
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.projections import ReplayResult
 
 
+@verb()
 def replay(
-    context: typer.Context,
+    target: Target,
     check: Annotated[
-        bool, typer.Option(help="Compare with the states folded event by event; exit 1 if one differs.")
+        bool, typer.Option(help="Compare with the incrementally folded states; exit code 1 if one differs.")
     ] = False,
-    projection: Annotated[str | None, typer.Option(help="Only this one.", metavar="NAME")] = None,
-    to: Annotated[str | None, typer.Option(help="Up to a position or time.", metavar="POSITION|TIME")] = None,
-    as_json: AsJson = False,
+    projection: Annotated[str | None, typer.Option(help="Only this projection.", metavar="NAME")] = None,
+    to: Annotated[str | None, typer.Option(help="Fold up to this position or time.", metavar="POSITION|TIME")] = None,
 ) -> None:
-    """Fold every event from the first, and print each projection's digest.
+    """Fold all events again and print each projection's digest.
 
     Example: tallystick replay --check
     """
     import asyncio
 
-    from api.cli.output import out, print_json, table
+    from api.cli.output import make_table, open_console, print_json
     from api.text import count
 
-    found = asyncio.run(_replay(ledger_of(context), check, projection, to))
-    differ = [one.name for one in found if one.same is False]
-    if as_json:
-        print_json({"projections": found, "checked": check, "same": not differ if check else None})
+    found = asyncio.run(_replay(target, projection, to, check=check))
+    differing = [one.name for one in found if one.same is False]
+    if target.json:
+        print_json({"projections": found, "checked": check, "same": not differing if check else None})
     else:
-        shown = table("projection", "version", "position", "digest", *(["check"] if check else []), right=("position",))
+        columns = ("projection", "version", "position", "digest", *(["check"] if check else []))
+        shown = make_table(*columns, right=("position",))
         for one in found:
             verdict = ["the same" if one.same else "DIFFERS"] if check else []
             shown.add_row(one.name, str(one.version), count(one.position), one.digest, *verdict)
-        out().print(shown)
-    if differ:
+        open_console().print(shown)
+    if differing:
         typer.echo(
-            f"The snapshots of {', '.join(differ)} are not what the events say. The log itself is not touched by this: "
-            f"stop the server, remove {ledger_of(context)}.views.db, and the views are folded anew.",
+            f"The snapshots of {', '.join(differing)} differ from the events. The log itself is not damaged: stop the "
+            f"server and remove {target.ledger}.views.db; the views are then folded again.",
             err=True,
         )
         raise typer.Exit(1)
 
 
-async def _replay(ledger: Path, check: bool, name: str | None, to: str | None) -> "list[ReplayResult]":
+async def _replay(target: Target, name: str | None, to: str | None, *, check: bool) -> "list[ReplayResult]":
     from api.cli.open_ledger import open_reader
-    from api.cli.output import progress
+    from api.cli.output import show_progress
+    from api.service.projections import replay_projections
 
-    async with open_reader(ledger, views=check) as service:
+    async with open_reader(target.ledger, views=check) as service:
         upto = await service.resolve(to, "to")
-        with progress("replaying", "events") as report:
+        with show_progress("replaying", "events") as report:
             return await replay_projections(service, name, upto, check=check, progress=report)

@@ -1,74 +1,67 @@
-"""run: runs of discovery as they are kept: saved from a report, shown, listed."""
+"""run: discovery runs: save one from a report, show one, list them."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, AsOf, BearerToken, Url, given, ledger_of
+from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from api.importers.runs import RunPage, RunView, SaveResult
 
-app = typer.Typer(help="Runs of discovery: save, show and list them.", no_args_is_help=True)
 
-Speaker = Annotated[str | None, typer.Option(help="Who speaks: whose runs they are.", metavar="NAME")]
-
-
-@app.command("save")
-def save_run(
-    context: typer.Context,
+@verb(server=True)
+def save(
+    target: Target,
     report_file: Annotated[str, typer.Option(help="A run report; - is standard input.", metavar="FILE|-")],
-    agent: Speaker = None,
-    url: Url = None,
-    token: BearerToken = None,
-    as_json: AsJson = False,
+    agent: Annotated[str | None, typer.Option(help="The agent of the run.", metavar="NAME")] = None,
 ) -> None:
-    """Save one run report. The same one again adds nothing; a run never overwrites another.
+    """Save one report of a discovery run.
 
-    One without a run_id is given one.
+    Saving the same report again adds nothing. A run never overwrites another. A report without a run_id gets one.
 
     Example: tallystick run save --report-file report.json
     """
     import asyncio
 
     from api.cli.output import print_json
-    from api.cli.render.runs import print_unborne
+    from api.cli.render.runs import print_unsupported_scores
     from api.text import many
 
-    one = asyncio.run(_save(report_file, agent, ledger_of(context), url, token))
-    if as_json:
-        print_json(one)
+    saved = asyncio.run(_save(target, report_file, agent))
+    if target.json:
+        print_json(saved)
     else:
-        done = f"saved, {many(one.results, 'result')}" if one.saved else "is there already"
-        typer.echo(f"Run {one.run_id} {done}.")
-        print_unborne(one.unborne)
+        done = f"saved, {many(saved.results, 'result')}" if saved.saved else "is there already"
+        typer.echo(f"Run {saved.run_id} {done}.")
+        print_unsupported_scores(saved.unborne)
 
 
-async def _save(path: str, agent: str | None, ledger: "Path", url: str | None, token: str | None) -> "SaveResult":
+async def _save(target: Target, path: str, agent: str | None) -> "SaveResult":
     from api.cli.open_ledger import open_store
     from api.importers.runs import read_run, save_run
     from events.errors import InvalidEvent
 
     try:
-        told = read_run(path, agent)
+        report = read_run(path, agent)
     except InvalidEvent as error:
         error.detail = f"{'standard input' if path == '-' else path}: {error.detail}"
         raise
-    async with open_store(ledger, url, token) as target:
-        return await save_run(told, target)
+    async with open_store(target) as store:
+        return await save_run(report, store)
 
 
-@app.command("show")
+@verb()
 def show(
-    context: typer.Context,
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Its id, or an unambiguous beginning of it.")],
-    attempts: Annotated[bool, typer.Option("--attempts", help="Every attempt and signal, too.")] = False,
+    target: Target,
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id, or an unambiguous beginning of it.")],
+    attempts: Annotated[bool, typer.Option("--attempts", help="Show every attempt and signal, too.")] = False,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Show one run. --json gives its report, field for field as it was imported.
+    """Show one discovery run.
+
+    --json prints its report, field for field as it was imported.
 
     Example: tallystick run show mc-1771684523895 --attempts
     """
@@ -77,37 +70,38 @@ def show(
     from api.cli.output import print_json
     from api.cli.render.runs import print_run
 
-    shown = asyncio.run(_show(ledger_of(context), run_id, as_of, attempts))
-    if as_json:
+    shown = asyncio.run(_show(target, run_id, as_of, attempts=attempts))
+    if target.json:
         print_json(shown.detail)
     else:
         print_run(shown)
 
 
-async def _show(ledger: "Path", run_id: str, as_of: str | None, attempts: bool) -> "RunView":
+async def _show(target: Target, run_id: str, as_of: str | None, *, attempts: bool) -> "RunView":
     from api.cli.open_ledger import open_reader
     from api.importers.runs import show_run
 
-    async with open_reader(ledger) as service:
+    async with open_reader(target.ledger) as service:
         return await show_run(service, run_id, await service.resolve(as_of), attempts=attempts, prefix=True)
 
 
-@app.command("list")
-def list_(
-    context: typer.Context,
+@verb()
+def list_runs(
+    target: Target,
     *,
-    agent: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
-    router: Annotated[str | None, typer.Option(help="Only those that asked this router.")] = None,
-    probe: Annotated[str | None, typer.Option(help="Only those of this probe.", metavar="ID")] = None,
-    since: Annotated[str | None, typer.Option(help="Begun then or later.", metavar="TIME")] = None,
-    until: Annotated[str | None, typer.Option(help="Begun then or earlier.", metavar="TIME")] = None,
-    window: Annotated[str | None, typer.Option(help="30d, 60d, 90d or all, back from now; beats --since.")] = None,
-    limit: Annotated[str | None, typer.Option(help="At most so many.  \\[default: 100]")] = None,
-    offset: Annotated[str | None, typer.Option(help="Leave out so many first.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only runs of this agent.")] = None,
+    router: Annotated[str | None, typer.Option(help="Only runs with this router.")] = None,
+    probe: Annotated[str | None, typer.Option(help="Only runs with this probe.", metavar="ID")] = None,
+    since: BegunSince = None,
+    until: BegunUntil = None,
+    window: Window = None,
+    limit: Limit = None,
+    offset: Offset = None,
     as_of: AsOf = None,
-    as_json: AsJson = False,
 ) -> None:
-    """List runs, the one that began last first.
+    """List discovery runs.
+
+    The newest comes first.
 
     Example: tallystick run list --probe refactor-v1 --since 2026-02-01
     """
@@ -119,19 +113,19 @@ def list_(
     parameters = given(
         agent=agent, router=router, probe=probe, since=since, until=until, window=window, limit=limit, offset=offset
     )
-    page = asyncio.run(_list(ledger_of(context), parameters, as_of))
-    if as_json:
+    page = asyncio.run(_list(target, parameters, as_of))
+    if target.json:
         print_json(page)
     else:
         print_runs(page)
 
 
-async def _list(ledger: "Path", parameters: dict[str, str], as_of: str | None) -> "RunPage":
+async def _list(target: Target, parameters: dict[str, str], as_of: str | None) -> "RunPage":
     from api.cli.open_ledger import open_reader
     from api.importers.runs import list_runs
     from api.service.query_params import parse_run_query
     from ledger import system_clock
 
-    asked = parse_run_query(parameters, system_clock())
-    async with open_reader(ledger) as service:
-        return await list_runs(service, asked, await service.resolve(as_of))
+    query = parse_run_query(parameters, system_clock())
+    async with open_reader(target.ledger) as service:
+        return await list_runs(service, query, await service.resolve(as_of))

@@ -4,14 +4,15 @@ from typing import Annotated
 
 import typer
 
-from api.cli.options import AsJson
+from api.cli.target import Target, verb
 
 
+@verb()
 def schema(
-    type_: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="One event type; all without it.")] = None,
-    as_json: AsJson = False,
+    target: Target,
+    type_: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="One event type; without it, all.")] = None,
 ) -> None:
-    """Print the JSON Schema of what can be said.
+    """Print the JSON Schema of the event types.
 
     Example: tallystick schema decision.recorded.v1
     """
@@ -31,4 +32,4 @@ def schema(
             raise NotFound(f"type {type_!r} is not in the vocabulary.", hint)
         vocabulary = Vocabulary([VOCABULARY.kinds[type_]])
     encoded = msgspec.json.encode(json_schema(vocabulary))
-    print_line(encoded if as_json else msgspec.json.format(encoded))
+    print_line(encoded if target.json else msgspec.json.format(encoded))

@@ -1,99 +1,102 @@
-"""token: who may come in, and what they may do."""
+"""token: access tokens of agents."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, ledger_of
+from api.cli.options import choice
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.auth import Token
 
-app = typer.Typer(help="Make, list and revoke the tokens by which agents are known.", no_args_is_help=True)
+SCOPES = ("append", "read", "import", "admin")
 
 
-@app.command("add")
+@verb()
 def add(
-    context: typer.Context,
+    target: Target,
     agent: Annotated[str, typer.Argument(help="The agent's name.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="append, read, import or admin; may be given several times.  \\[default: append, read]"),
+        choice("What the token allows; may be repeated.  \\[default: append, read]", SCOPES),
     ] = None,
     days: Annotated[
-        int | None, typer.Option(help="How long it is good; for ever without it.", min=1, max=36_500)
+        int | None, typer.Option(help="Days until the token expires; without it, never.", min=1, max=36_500)
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Make a token. It is printed once, alone on standard output, and kept only as a hash.
+    """Make a token and print it once.
+
+    It is printed alone on standard output. The ledger keeps only its hash.
 
     Example: TOKEN=$(tallystick token add claude --scope append --scope read)
     """
     from typing import cast
 
     from api.auth import DEFAULT_SCOPES, Scope, TokenStore
-    from api.cli.output import print_json, say
+    from api.cli.output import print_json, print_note
     from api.text import moment
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
-    kept, secret = TokenStore(ledger_of(context)).add(agent, scopes, system_clock(), days)
-    if as_json:
+    kept, secret = TokenStore(target.ledger).add(agent, scopes, system_clock(), days)
+    if target.json:
         print_json({**_public(kept), "token": secret})
         return
     until = f", until {moment(kept.expires)} UTC" if kept.expires else ""
-    say(f"Token {kept.id} of {agent} ({', '.join(kept.scopes)}){until}. This is the only time it is shown:")
+    print_note(f"Token {kept.id} of {agent} ({', '.join(kept.scopes)}){until}. It is shown only this once:")
     typer.echo(secret)
 
 
-@app.command("list")
-def list_(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the tokens: whose they are, and what they allow. The tokens themselves are not kept.
+@verb()
+def list_tokens(target: Target) -> None:
+    """List the tokens with their agents and scopes.
+
+    The secrets themselves are not stored.
 
     Example: tallystick token list
     """
     from api.auth import TokenStore
-    from api.cli.output import out, print_json, say, table
+    from api.cli.output import make_table, open_console, print_json, print_note
     from api.text import moment
 
-    tokens = TokenStore(ledger_of(context)).list()
-    if as_json:
+    tokens = TokenStore(target.ledger).list()
+    if target.json:
         print_json([_public(kept) for kept in tokens])
         return
     if not tokens:
-        say("There are no tokens: whoever reaches this ledger may do everything, and it is served on loopback only.")
+        print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    shown = table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
+    shown = make_table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
     for kept in tokens:
         expires = moment(kept.expires) if kept.expires else "never"
         shown.add_row(kept.id, kept.agent, ", ".join(kept.scopes), moment(kept.created), expires)
-    out().print(shown)
+    open_console().print(shown)
 
 
-@app.command("revoke")
+@verb()
 def revoke(
-    context: typer.Context,
+    target: Target,
     token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `token list` shows it.")],
-    as_json: AsJson = False,
 ) -> None:
-    """Make a token worthless at once, in a running server too.
+    """Revoke a token at once, also in a running server.
 
     Example: tallystick token revoke 3f2a9c1e
     """
     from api.auth import TokenStore
     from api.cli.output import print_json
 
-    tokens = TokenStore(ledger_of(context))
+    tokens = TokenStore(target.ledger)
     gone = tokens.revoke(token_id)
-    if as_json:
+    if target.json:
         print_json({"id": gone.id, "agent": gone.agent, "revoked": True})
         return
-    typer.echo(f"Token {gone.id} of {gone.agent} is worthless now.")
+    typer.echo(f"Token {gone.id} of {gone.agent} is revoked.")
     if not tokens.list():
-        typer.echo(f"It was the last one: nobody is let in now. Make another, or remove {tokens.path}.")
+        typer.echo(f"It was the last one: now nobody has access. Make another, or remove {tokens.path}.")
 
 
 def _public(kept: "Token") -> dict[str, object]:
-    """What may be told of a token."""
+    """Return the fields of a token that may be shown."""
     names = ("id", "agent", "scopes", "created", "expires")
     return {name: getattr(kept, name) for name in names}

@@ -1,87 +1,89 @@
-"""verify: whether an export, a ledger or what a server serves is what was signed."""
+"""verify: check an export, a ledger file or a server against what was signed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.options import AsJson, BearerToken, ledger_of
+from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.verify import VerifyReport
 
 
-def verify(  # noqa: PLR0917 - the command line hands them over by name
-    context: typer.Context,
+@verb(server=True)
+def verify(
+    target: Target,
     path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
-    ledger: Annotated[Path | None, typer.Option(help="A ledger file, beside its server or without one.")] = None,
-    url: Annotated[str | None, typer.Option(help="What the server at this address serves.")] = None,
-    token: BearerToken = None,
+    *,
+    ledger: Annotated[Path | None, typer.Option(help="A ledger file, with or without a running server.")] = None,
+    url: Annotated[str | None, typer.Option(help="The address of a server to verify.")] = None,
     key: Annotated[
         str | None, typer.Option(help="The log's verifier key, from somebody you trust.", metavar="NAME+ID+KEY")
     ] = None,
     since: Annotated[
-        Path | None, typer.Option(help="A checkpoint from before, which must be continued.", metavar="FILE")
+        Path | None, typer.Option(help="An earlier checkpoint that the log must continue.", metavar="FILE")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Leave out SQLite's own check of a ledger file.")] = False,
-    as_json: AsJson = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip SQLite's own check of a ledger file.")] = False,
 ) -> None:
-    """Verify an export, a ledger file or a server: everything is worked out again from the events' lines.
+    """Verify an export, a ledger file or a server.
 
-    Without an export and --url it is the ledger. Prints what was checked, and the first position that is wrong. Exit
-    code 0 says that nothing is wrong, 1 that something is, 2 that it could not be verified.
+    Everything is computed again from the events' lines. Without an export and --url, the ledger file is verified.
+    Prints the checks and the first wrong position. Exit code 0: nothing is wrong; 1: something is wrong; 2: it
+    could not be verified.
 
     Example: tallystick verify export.zip --key "$(cat auditor/log.vkey)"
     """
     from api.cli.output import print_json
 
-    report = _verified(path, ledger, ledger_of(context), url, token, key, since, quick=quick)
-    if as_json:
+    if url is None and target.url_typed:
+        url = target.url
+    report = _verify(target, path, ledger, url, key, since, quick=quick)
+    if target.json:
         print_json(report)
     else:
-        tell(report)
+        print_report(report)
     if not report.right:
         raise typer.Exit(1)
 
 
-def _verified(
+def _verify(
+    target: Target,
     path: Path | None,
     ledger: Path | None,
-    default: Path,
     url: str | None,
-    token: str | None,
     key: str | None,
     since: Path | None,
     *,
     quick: bool,
 ) -> "VerifyReport":
-    from api.cli.output import progress
+    from api.cli.output import show_progress
     from api.verify import verify_ledger, verify_package, verify_server
     from ledger.errors import InvalidQuery
 
     if sum(one is not None for one in (path, ledger, url)) > 1:
-        raise InvalidQuery("verify", "an export, --ledger and --url are three things.", "Name one of them.")
-    with progress("verifying", "events") as report:
+        raise InvalidQuery("verify", "an export, --ledger and --url exclude each other.", "Name one of them.")
+    with show_progress("verifying", "events") as report:
         if path is not None:
             return verify_package(path, key, since, progress=report)
         if url is not None:
-            return verify_server(url, token, key, since, progress=report)
-        return verify_ledger(ledger or default, key, since, quick=quick, progress=report)
+            return verify_server(url, target.token, key, since, progress=report)
+        return verify_ledger(ledger or target.ledger, key, since, quick=quick, progress=report)
 
 
-def tell(report: "VerifyReport") -> None:
-    """The checks as a table, what is wrong, what must be said beside it, and the first position that is wrong."""
+def print_report(report: "VerifyReport") -> None:
+    """Print a table of the checks, each fault, remarks, and the first wrong position."""
     from base64 import b64encode
 
-    from api.cli.output import out, table
+    from api.cli.output import make_table, open_console
     from api.text import count, many
 
-    shown = table("check", "how many", "of what", "verdict", right=("how many",))
+    shown = make_table("check", "how many", "of what", "verdict", right=("how many",))
     for check in report.checks:
         if check.count or check.wrong:
             verdict = "right" if check.right else f"WRONG: {many(check.wrong, 'fault')}"
             shown.add_row(check.name, count(check.count), check.unit, verdict)
-    out().print(shown)
+    open_console().print(shown)
     for fault in (fault for check in report.checks for fault in check.faults):
         typer.echo(f"{fault.check}: {fault.detail}")
     for note in report.notes:
@@ -92,4 +94,4 @@ def tell(report: "VerifyReport") -> None:
     elif report.first is not None and report.first.position is not None:
         typer.echo(f"First at position {report.first.position:,}: {report.first.detail}")
     else:
-        typer.echo("Wrong, at no position that could be named.")
+        typer.echo("Wrong, but at no particular position.")

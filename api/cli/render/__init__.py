@@ -1,1 +1,1 @@
-"""Tables and texts of the command line: a module for each kind of answer."""
+"""Print answers as tables and texts: one module for each kind of answer."""

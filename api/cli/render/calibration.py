@@ -1,9 +1,9 @@
-"""Calibration as people read it: a figure stands with its evidence, or not at all."""
+"""Print calibration: a sentence, scores, groups, buckets, curve, and recommendations."""
 
 from rich.console import Console
 
-from api.cli.output import chance, figure, out, span, table
-from api.cli.render.calibration_history import print_course
+from api.cli.output import format_figure, format_interval, format_p, make_table, open_console
+from api.cli.render.calibration_history import print_history
 from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer
 from api.text import count, many, moment, one_line
@@ -13,22 +13,14 @@ from projections.calibration.recalibration import Recalibration
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
 from projections.stats.intervals import Interval
 
-VERDICTS = {
-    "well_calibrated": "about as good as it thinks it is",
-    "overconfident": "surer than it should be",
-    "slightly_overconfident": "slightly surer than it should be",
-    "underconfident": "better than it thinks it is",
-    "slightly_underconfident": "slightly better than it thinks it is",
-}
-
 BY_BUCKET = {"confidence_bucket", "confidenceBucket"}
 
 
 def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: str) -> None:
-    """The figures: a sentence, scores, what they leave out, groups, buckets, curve, spread, recommendations."""
-    console, overall = out(), answer.overall
+    """Print an answer. Figures that too few reviews support are left out."""
+    console, overall = open_console(), answer.overall
     if overall is None:
-        console.print("Too few decisions are reviewed to tell.")
+        console.print("Too few decisions are reviewed for figures.")
     else:
         _print_overall(console, overall, agent)
     _print_coverage(console, answer.coverage)
@@ -40,7 +32,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         _print_recalibration(console, answer.recalibration)
     if answer.confidence_stats is not None:
         _print_spread(console, answer.confidence_stats)
-    print_course(console, answer)
+    print_history(console, answer)
     if answer.recommendations:
         console.print()
         for advice in answer.recommendations:
@@ -49,14 +41,14 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
             mark = "!" if advice.severity == "warning" else "-"
             console.print(f"{mark} {advice.message}{unsupported}", style=style)
     console.print()
-    console.print(dated(answer.as_of), style="dim")
+    console.print(format_as_of(answer.as_of), style="dim")
 
 
 def _print_overall(console: Console, overall: CalibrationScores, agent: str | None) -> None:
     console.print(
-        f"{one_line(agent) if agent else 'All agents'}: of {many(overall.reviewed, 'reviewed decision')} "
-        f"{overall.accuracy:.1%} turned out well, and {overall.mean_confidence:.1%} was stated on average: "
-        f"gap {figure(overall.gap, '+')} ({span(overall.gap_interval, '+')})."
+        f"{one_line(agent) if agent else 'All agents'}: {overall.accuracy:.1%} of "
+        f"{many(overall.reviewed, 'reviewed decision')} succeeded, with {overall.mean_confidence:.1%} mean confidence: "
+        f"gap {format_figure(overall.gap, '+')} ({format_interval(overall.gap_interval, '+')})."
     )
     console.print(_verdict(overall))
     console.print(", ".join(_scores(overall)) + ".")
@@ -65,26 +57,29 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
 
 
 def _verdict(overall: CalibrationScores) -> str:
-    words = VERDICTS[overall.interpretation]
+    verdict = overall.interpretation.replace("_", " ")
     if overall.supported:
-        return f"It is {words}."
-    more = "" if overall.reviews_needed is None else f": about {many(overall.reviews_needed, 'more review')} would"
-    return f"It looks {words}, but the evidence does not carry that yet{more}."
+        return f"It is {verdict}."
+    if overall.reviews_needed is None:
+        return f"It looks {verdict}, but there is not enough data to be sure."
+    needed = many(overall.reviews_needed, "more review")
+    return f"It looks {verdict}, but there is not enough data to be sure: about {needed} would be enough."
 
 
 def _scores(overall: CalibrationScores) -> list[str]:
-    """The scores there are enough reviews to read."""
-    log_score = "infinite" if overall.log_score_infinite else figure(overall.log_score)
-    said = [f"Brier score {figure(overall.brier_score)} ({overall.brier_reading})", f"log score {log_score}"]
+    """Return the scores that enough reviews support."""
+    log_score = "infinite" if overall.log_score_infinite else format_figure(overall.log_score)
+    texts = [f"Brier score {format_figure(overall.brier_score)} ({overall.brier_reading})", f"log score {log_score}"]
     if "corp" not in overall.too_few_for:
         parts = overall.corp
-        said.append(
-            f"miscalibration {figure(parts.miscalibration)}, discrimination {figure(parts.discrimination)}, "
-            f"uncertainty {figure(parts.uncertainty)}"
-        )
+        texts += [
+            f"miscalibration {format_figure(parts.miscalibration)}",
+            f"discrimination {format_figure(parts.discrimination)}",
+            f"uncertainty {format_figure(parts.uncertainty)}",
+        ]
     if "skill" not in overall.too_few_for:
-        said.append(f"skill {figure(overall.skill, '+')}")
-    return said
+        texts.append(f"skill {format_figure(overall.skill, '+')}")
+    return texts
 
 
 def _tests(overall: CalibrationScores) -> list[str]:
@@ -93,22 +88,22 @@ def _tests(overall: CalibrationScores) -> list[str]:
         "spiegelhalter": ("Spiegelhalter's", overall.spiegelhalter),
     }
     return [
-        f"{name} z = {test.z:+.2f}, p {chance(test.p)}"
+        f"{name} z = {test.z:+.2f}, p {format_p(test.p)}"
         for field, (name, test) in named.items()
         if test is not None and field not in overall.too_few_for
     ]
 
 
 def _print_coverage(console: Console, coverage: Coverage) -> None:
-    """Those left out; a decision may be left out for both reasons."""
+    """Print how many decisions do not count; one may lack both a review and a confidence."""
     left_out = {"without a review": coverage.unreviewed, "without a stated confidence": coverage.without_confidence}
-    said = [f"{count(number)} {why}" for why, number in left_out.items() if number]
-    if said:
-        console.print(f"Not counted, of {many(coverage.total, 'decision')}: {', '.join(said)}.")
+    reasons = [f"{count(number)} {reason}" for reason, number in left_out.items() if number]
+    if reasons:
+        console.print(f"Not counted, of {many(coverage.total, 'decision')}: {', '.join(reasons)}.")
 
 
-def _called(row: CalibrationGroup | Bucket) -> str:
-    """A verdict; one that the evidence does not carry is a question."""
+def _row_verdict(row: CalibrationGroup | Bucket) -> str:
+    """Return the verdict of a row, with a question mark if the data cannot confirm it yet."""
     if row.interpretation is None:
         return "too few"
     return row.interpretation.replace("_", " ") + ("" if row.supported else "?")
@@ -126,62 +121,64 @@ def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: st
         *(["shrunk"] if shrunk else []),
         "Brier",
     )
-    shown = table(group_by, *numbers, "", right=numbers)
+    shown = make_table(group_by, *numbers, "", right=numbers)
     for group in groups:
         shown.add_row(
             one_line(group.group) if group.group is not None else "(not stated)",
             count(group.reviewed),
             count(group.total),
-            figure(group.accuracy),
-            figure(group.mean_confidence),
-            figure(group.gap, "+"),
-            span(group.gap_interval, "+"),
-            *([_shrunk(group)] if shrunk else []),
-            figure(group.brier_score),
-            _called(group),
+            format_figure(group.accuracy),
+            format_figure(group.mean_confidence),
+            format_figure(group.gap, "+"),
+            format_interval(group.gap_interval, "+"),
+            *([_shrunk_gap(group)] if shrunk else []),
+            format_figure(group.brier_score),
+            _row_verdict(group),
         )
     console.print()
     console.print(shown)
 
 
-def _shrunk(group: CalibrationGroup) -> str:
-    """The shrunk gap, and how much of it is the group's own."""
-    return "-" if group.shrunk_weight is None else f"{figure(group.shrunk_gap, '+')} ({group.shrunk_weight:.0%} own)"
+def _shrunk_gap(group: CalibrationGroup) -> str:
+    """Return the shrunk gap with the weight of the group's own data."""
+    if group.shrunk_weight is None:
+        return "-"
+    return f"{format_figure(group.shrunk_gap, '+')} ({group.shrunk_weight:.0%} own)"
 
 
 def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
     if not buckets:
         return
     numbers = ("reviewed", "success", "its interval", "expected", "stated", "gap")
-    shown = table("confidence", *numbers, "", right=numbers)
+    shown = make_table("confidence", *numbers, "", right=numbers)
     for bucket in buckets:
         shown.add_row(
             bucket.bucket,
             count(bucket.decisions),
-            figure(bucket.success_rate),
-            span(bucket.success_interval),
-            figure(bucket.expected_rate),
-            figure(bucket.mean_confidence),
-            figure(bucket.gap, "+"),
-            _called(bucket),
+            format_figure(bucket.success_rate),
+            format_interval(bucket.success_interval),
+            format_figure(bucket.expected_rate),
+            format_figure(bucket.mean_confidence),
+            format_figure(bucket.gap, "+"),
+            _row_verdict(bucket),
         )
     console.print()
     console.print(shown)
 
 
 def _print_curve(console: Console, parts: Corp) -> None:
-    """The levels of the curve, each with the band at its first confidence."""
+    """Print the levels of the curve, each with the consistency band at its first confidence."""
     band = {bound.confidence: bound for bound in parts.band or ()}
     numbers = ("stated", "reviewed", "success", "recalibrated", "if it were calibrated")
-    shown = table(*numbers, right=numbers)
+    shown = make_table(*numbers, right=numbers)
     for point in parts.curve or ():
         bound = band.get(point.confidence)
         shown.add_row(
             f"{point.confidence:.2f}",
             count(point.reviewed),
-            figure(point.rate),
-            figure(point.recalibrated),
-            "-" if bound is None else span(Interval(bound.low, bound.high)),
+            format_figure(point.rate),
+            format_figure(point.recalibrated),
+            "-" if bound is None else format_interval(Interval(bound.low, bound.high)),
         )
     console.print()
     console.print(shown)
@@ -190,28 +187,28 @@ def _print_curve(console: Console, parts: Corp) -> None:
 def _print_recalibration(console: Console, found: Recalibration | None) -> None:
     console.print()
     if found is None:
-        console.print("No map from what it states to what that means would improve on what it states.")
+        console.print("No recalibration would improve the stated confidences.")
         return
     for row in found.meanings:
         stated = f"{row.low:.2f}" if row.low == row.high else f"{row.low:.2f} to {row.high:.2f}"
         interval = f"{row.interval.low:.2f} to {row.interval.high:.2f}"
         console.print(f"Stated {stated} has meant {row.meant:.2f} ({interval}), n={count(row.reviewed)}.")
     console.print(
-        f"Read so, its Brier score falls from {figure(found.stated_brier_score)} to "
-        f"{figure(found.mapped_brier_score)} (cross-validated)."
+        f"Recalibrated so, the Brier score falls from {format_figure(found.stated_brier_score)} to "
+        f"{format_figure(found.mapped_brier_score)} (cross-validated)."
     )
 
 
 def _print_spread(console: Console, spread: ConfidenceSpread) -> None:
     console.print()
     console.print(
-        f"Stated confidence: {count(spread.count)} stated, mean {figure(spread.mean)}, deviation "
-        f"{figure(spread.std_dev)}, from {figure(spread.min)} to {figure(spread.max)}."
+        f"Stated confidence: {count(spread.count)} stated, mean {format_figure(spread.mean)}, deviation "
+        f"{format_figure(spread.std_dev)}, from {format_figure(spread.min)} to {format_figure(spread.max)}."
     )
 
 
-def dated(as_of: AsOf) -> str:
-    """What a view is as of, in words."""
+def format_as_of(as_of: AsOf) -> str:
+    """Return the position and time of an answer as a sentence."""
     if as_of.time is None:
         return "As of position 0: before the first event."
     return f"As of position {count(as_of.position)}, recorded {moment(as_of.time)} UTC."

@@ -1,16 +1,16 @@
-"""A takeover's report for people: what was done, and what they should look at."""
+"""Print the result of a CSTP import: what was written, and what users should check."""
 
 from collections.abc import Iterator
 
 from api.importers.cstp.report import HALF, OTHER_TIME, ZERO, CstpImportResult, Loss, SourceConflict
 from api.text import many, one_line
 
-SHOWN = 20
-"""Losses, and contradictions, that are listed; of the others only the number is told."""
+LISTED_MAX = 20
+"""Losses, and contradictions, that are listed. The rest is counted."""
 
 
-def in_words(report: CstpImportResult) -> Iterator[str]:
-    """What was found and written, in two lines."""
+def summary_lines(report: CstpImportResult) -> Iterator[str]:
+    """Yield two lines: what was found, and what was written."""
     elapsed_s = max(report.elapsed_ms / 1000, 0.001)
     yield (
         f"{many(report.yaml_files, 'decision file')}, {many(report.sqlite_stores, 'SQLite store')}: "
@@ -18,51 +18,54 @@ def in_words(report: CstpImportResult) -> Iterator[str]:
         f"confidence), {report.reviews:,} reviewed."
     )
     new = report.recorded + report.reviewed + report.amended + report.thoughts
-    kinds = (("recorded", report.recorded), ("reviewed", report.reviewed), ("amended", report.amended))
-    parts = [f"{number:,} {kind}" for kind, number in (*kinds, ("thoughts", report.thoughts)) if number]
+    counts = (("recorded", report.recorded), ("reviewed", report.reviewed), ("amended", report.amended))
+    parts = [f"{number:,} {kind}" for kind, number in (*counts, ("thoughts", report.thoughts)) if number]
     written = (
         f"{many(new, 'event')} would be appended" if report.dry_run else f"{many(report.appended, 'event')} appended"
     )
-    kinds_said = f" ({', '.join(parts)})" if parts else ""
+    kinds = f" ({', '.join(parts)})" if parts else ""
     yield (
-        f"{written}{kinds_said}, {many(report.unchanged, 'decision')} there already; "
+        f"{written}{kinds}, {many(report.unchanged, 'decision')} there already; "
         f"{elapsed_s:.1f} s, {report.decisions / elapsed_s:,.0f} decisions/s."
     )
 
 
-def warnings(report: CstpImportResult) -> Iterator[str]:
-    """What was not taken over, and what may not be what it seems."""
+def warning_lines(report: CstpImportResult) -> Iterator[str]:
+    """Yield what could not be imported, and what may be misleading."""
     if report.losses:
-        yield f"{len(report.losses):,} not taken over:"
-        yield from _some([_loss(loss) for loss in report.losses[:SHOWN]], len(report.losses))
+        yield f"{len(report.losses):,} not imported:"
+        yield from _listed([_loss(loss) for loss in report.losses[:LISTED_MAX]], len(report.losses))
     if report.contradictions:
-        yield f"{many(len(report.contradictions), 'contradiction')}; what changed later counts:"
-        shown = [_contradiction(one) for one in report.contradictions[:SHOWN]]
-        yield from _some(shown, len(report.contradictions))
+        yield f"{many(len(report.contradictions), 'contradiction')}; the later change counts:"
+        shown = [_contradiction(one) for one in report.contradictions[:LISTED_MAX]]
+        yield from _listed(shown, len(report.contradictions))
     if report.no_place:
         counts = ", ".join(f"{one_line(name)} ({number:,})" for name, number in report.no_place.items())
-        yield f"Fields that no event has, and how often: {counts}."
-    for what, number in (
-        ("Confidences of exactly 0.5, which CSTP also writes where none was stated", report.doubtful.get(HALF, 0)),
-        ("Confidences of 0 in SQLite alone, which it writes there too", report.doubtful.get(ZERO, 0)),
-        ("Decisions that the store dates otherwise than their file, which counts", report.doubtful.get(OTHER_TIME, 0)),
-        ("Decisions without an agent, which are anonymous's", report.without_agent),
-        ("Reviews without a reviewer, which are anonymous's", report.without_reviewer),
-        ("Decisions without a time, which are dated now", report.without_time),
+        yield f"Fields that no event has, and their number: {counts}."
+    for subject, number in (
+        ("Confidences of exactly 0.5, which CSTP also writes if none was stated", report.doubtful.get(HALF, 0)),
+        ("Confidences of 0 in SQLite alone, which it also writes if none was stated", report.doubtful.get(ZERO, 0)),
+        (
+            "Decisions with another time in the store than in their file, which counts",
+            report.doubtful.get(OTHER_TIME, 0),
+        ),
+        ("Decisions without an agent, imported as anonymous", report.without_agent),
+        ("Reviews without a reviewer, imported as anonymous", report.without_reviewer),
+        ("Decisions without a time, imported with the current time", report.without_time),
     ):
         if number:
-            yield f"{what}: {number:,}."
+            yield f"{subject}: {number:,}."
     if report.passed_over:
-        yield f"{len(report.passed_over):,} passed over, as no decisions of CSTP's: {_few(report.passed_over)}."
+        yield f"{len(report.passed_over):,} files skipped, which are not CSTP decisions: {_few(report.passed_over)}."
 
 
 def _loss(loss: Loss) -> str:
     value = repr(one_line(loss.value)) if loss.value else "missing"
     named = loss.decision_id is None or f"-decision-{loss.decision_id}." in loss.file
-    of = "" if named else f"{loss.decision_id} in "
-    without = "" if loss.left_out == loss.field else f"; left out: {one_line(loss.left_out)}"
-    place = f"{of}{one_line(loss.file)}"
-    return f"  {place}: {one_line(loss.field)} is {value}; right would be: {one_line(loss.allowed)}{without}"
+    decision = "" if named else f"{loss.decision_id} in "
+    left_out = "" if loss.left_out == loss.field else f"; left out: {one_line(loss.left_out)}"
+    place = f"{decision}{one_line(loss.file)}"
+    return f"  {place}: {one_line(loss.field)} is {value}; allowed: {one_line(loss.allowed)}{left_out}"
 
 
 def _contradiction(one: SourceConflict) -> str:
@@ -71,7 +74,7 @@ def _contradiction(one: SourceConflict) -> str:
     return f"  {one.decision_id}: {one.field}: {places}"
 
 
-def _some(lines: list[str], total: int) -> Iterator[str]:
+def _listed(lines: list[str], total: int) -> Iterator[str]:
     yield from lines
     if total > len(lines):
         yield f"  and {total - len(lines):,} more; --json prints all"

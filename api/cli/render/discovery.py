@@ -1,26 +1,27 @@
-"""What a run found, as people read it: a line, a table, and how to register what is not known."""
+"""Print the models that a discovery found, and the commands that register unknown ones."""
 
 import typer
 
-from api.cli.output import out, table
+from api.cli.output import make_table, open_console
 from api.service.discovery.summary import DiscoverySummary
 from api.text import one_line
-from instruments.discovery import complete
-from instruments.discovery.progress import in_hundredths, in_ms
+from instruments.discovery import render_summary
+from instruments.discovery.progress import format_ms, format_score
 
 
 def print_findings(found: DiscoverySummary, elapsed_ns: int) -> None:
-    """The models a run identified, and why it ended."""
+    """Print the models that a run identified, and why it ended."""
     models = found.models
     if found.ending is not None:
-        typer.echo(complete(len(models), found.iterations, elapsed_ns))
+        typer.echo(render_summary(len(models), found.iterations, elapsed_ns))
     if models:
-        shown = table("model", "provider", "score", "elapsed", right=("score", "elapsed"), wrap=("model", "provider"))
+        columns = ("model", "provider", "score", "elapsed")
+        shown = make_table(*columns, right=("score", "elapsed"), wrap=("model", "provider"))
         for one in models:
-            row = (one_line(one.model_name), one_line(one.provider), in_hundredths(one.score), in_ms(one.elapsed_ns))
+            row = (one_line(one.model_name), one_line(one.provider), format_score(one.score), format_ms(one.elapsed_ns))
             shown.add_row(*row)
         typer.echo()
-        out().print(shown)
+        open_console().print(shown)
     commands = [one.register for one in models if one.register is not None]
     if commands:
         typer.echo("\nNot known yet:")

@@ -1,12 +1,12 @@
-"""An evaluation as people read it: a table, what was missed, what went wrong, and what it comes to."""
+"""Print the result of `eval run`: a table, missed patterns, errors, and a summary."""
 
 from collections.abc import Iterator, Sequence
 
 import typer
 from rich.text import Text
 
-from api.cli.output import out, table
-from api.cli.render.evaluations import STYLES, part
+from api.cli.output import make_table, open_console
+from api.cli.render.evaluations import STYLES, mean_component
 from api.reports.escape import one_line, visible
 from api.reports.format import (
     bracketed,
@@ -27,10 +27,10 @@ from api.text import many
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
 
-MISSED_SHOWN = 20
-"""Scenarios of which is told what they missed; `eval show` tells all of them."""
+MISSED_MAX = 20
+"""Scenarios whose missed patterns are listed. `eval show` lists all."""
 
-FINDINGS_SHOWN = 8
+FINDINGS_MAX = 8
 PATTERN_CHARS = 100
 
 ORDER = ("failing", "flaky", "stable", "skipped", "error")
@@ -38,12 +38,12 @@ WORDS = {"failing": "failed", "flaky": "flaky", "stable": "passed", "skipped": "
 
 
 def print_evaluation(found: Evaluation) -> None:
-    """A table of scenarios, what fails first; what was expected of these; errors apart; and the figures of all."""
-    console = out()
+    """Print a table of scenarios, failures first; what those missed; errors; and a summary."""
+    console = open_console()
     ordered = sorted(found.results, key=lambda one: (ORDER.index(one.verdict), _points(one), one.scenario_id))
     if ordered:
         columns = tuple(COMPONENTS.values())
-        shown = table(
+        shown = make_table(
             "scenario",
             *columns,
             "total",
@@ -58,20 +58,20 @@ def print_evaluation(found: Evaluation) -> None:
             )
         console.print(shown)
     missed = [one for one in ordered if one.verdict in {"failing", "flaky"}]
-    for one in missed[:MISSED_SHOWN]:
-        for told in _missed(one):
-            typer.echo(told)
-    if len(missed) > MISSED_SHOWN:
-        typer.echo(f"\n{many(len(missed) - MISSED_SHOWN, 'more scenario')} failed: tallystick eval show {found.run_id}")
-    for told in _errors(found.results):
-        typer.echo(told)
+    for one in missed[:MISSED_MAX]:
+        for text in _missed(one):
+            typer.echo(text)
+    if len(missed) > MISSED_MAX:
+        typer.echo(f"\n{many(len(missed) - MISSED_MAX, 'more scenario')} failed: tallystick eval show {found.run_id}")
+    for text in _errors(found.results):
+        typer.echo(text)
     typer.echo()
-    for told in summary(found):
-        typer.echo(told)
+    for text in summary_lines(found):
+        typer.echo(text)
 
 
-def summary(found: Evaluation) -> Iterator[str]:
-    """What a run comes to: who was evaluated on what, how many of which there were, and the figures."""
+def summary_lines(found: Evaluation) -> Iterator[str]:
+    """Yield the summary of a run: agent and suite, counts, and figures."""
     version = f" {found.agent_version}" if found.agent_version else ""
     yield one_line(f"{found.suite}: {agent_name(found)}{version}, run {found.run_id}")
     counts = {"passed": found.passed, "failed": found.failed, "skipped": found.skipped}
@@ -84,7 +84,7 @@ def summary(found: Evaluation) -> Iterator[str]:
     took = f"; {seconds(found.elapsed_ns)}" if found.elapsed_ns is not None else ""
     yield f"{many(found.scenarios, 'scenario')}: {', '.join(words)}{took}."
     if found.mean is not None:
-        errors = f" Errors count 0 in it; without them it is {points(found.mean_scored)}." if found.errors else ""
+        errors = f" Errors count 0; without them the mean is {points(found.mean_scored)}." if found.errors else ""
         if found.mean_scored is None:
             errors = " Nothing could be scored; errors count 0."
         yield (
@@ -103,35 +103,35 @@ def _verdict(result: ScenarioResult) -> str:
 
 
 def _figures(result: ScenarioResult) -> list[str]:
-    """The mean of each component over the attempts that were scored, that of the totals, and what was to be reached."""
+    """Return the means of the components and of the totals over the scored attempts, and the threshold."""
     scored = [row for row in result.rows if row.state == "scored"]
-    cells = [points(part(result, name)) for name in COMPONENTS]
+    cells = [points(mean_component(result, name)) for name in COMPONENTS]
     return [*cells, points(result.mean_scored), points(scored[0].pass_threshold if scored else None)]
 
 
 def _missed(result: ScenarioResult) -> Iterator[str]:
-    """What the worst answer to a scenario missed."""
+    """Yield what the worst answer to a scenario missed."""
     row = min((row for row in result.rows if row.passed is False), key=_total, default=None)
     if row is None:  # its other attempts are errors, which have a list of their own
         return
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
     total = points_below(row.total_score, row.pass_threshold)
     yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"
-    findings = list(dict.fromkeys(_told(one) for one in failed_patterns(row)))
-    yield from findings[:FINDINGS_SHOWN]
-    if len(findings) > FINDINGS_SHOWN:
-        yield f"  and {len(findings) - FINDINGS_SHOWN} more"
+    findings = list(dict.fromkeys(_finding(one) for one in failed_patterns(row)))
+    yield from findings[:FINDINGS_MAX]
+    if len(findings) > FINDINGS_MAX:
+        yield f"  and {len(findings) - FINDINGS_MAX} more"
 
 
-def _told(finding: PatternFinding) -> str:
-    what = f"  {finding.expectation} {_quoted(finding.pattern)} ({finding.match_type})"
+def _finding(finding: PatternFinding) -> str:
+    pattern = f"  {finding.expectation} {_quoted(finding.pattern)} ({finding.match_type})"
     if not is_forbidden(finding):
-        return f"{what} not found"
-    return f"{what} found in {finding.where}: {_quoted(finding.text or '')}"
+        return f"{pattern} not found"
+    return f"{pattern} found in {finding.where}: {_quoted(finding.text or '')}"
 
 
 def _quoted(text: str) -> str:
-    """A text within quotes, as it was written: the backslashes of a regex, too."""
+    """Return a text in quotes, with the backslashes of a regular expression as they are."""
     return f"'{one_line(text, PATTERN_CHARS)}'"
 
 
@@ -140,16 +140,16 @@ def _total(row: ScoreRow) -> float:
 
 
 def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
-    """Every answer that could not be scored, with the last lines of who gave it."""
+    """Yield every answer that could not be scored, with the last lines of the agent's output."""
     for result in results:
         alike: dict[tuple[str | None, ...], list[str]] = {}
         for row in result.rows:
             if row.state == "error":
                 alike.setdefault((row.failure, row.detail, row.said), []).append(str(row.attempt))
-        for (failure, detail, said), attempts in alike.items():
+        for (failure, detail, output), attempts in alike.items():
             which = f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(attempts)}"
             yield f"\n{result.scenario_id}, {which}: {failure}, {one_line(detail or '')}"
-            yield from (f"  | {one}" for one in visible(said or "").splitlines())
+            yield from (f"  | {one}" for one in visible(output or "").splitlines())
     skipped = [result for result in results if result.verdict == "skipped"]
     reasons = sorted({row.detail or "" for result in skipped for row in result.rows})
     if skipped:

@@ -1,4 +1,4 @@
-"""Evaluations as people read them: one, two compared, and the list of them."""
+"""Print evaluations: one in detail, two compared, and a list."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,7 +6,12 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from api.cli.output import cut, out, say, table
+from api.cli.output import (
+    make_table,
+    open_console,
+    print_note,
+    truncate,
+)
 from api.reports import EvaluationReport, verdict_sentence
 from api.reports.escape import one_line, visible
 from api.reports.format import (
@@ -43,26 +48,26 @@ JUDGED = {"passed": "bold green", "worse": "bold red", "unusable": "bold magenta
 
 
 WIDE = 100
-"""Columns of a terminal from which a list tells all it can."""
+"""Columns of a terminal from which a list shows everything."""
 
 PARTS_WIDE = 70
-"""Columns beside the ids of scenarios that verdict, points and the parts of these take."""
+"""Columns needed for verdict, points and components beside the id of a scenario."""
 
 
-def print_list(page: EvaluationPage) -> None:
-    """Evaluations, one a line."""
-    console = out()
+def print_evaluation_list(page: EvaluationPage) -> None:
+    """Print one line for each evaluation."""
+    console = open_console()
     wide = console.width >= WIDE
     numbers = ("mean", "pass rate", *(["scenarios"] if wide else []), "errors")
-    shown = table("run", "begun (UTC)", "suite", "agent", "version", *numbers, "", right=numbers,
+    shown = make_table("run", "begun (UTC)", "suite", "agent", "version", *numbers, "", right=numbers,
                   wrap=("suite", "agent", "version"))  # fmt: skip
     for head in page.evaluations:
         shown.add_row(
             head.run_id,
             moment(head.started_at) if wide else f"{head.started_at:%Y-%m-%d}",
-            cut(one_line(head.suite)),
-            cut(one_line(agent_name(head))),
-            cut(one_line(head.agent_version or "-")),
+            truncate(one_line(head.suite)),
+            truncate(one_line(agent_name(head))),
+            truncate(one_line(head.agent_version or "-")),
             points(head.mean),
             rate(head.pass_rate),
             *([count(head.scenarios)] if wide else []),
@@ -70,13 +75,13 @@ def print_list(page: EvaluationPage) -> None:
             "" if head.ended else "not ended",
         )
     console.print(shown)
-    more = f" The next: --offset {page.next}." if page.next is not None else ""
-    say(f"{count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
+    more = f" Next page: --offset {page.next}" if page.next is not None else ""
+    print_note(f"{count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
 
 
-def print_whole(run: Evaluation) -> None:
-    """One evaluation: who, on what, each scenario, what went wrong, and what it comes to."""
-    console = out()
+def print_evaluation_detail(run: Evaluation) -> None:
+    """Print one evaluation: its facts, each scenario, failures, and figures."""
+    console = open_console()
     _print_facts(console, run)
     results = by_urgency(EvaluationReport(evaluation=run))
     if results:
@@ -92,50 +97,50 @@ def print_whole(run: Evaluation) -> None:
 
 def _print_facts(console: Console, run: Evaluation) -> None:
     console.print(f"{run.run_id}  {one_line(run.suite)}", style="bold", soft_wrap=True)
-    told = {
+    facts = {
         "agent": " ".join(filter(None, (agent_name(run), run.agent_version))),
         "begun": f"{moment(run.started_at)} UTC",
-        "ended": f"{moment(run.finished_at)} UTC" if run.ended else "not ended: it goes on, or was left",
+        "ended": f"{moment(run.finished_at)} UTC" if run.ended else "not ended: still running, or abandoned",
         "because": run.reason,
         "took": None if run.elapsed_ns is None else seconds(run.elapsed_ns),
         "scorer": scorer_name(run),
         "chosen": run.selection,
         **(run.meta or {}),
     }
-    facts = table("", "", wrap=("",))
-    facts.show_header = False
-    for name, value in told.items():
+    shown = make_table("", "", wrap=("",))
+    shown.show_header = False
+    for name, value in facts.items():
         if value is not None:
-            facts.add_row(one_line(name), one_line(value))
-    console.print(facts)
+            shown.add_row(one_line(name), one_line(value))
+    console.print(shown)
 
 
 def _print_scenarios(console: Console, results: Sequence[ScenarioResult]) -> None:
-    """A line each; the parts of its score where there is room for them beside its id."""
-    room = console.width - max(len(result.scenario_id) for result in results)
-    parts = COMPONENTS if room >= PARTS_WIDE else {}
+    """Print one line for each scenario, with its components if the terminal is wide enough."""
+    free = console.width - max(len(result.scenario_id) for result in results)
+    parts = COMPONENTS if free >= PARTS_WIDE else {}
     numbers = ("points", "passed", *parts.values())
-    shown = table("scenario", "verdict", *numbers, right=numbers, wrap=("scenario",))
+    shown = make_table("scenario", "verdict", *numbers, right=numbers, wrap=("scenario",))
     for result in results:
         shown.add_row(
-            cut(result.scenario_id),
+            truncate(result.scenario_id),
             Text(result.verdict, STYLES[result.verdict]),
             points(result.mean),
             f"{result.passed} of {result.attempts}",
-            *(points(part(result, name)) for name in parts),
+            *(points(mean_component(result, name)) for name in parts),
         )
     console.print(shown)
 
 
-def part(result: ScenarioResult, name: str) -> float | None:
-    """The mean points of one part, over the attempts that were scored on it."""
+def mean_component(result: ScenarioResult, name: str) -> float | None:
+    """Return the mean points of one component over the attempts that have it."""
     found = [one.score for row in result.rows for one in row.components if one.name == name and one.score is not None]
     return sum(found) / len(found) if found else None
 
 
 def print_scenario(result: ScenarioResult, *, analyses: bool) -> None:
-    """One scenario with every attempt, each part of its score, and what was looked for."""
-    console = out()
+    """Print one scenario with every attempt, its components, and the expected patterns."""
+    console = open_console()
     console.print(one_line(" ".join(filter(None, (result.scenario_id, result.name)))), style="bold", soft_wrap=True)
     for row in result.rows:
         _print_row(console, result, row)
@@ -144,7 +149,7 @@ def print_scenario(result: ScenarioResult, *, analyses: bool) -> None:
 
 
 def _print_row(console: Console, result: ScenarioResult, row: ScoreRow) -> None:
-    """One attempt: its score in parts, or what went wrong."""
+    """Print one attempt: its components, or its error."""
     if row.state == "error":
         _print_lines(console, _error(result.scenario_id, row), "magenta")
     else:
@@ -158,27 +163,27 @@ def _scored(result: ScenarioResult, row: ScoreRow) -> Iterator[str]:
         return
     needed = "" if row.pass_threshold is None else f" of {points(row.pass_threshold)} needed"
     yield f"{result.scenario_id}, attempt {row.attempt}: {points_below(row.total_score, row.pass_threshold)}{needed}"
-    yield from (f"  {told}" for told in score_lines(row))
+    yield from (f"  {text}" for text in score_lines(row))
 
 
 def _error(scenario_id: str, row: ScoreRow) -> list[str]:
-    why = ": ".join(filter(None, (row.failure, row.detail))) or "no reason is said"
-    said = [f"  | {told}" for told in visible(row.said or "").splitlines()]
-    return [f"Error: {scenario_id}, attempt {row.attempt}: {one_line(why)}", *said]
+    reason = ": ".join(filter(None, (row.failure, row.detail))) or "no reason given"
+    output = [f"  | {text}" for text in visible(row.said or "").splitlines()]
+    return [f"Error: {scenario_id}, attempt {row.attempt}: {one_line(reason)}", *output]
 
 
-def _print_lines(console: Console, told: Iterable[str], style: str) -> None:
-    """A headline in colour and what belongs to it."""
-    for number, text in enumerate(told):
+def _print_lines(console: Console, texts: Iterable[str], style: str) -> None:
+    """Print the first line in colour, and the others without."""
+    for number, text in enumerate(texts):
         console.print(text, style="" if number else style, soft_wrap=True)
 
 
 def print_comparison(report: EvaluationReport) -> None:
-    """Two evaluations: what regressed first, the worst first; then the rest, the figures, and the judgement."""
-    console, contrast = out(), report.contrast
+    """Print two evaluations compared: regressed scenarios, the worst first; the others, figures, and verdict."""
+    console, contrast = open_console(), report.contrast
     assert contrast is not None
-    for style, told in _blocks(report, contrast):
-        _print_lines(console, told, style)
+    for style, texts in _blocks(report, contrast):
+        _print_lines(console, texts, style)
         console.print()
     for text in _figures(contrast):
         console.print(text, soft_wrap=True)
@@ -189,7 +194,7 @@ def print_comparison(report: EvaluationReport) -> None:
 
 
 def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple[str, Iterable[str]]]:
-    """What changed, a block for each: its style, a headline, and what belongs to it."""
+    """Yield a block for each kind of change: its style, and its lines."""
     for change in contrast.regressed:
         yield "red", _regressed(change)
     for result in report.evaluation.results:
@@ -201,9 +206,9 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
         "New": [f"{one.scenario_id}: {points(one.after)}" for one in contrast.added],
         "Improved": list(map(_moved, contrast.improved)),
     }
-    for title, told in groups.items():
-        if told:
-            yield "red" if title == "Missing" else "bold", [f"{title}:", *(f"  {one}" for one in told)]
+    for title, texts in groups.items():
+        if texts:
+            yield "red" if title == "Missing" else "bold", [f"{title}:", *(f"  {one}" for one in texts)]
 
 
 def _regressed(change: ScenarioChange) -> Iterator[str]:
@@ -226,7 +231,7 @@ def _moved(change: ScenarioChange) -> str:
 def _figures(contrast: RunComparison) -> Iterator[str]:
     for title, head in (("Baseline", contrast.baseline), ("Candidate", contrast.candidate)):
         named = one_line(" ".join(filter(None, (agent_name(head), head.agent_version))))
-        chosen = f", scenarios that fit {one_line(head.selection)}" if head.selection is not None else ""
+        chosen = f", scenarios matching {one_line(head.selection)}" if head.selection is not None else ""
         left = "" if head.ended else ", not ended"
         figures = f"mean {_mean(head)}, pass rate {_rate(head)}"
         yield f"{title} {head.run_id}: {named} on {one_line(head.suite)}{chosen}{left}: {figures}."
@@ -237,7 +242,7 @@ def _figures(contrast: RunComparison) -> Iterator[str]:
         yield (
             f"Difference {points(contrast.difference, '+')}{interval} over "
             f"{count_noun(contrast.scenarios, 'scenario')}, {count_noun(contrast.pairs, 'pair')} of attempts: "
-            f"{test.passed_to_failed} passed before alone, {test.failed_to_passed} now alone{p}."
+            f"{test.passed_to_failed} passed only before, {test.failed_to_passed} only now{p}."
         )
 
 
@@ -251,5 +256,5 @@ def _rate(head: EvaluationSummary) -> str:
 
 def _verdicts(head: EvaluationSummary) -> str:
     counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
-    told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
-    return f"of {count_noun(head.scenarios, 'scenario')} {told}"
+    verdicts = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
+    return f"of {count_noun(head.scenarios, 'scenario')} {verdicts}"

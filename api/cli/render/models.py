@@ -1,12 +1,19 @@
-"""Models, hosts and scores as people read them."""
+"""Print models, hosts and probe scores."""
 
 from collections.abc import Iterable, Sequence
 
 import typer
 from rich.console import Console
 
-from api.cli.output import cut, figure, out, print_json, span, table
-from api.cli.render.calibration import dated
+from api.cli.output import (
+    format_figure,
+    format_interval,
+    make_table,
+    open_console,
+    print_json,
+    truncate,
+)
+from api.cli.render.calibration import format_as_of
 from api.service.model_registry import registration
 from api.service.models import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.store import AppendResult
@@ -17,13 +24,13 @@ from projections.discovery.model_inventory import InventoryModel, RouterSighting
 from projections.discovery.probe_score_tables import ModelScores, ProbeScores
 
 COMMANDS_MAX = 10
-"""So many unknown models are told the command for, those sighted most."""
+"""Unknown models whose command is printed; those seen most come first."""
 
 CONFLICTS_MAX = 10
 
 
-def print_placed(placed: AppendResult, done: str, *, as_json: bool) -> None:
-    """What was written, and where."""
+def print_appended(placed: AppendResult, done: str, *, as_json: bool) -> None:
+    """Print what was appended, and its position."""
     if as_json:
         print_json({"position": placed.first})
     else:
@@ -31,31 +38,31 @@ def print_placed(placed: AppendResult, done: str, *, as_json: bool) -> None:
 
 
 def print_inventory(found: InventoryAnswer) -> None:
-    """Models, one a line; what names none; what does not fit together; what would register the unknown."""
-    console = out()
+    """Print the models, answers that name none, conflicts, and commands that register unknown models."""
+    console = open_console()
     sighted = [model for model in found.models if model.sightings]
     console.print(
-        f"{many(len(sighted), 'model')} in {many(found.runs, 'run')} of {many(found.attempts, 'attempt')}, as claimed."
+        f"{many(len(sighted), 'model')} claimed in {many(found.runs, 'run')} with {many(found.attempts, 'attempt')}."
     )
     if found.models:
         console.print()
         _print_models(console, found.models)
-    for noun, rows in (("Hosts that named themselves", found.wrappers), ("Names of nothing", found.unresolved)):
+    for noun, rows in (("Hosts that named themselves", found.wrappers), ("Names of no model", found.unresolved)):
         if rows:
             console.print(f"\n{noun}: {'; '.join(map(_unnamed, rows))}.")
     _print_routers(console, found.routers)
     _print_conflicts(console, found.contradictions, found.identical)
     unknown = [model for model in sighted if not model.known]
     if unknown:
-        console.print(f"\n{many(len(unknown), 'model')} not known. What you know, register:")
+        console.print(f"\n{many(len(unknown), 'model')} not known. Register those you know:")
         for model in unknown[:COMMANDS_MAX]:
             console.print(f"  {_command(model)}", soft_wrap=True)
     console.print()
-    console.print(dated(found.as_of), style="dim")
+    console.print(format_as_of(found.as_of), style="dim")
 
 
 def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
-    shown = table(
+    shown = make_table(
         "model", "known", "sightings", "runs", "claimed as", "provider", "routers", "first seen (UTC)",
         "last seen (UTC)", right=("sightings", "runs"), wrap=("claimed as", "provider", "routers"),
     )  # fmt: skip
@@ -65,9 +72,9 @@ def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
             "yes" if model.known else "no",
             count(model.sightings),
             count(model.runs),
-            cut(_listed(model.claims)),
-            cut(_listed([model.provider] if model.provider else model.providers)),
-            cut(_listed(by.router or "(not said)" for by in model.by_router)),
+            truncate(_listed(model.claims)),
+            truncate(_listed([model.provider] if model.provider else model.providers)),
+            truncate(_listed(by.router or "(unnamed)" for by in model.by_router)),
             moment(model.first_seen),
             moment(model.last_seen),
         )
@@ -86,7 +93,7 @@ def _print_routers(console: Console, routers: Sequence[RouterSightings]) -> None
     console.print()
     for router in routers:
         outcomes = ", ".join(f"{count(n)} {outcome}" for outcome, n in router.outcomes.items())
-        name = one_line(router.router) if router.router else "A router that is not said"
+        name = one_line(router.router) if router.router else "A router without a name"
         console.print(
             f"{name}: {many(router.models, 'model')} in {many(router.runs, 'run')}; "
             f"{many(router.attempts, 'attempt')}{f': {outcomes}' if outcomes else ''}."
@@ -100,15 +107,15 @@ def _print_conflicts(
         console.print()
     for one in contradictions[:CONFLICTS_MAX]:
         console.print(
-            f"! {one_line(one.claimed)} is claimed where the endpoint reports {one_line(one.reported)}: "
+            f"! Answers claim {one_line(one.claimed)} while the endpoint reports {one_line(one.reported)}: "
             f"{many(one.sightings, 'time')}, last in {_place(one.where[0])}.",
             style="yellow",
         )
     for same in identical[:CONFLICTS_MAX]:
         names = "; ".join(f"{one_line(by.key) or '(empty)'} ({_place(by.where[0])})" for by in same.answers)
-        console.print(f"! The same output, byte for byte, under several names: {names}.", style="yellow")
+        console.print(f"! Identical output under several names: {names}.", style="yellow")
     if left := max(0, len(contradictions) - CONFLICTS_MAX) + max(0, len(identical) - CONFLICTS_MAX):
-        console.print(f"{count(left)} more of these: --json tells all.")
+        console.print(f"{count(left)} more of these: --json prints all.")
 
 
 def _place(where: AttemptPlace) -> str:
@@ -116,80 +123,80 @@ def _place(where: AttemptPlace) -> str:
 
 
 def _command(model: InventoryModel) -> str:
-    """The command that registers a sighted model, as it claims itself most often."""
+    """Return the command that registers a model under the name it claims most often."""
     claimed = ModelIdentity(model_name=next(iter(model.claims)), provider=next(iter(model.providers), None))
     command = registration(claimed)
-    assert command is not None, "a model's name names a model"
+    assert command is not None, "the claimed name names a model"
     return command
 
 
 def print_models(found: ModelList) -> None:
-    """The registered models, one a line."""
-    console = out()
+    """Print one line for each registered model."""
+    console = open_console()
     if not found.models:
         console.print("No model is registered: tallystick model register KEY --provider PROVIDER --name NAME")
         return
-    shown = table(
+    shown = make_table(
         "key", "name", "provider", "other names", "sightings", "last seen (UTC)", "note",
         right=("sightings",), wrap=("name", "provider", "other names", "note"),
     )  # fmt: skip
     for model in found.models:
         shown.add_row(
             model.key,
-            cut(one_line(model.name)),
-            cut(one_line(model.provider)),
-            cut(_listed(model.aliases)),
+            truncate(one_line(model.name)),
+            truncate(one_line(model.provider)),
+            truncate(_listed(model.aliases)),
             count(model.sightings) if model.sightings else "never",
             moment(model.last_seen),
-            cut(one_line(model.note)),
+            truncate(one_line(model.note)),
         )
     console.print(shown)
 
 
 def print_scores(found: ProbesAnswer) -> None:
-    """A table for each probe and scorer, and whether it tells models apart."""
-    console = out()
+    """Print a table for each probe and scorer, and whether the probe distinguishes models."""
+    console = open_console()
     if not found.probes:
-        console.print("There are no scores of that.")
+        console.print("No scores found.")
     for number, one in enumerate(found.probes):
         if number:
             console.print()
         _print_table(console, one)
     console.print()
-    console.print(dated(found.as_of), style="dim")
+    console.print(format_as_of(found.as_of), style="dim")
 
 
 def _print_table(console: Console, one: ProbeScores) -> None:
     probe = one_line(one.probe_id if one.probe_version is None else f"{one.probe_id}@{one.probe_version}")
     scorer = one_line(one.scorer_id if one.scorer_version is None else f"{one.scorer_id}@{one.scorer_version}")
     console.print(f"{probe}, scored by {scorer}: {many(one.scores, 'score')}", style="bold")
-    said = one.discrimination.says
-    console.print(f"{said[0].upper()}{said[1:]}.")
+    text = one.discrimination.says
+    console.print(f"{text[0].upper()}{text[1:]}.")
     numbers = ("scores", "valid", "mean", "its interval", "min", "max", "percentile", "first", "last")
-    shown = table("model", *numbers, "counts and dimensions", right=numbers, wrap=("counts and dimensions",))
+    shown = make_table("model", *numbers, "counts and dimensions", right=numbers, wrap=("counts and dimensions",))
     for row in one.models:
         shown.add_row(
-            _whose(row),
+            _model_name(row),
             count(row.scores),
             "-" if row.valid_share is None else f"{row.valid_share:.0%}",
-            figure(row.mean),
-            span(row.interval),
-            figure(row.min),
-            figure(row.max),
+            format_figure(row.mean),
+            format_interval(row.interval),
+            format_figure(row.min),
+            format_figure(row.max),
             "-" if row.percentile is None else f"{row.percentile:.0f}",
-            figure(row.first.total if row.first is not None else None),
-            figure(row.last.total if row.last is not None and row.totals > 1 else None),
-            cut(_means(row)),
+            format_figure(row.first.total if row.first is not None else None),
+            format_figure(row.last.total if row.last is not None and row.totals > 1 else None),
+            truncate(_means(row)),
         )
     console.print()
     console.print(shown)
 
 
-def _whose(row: ModelScores) -> str:
+def _model_name(row: ModelScores) -> str:
     if row.kind == "model":
         return one_line(row.model)
     name = one_line(row.model) if row.model else "(empty)"
-    return {"wrapper": f"{name} (host)", "unresolved": f"{name} (nothing)", "unnamed": "(unnamed)"}[row.kind]
+    return {"wrapper": f"{name} (host)", "unresolved": f"{name} (no model)", "unnamed": "(unnamed)"}[row.kind]
 
 
 def _means(row: ModelScores) -> str:

@@ -1,22 +1,28 @@
-"""Runs and what became of imported reports, as people read them."""
+"""Print discovery runs, and the result of importing reports."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
 
-from api.cli.output import cut, figure, out, say, table
+from api.cli.output import (
+    format_figure,
+    make_table,
+    open_console,
+    print_note,
+    truncate,
+)
 from api.importers.runs import TOLERANCE, FileFault, RunImportResult, RunPage, RunView, UnsupportedScore
 from api.text import count, many, moment, one_line
 from projections.discovery.run_index import RunEntry
 from projections.discovery.run_report import RunAttempt, RunDetail
 
-UNBORNE_SHOWN = 20
-"""Scores not borne out that are listed; of the others only the number is told."""
+UNSUPPORTED_MAX = 20
+"""Unsupported scores that are listed. The rest is counted."""
 
 
 def print_runs(page: RunPage) -> None:
-    """Runs, one a line."""
-    shown = table(
+    """Print one line for each run."""
+    shown = make_table(
         "run", "begun (UTC)", "agent", "router", "probe", "models", "attempts", "ending",
         right=("models", "attempts"), wrap=("agent", "router", "ending"),
     )  # fmt: skip
@@ -24,30 +30,30 @@ def print_runs(page: RunPage) -> None:
         shown.add_row(
             run.run_id,
             moment(run.start_time),
-            cut(one_line(run.agent)),
-            cut(one_line(run.router)),
+            truncate(one_line(run.agent)),
+            truncate(one_line(run.router)),
             one_line(run.probe_id),
             count(run.models),
             count(run.attempts),
-            cut(_ending(run)),
+            truncate(_ending(run)),
         )
-    out().print(shown)
-    more = f" The next: --offset {page.next}." if page.next is not None else ""
-    say(f"{count(len(page.runs))} of {many(page.total, 'run')}.{more}")
+    open_console().print(shown)
+    more = f" Next page: --offset {page.next}" if page.next is not None else ""
+    print_note(f"{count(len(page.runs))} of {many(page.total, 'run')}.{more}")
 
 
 def print_run(shown: RunView) -> None:
-    """One run: its models with their scores; what else is asked for."""
-    console, run, detail = out(), shown.entry, shown.detail
+    """Print one run: its facts, its models with their scores, and its attempts if it has them."""
+    console, run, detail = open_console(), shown.entry, shown.detail
     console.print(run.run_id, style="bold")
-    facts = table("", "", wrap=("",))
+    facts = make_table("", "", wrap=("",))
     facts.show_header = False
     facts.add_row("agent", one_line(run.agent))
     for name in ("router", "requested_model", "probe_id", "probe_version"):
         if (value := getattr(run, name)) is not None:
             facts.add_row(name.replace("_", " ").removesuffix(" id"), one_line(value))
     facts.add_row("begun", f"{moment(run.start_time)} UTC")
-    facts.add_row("ended", f"{moment(run.end_time)} UTC" if run.end_time is not None else "it goes on")
+    facts.add_row("ended", f"{moment(run.end_time)} UTC" if run.end_time is not None else "still running")
     if run.reason is not None:
         facts.add_row("because", one_line(detail.termination_reason))
     outcomes = ", ".join(f"{n:,} {name}" for name, n in run.outcomes.items())
@@ -59,14 +65,14 @@ def print_run(shown: RunView) -> None:
 
 def _print_results(console: Console, detail: RunDetail) -> None:
     numbers = ("iteration", "score", "elapsed")
-    shown = table("iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("provider",))
+    shown = make_table("iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("provider",))
     for result in detail.results or ():
         score = (result.probe.score or {}).get("total_score")
         shown.add_row(
             str(result.iteration),
             one_line(result.model.model_name),
-            cut(one_line(result.model.provider)),
-            figure(score),
+            truncate(one_line(result.model.provider)),
+            format_figure(score),
             _elapsed(result.probe.elapsed_ns),
         )
     if detail.results:
@@ -76,18 +82,18 @@ def _print_results(console: Console, detail: RunDetail) -> None:
 
 def _print_attempts(console: Console, detail: RunDetail) -> None:
     if detail.attempts:
-        shown = table("attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
+        shown = make_table("attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
                       right=("attempt", "elapsed"), wrap=("scores", ""))  # fmt: skip
         for attempt in detail.attempts:
-            scores = ", ".join(f"{one.scorer_id} {figure(one.total_score)}" for one in attempt.scores)
+            scores = ", ".join(f"{one.scorer_id} {format_figure(one.total_score)}" for one in attempt.scores)
             shown.add_row(
                 str(attempt.attempt),
                 attempt.outcome,
                 one_line(attempt.claimed.model_name if attempt.claimed is not None else None),
                 one_line(attempt.reported_model),
                 _elapsed(attempt.elapsed_ns),
-                cut(one_line(scores)),
-                cut(one_line(_note(attempt))),
+                truncate(one_line(scores)),
+                truncate(one_line(_note(attempt))),
             )
         console.print()
         console.print(shown)
@@ -96,51 +102,56 @@ def _print_attempts(console: Console, detail: RunDetail) -> None:
         console.print(one_line(f"{signal.event} at {signal.ts} by {signal.agent}: {meta}".rstrip(": ")))
 
 
-def print_taken(taken: RunImportResult) -> None:
-    """What became of the files of an import; what was wrong goes to standard error."""
-    elapsed_s = max(taken.elapsed_ms / 1000, 0.001)
-    done = taken.runs + taken.there
-    print_line = f"{many(taken.files, 'file')}: {many(taken.runs, 'run')} written ({many(taken.results, 'result')}),"
-    out().print(f"{print_line} {taken.there:,} there already, {len(taken.faults):,} left out.", soft_wrap=True)
-    out().print(
-        f"{many(taken.appended, 'event')} appended; {elapsed_s:.1f} s, {done / elapsed_s:,.0f} runs/s.", soft_wrap=True
+def print_import_result(result: RunImportResult) -> None:
+    """Print the result of an import; faults go to standard error."""
+    elapsed_s = max(result.elapsed_ms / 1000, 0.001)
+    done = result.runs + result.there
+    written = f"{many(result.runs, 'run')} written ({many(result.results, 'result')})"
+    open_console().print(
+        f"{many(result.files, 'file')}: {written}, {result.there:,} there already, {len(result.faults):,} left out.",
+        soft_wrap=True,
     )
-    print_unborne(taken.unborne)
-    for fault in taken.faults:
-        say(told(fault))
+    open_console().print(
+        f"{many(result.appended, 'event')} appended; {elapsed_s:.1f} s, {done / elapsed_s:,.0f} runs/s.", soft_wrap=True
+    )
+    print_unsupported_scores(result.unborne)
+    for fault in result.faults:
+        print_note(fault_text(fault))
 
 
-def print_unborne(found: Sequence[UnsupportedScore]) -> None:
-    """Stated scores that are not borne out, the first of them."""
+def print_unsupported_scores(found: Sequence[UnsupportedScore]) -> None:
+    """Print stated scores that do not match their outputs."""
     if not found:
         return
-    out().print(f"{many(len(found), 'stated score')} not borne out (by more than {TOLERANCE:g}), and kept as stated:")
+    open_console().print(
+        f"{many(len(found), 'stated score')} not supported by the output (by more than {TOLERANCE:g}), kept as stated:"
+    )
     numbers = ("attempt", "stated", "by its counts", "scored again")
-    shown = table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
+    shown = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
                   right=numbers, wrap=("claimed model", ""))  # fmt: skip
-    for one in found[:UNBORNE_SHOWN]:
+    for one in found[:UNSUPPORTED_MAX]:
         shown.add_row(
             one.run_id,
             str(one.attempt),
-            cut(one_line(one.model_name)),
-            figure(one.stated),
-            figure(one.by_counts),
-            figure(one.by_scorer),
+            truncate(one_line(one.model_name)),
+            format_figure(one.stated),
+            format_figure(one.by_counts),
+            format_figure(one.by_scorer),
             one.scorer,
             "the output is invalid" if "invalid" in one.why else "",
         )
-    out().print(shown)
-    if len(found) > UNBORNE_SHOWN:
-        out().print(f"and {len(found) - UNBORNE_SHOWN:,} more; --json tells all.")
+    open_console().print(shown)
+    if len(found) > UNSUPPORTED_MAX:
+        open_console().print(f"and {len(found) - UNSUPPORTED_MAX:,} more; --json prints all.")
 
 
-def told(fault: FileFault) -> str:
-    """What is wrong with a file, and what to do."""
+def fault_text(fault: FileFault) -> str:
+    """Return the error of a file, with advice."""
     return f"error: {one_line(fault.file)}: {one_line(fault.detail)}\n{one_line(fault.advice)}".rstrip()
 
 
 def _note(attempt: RunAttempt) -> str | None:
-    """What is to be said of an attempt beside its figures."""
+    """Return a remark on an attempt: erased, stored as evidence, or its error."""
     if attempt.erased:
         return "erased"
     if attempt.response is None and attempt.output is None and attempt.response_digest is not None:
@@ -149,7 +160,7 @@ def _note(attempt: RunAttempt) -> str | None:
 
 
 def _ending(run: RunEntry) -> str:
-    return "it goes on" if run.end_time is None else one_line(run.ending or run.reason)
+    return "still running" if run.end_time is None else one_line(run.ending or run.reason)
 
 
 def _elapsed(elapsed_ns: int | None) -> str:

@@ -1,9 +1,9 @@
-"""The scoreboard as people read it."""
+"""Print the scoreboard."""
 
 from rich.console import Console
 
-from api.cli.output import cut, out, table
-from api.cli.render.calibration import dated
+from api.cli.output import make_table, open_console, truncate
+from api.cli.render.calibration import format_as_of
 from api.reports.escape import one_line
 from api.reports.format import (
     DASH,
@@ -19,27 +19,27 @@ from api.text import count
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
 
 WIDE = 110
-"""Columns of a terminal from which a board tells all it can."""
+"""Columns of a terminal from which the table shows everything."""
 
 VERDICTS = ("stable", "flaky", "failing", "runs")
-"""What a narrow board leaves out, with the interval of the difference."""
+"""Columns that a narrow table leaves out, with the interval of the difference."""
 
 NAMED_MAX = 10
-"""Scenarios that a version lost that are named; of the others only their number is."""
+"""Regressed scenarios of a version that are named. The rest is counted."""
 
 
-def print_board(board: ScoreboardAnswer, *, narrowed: bool = False) -> None:
-    """Each suite: versions of agents, the best first, and what each lost against the one before it.
+def print_scoreboard(board: ScoreboardAnswer, *, filtered: bool = False) -> None:
+    """Print each suite: versions of agents, the best first, and what each lost compared with the one before it.
 
-    `narrowed` says that not all of them were asked for.
+    `filtered` says that options selected suites or agents.
     """
-    console = out()
+    console = open_console()
     if not board.suites:
-        none = "Nothing fits; all there is: tallystick eval list"
-        console.print(none if narrowed else "Nothing was evaluated yet: tallystick eval run FIXTURES")
+        none = "No evaluation matches. List all: tallystick eval list"
+        console.print(none if filtered else "No evaluation yet: tallystick eval run FIXTURES")
     for suite in board.suites:
         _print_suite(console, suite)
-    console.print(dated(board.as_of), style="dim")
+    console.print(format_as_of(board.as_of), style="dim")
 
 
 def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
@@ -51,13 +51,13 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
     wide = console.width >= WIDE
     since = "since the one before" if wide else "change"
     numbers = ("mean", "its interval", "pass rate", "errors", *(VERDICTS if wide else ()), since)
-    shown = table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
+    shown = make_table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
     for row in suite.rows:
         interval = bracketed(point_interval(row.difference_interval, "+")) if wide else ""
         counts = (row.stable, row.flaky, row.failing + row.broken, row.runs)
         shown.add_row(
-            cut(_agent(row)),
-            cut(one_line(row.agent_version or DASH)),
+            truncate(_agent(row)),
+            truncate(one_line(row.agent_version or DASH)),
             points(row.mean),
             point_interval(row.mean_interval) or DASH,
             rate(row.pass_rate),
@@ -74,7 +74,7 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
 
 
 def _agent(row: ScoreboardRow) -> str:
-    return BASELINES[row.baseline] if row.baseline is not None else one_line(row.agent or "not said")
+    return BASELINES[row.baseline] if row.baseline is not None else one_line(row.agent or "unnamed")
 
 
 def _print_lost(console: Console, row: ScoreboardRow) -> None:
@@ -86,5 +86,5 @@ def _print_lost(console: Console, row: ScoreboardRow) -> None:
         console.print(f"! {who} lost{before}: {named}{more}", style="yellow", soft_wrap=True)
     if row.superseded:
         who = f"{_agent(row)} {one_line(row.agent_version or DASH)}"
-        left = f"{count_noun(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
-        console.print(f"{who}: {left}.", style="dim", soft_wrap=True)
+        left_out = f"{count_noun(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
+        console.print(f"{who}: {left_out}.", style="dim", soft_wrap=True)

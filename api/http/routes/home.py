@@ -106,7 +106,8 @@ def _policy() -> str:
 
 @cache
 def _style() -> str:
-    return resources.files("api.http").joinpath("pages/home.css").read_text("utf-8")
+    files = resources.files("api")
+    return "".join(files.joinpath(name).read_text("utf-8") for name in ("reports/html/base.css", "http/pages/home.css"))
 
 
 @cache

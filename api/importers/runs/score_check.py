@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from api.importers.runs.to_events import RunEvents
-from instruments.probes import FORMERLY, Probe, ProbeScore, find_probe, name_of
+from instruments.probes import FORMER_PROBE_IDS, Probe, ProbeScore, find_probe, scorer_name
 from instruments.probes.refactor.scorer import WEIGHTS
 from projections.discovery.run_report import TOTAL_KEY
 
@@ -63,7 +63,7 @@ def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
                 attempt=number,
                 model_name=result.model.model_name,
                 probe_id=result.probe.probe_id or "",
-                scorer=name_of(probe.scorer),
+                scorer=scorer_name(probe.scorer),
                 stated=total,
                 by_counts=by_counts,
                 by_scorer=score.total,
@@ -73,7 +73,7 @@ def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
 
 def probe_of(probe_id: str) -> Probe | None:
     """Return our probe of that id, or the one that an earlier id names."""
-    return find_probe(FORMERLY.get(probe_id, probe_id))
+    return find_probe(FORMER_PROBE_IDS.get(probe_id, probe_id))
 
 
 @lru_cache(SCORES_KEPT)

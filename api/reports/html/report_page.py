@@ -113,7 +113,8 @@ def _policy() -> str:
 
 @cache
 def _style() -> str:
-    return resources.files(__package__).joinpath("style.css").read_text("utf-8")
+    files = resources.files(__package__)
+    return "".join(files.joinpath(name).read_text("utf-8") for name in ("base.css", "style.css"))
 
 
 @cache

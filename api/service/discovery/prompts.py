@@ -7,9 +7,15 @@ import msgspec
 from api.service.discovery.messages import PROBE
 from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
-from instruments.discovery import ResponseAnalysis, analyze, prompt
+from instruments.discovery import ResponseAnalysis, analyze, build_prompt
 from instruments.discovery.analyze import Verdict
-from instruments.probes import FORMERLY, PROBES, Probe, ProbeScore, find_probe
+from instruments.probes import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    Probe,
+    ProbeScore,
+    find_probe,
+)
 from ledger.errors import InvalidQuery
 
 
@@ -29,7 +35,7 @@ class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
 def probe_named(probe_id: str | None) -> Probe:
     """The probe of an id or a former id, the newest version; the default for None. Errors: InvalidQuery."""
     wanted = PROBE if probe_id is None else probe_id
-    found = find_probe(FORMERLY.get(wanted, wanted))
+    found = find_probe(FORMER_PROBE_IDS.get(wanted, wanted))
     if found is None:
         ids = sorted({probe.id for probe in PROBES})
         raise InvalidQuery("probe", f"there is no probe {wanted!r}.", f"Choose of: {', '.join(ids)}.")
@@ -42,7 +48,7 @@ def prompt_of(probe_id: str | None, exclude_file: str | None) -> str:
     The file is a JSON array of identities or names, or has one name a line. Errors: InvalidQuery, OSError.
     """
     probe = probe_named(probe_id)
-    return prompt(probe.prompt, [] if exclude_file is None else _identities(read(exclude_file, "exclude_file")))
+    return build_prompt(probe.prompt, [] if exclude_file is None else _identities(read(exclude_file, "exclude_file")))
 
 
 async def analyzed(answer: bytes, probe_id: str | None, ledger: Path) -> AnalyzedResponse:

@@ -64,7 +64,7 @@ async def show_run(
     Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(RunIndex, as_of)
-    found = [run_id] if projection.has(run_id) else projection.matching(run_id) if prefix and run_id else []
+    found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
     if len(found) != 1:
         several = f"{run_id} begins more than one id." if found else "Check the id, or list the runs to find it."
         raise NotFound(f"Run not found: {run_id}", several)

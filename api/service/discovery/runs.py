@@ -37,7 +37,12 @@ from events.payload import STREAM_ID_PATTERN, Payload
 from events.probe import ProbeScored
 from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
-from instruments.discovery import PROMPT_VERSION, Session, analyze, told
+from instruments.discovery import (
+    PROMPT_VERSION,
+    Session,
+    analyze,
+    render_events,
+)
 from instruments.probes import PROBES, Probe, find_probe
 from ledger.errors import Gone, LifecycleViolation, LineTooLong, NotFound, StreamConflict
 from projections.discovery.model_names import ModelNames
@@ -244,7 +249,7 @@ async def _told(
         analysis=analysis,
         score=score,
         detail=made.detail,
-        lines=told(payloads),
+        lines=render_events(payloads),
         next=_step(before.then(payloads), run.probe),
     )
 
@@ -361,11 +366,11 @@ def _check_running(events: Sequence[Event]) -> None:
 
 
 def _answered(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
-    told = f"outcome {recorded.outcome}"
+    outcome = f"outcome {recorded.outcome}"
     if recorded.response_digest is not None:
-        told += f", response {recorded.response_digest}"
+        outcome += f", response {recorded.response_digest}"
     return AttemptTaken(
-        f"attempt {recorded.attempt} of run {run_id} was answered already: {told}; nothing was written.",
+        f"attempt {recorded.attempt} of run {run_id} was answered already: {outcome}; nothing was written.",
         "What stands stays. Read the prompt, and answer the attempt it names.",
     )
 

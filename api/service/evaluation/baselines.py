@@ -13,7 +13,7 @@ from api.service.store import EventStore
 from events.evaluation import Baseline, EvalStarted
 from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
-from instruments.evals.scoring.baselines import answer
+from instruments.evals.scoring.baselines import baseline_answer
 from instruments.evals.scoring.semantic import SemanticMatcher
 from ledger.errors import LifecycleViolation
 
@@ -38,7 +38,7 @@ async def record_baselines(
         run = await _begun(store, _started(kind, started, len(known)))
         if run.finished:
             continue
-        marker, reply = Grader(run.started, meaning), at_hand(await on(grading, answer, kind, scenarios))
+        marker, reply = Grader(run.started, meaning), at_hand(await on(grading, baseline_answer, kind, scenarios))
         score = partial(_score, grading, marker, reply, known)
         await sit(store, run, [(name, 1) for name in known], score, AT_ONCE, stop, _unwatched)
         if len(run.scored) == len(known):

@@ -20,11 +20,16 @@ from api.service.evidence import digest_of
 from api.service.store import EventStore
 from events.evaluation import EvalScenarioCaptured
 from events.limits import EVIDENCE_BYTES_MAX
-from instruments.evals import Description, scenario_id, write
-from instruments.evals.capture.scenario_template import UNEDITED, ScenarioDetails, description, readme
+from instruments.evals import Description, scenario_id, write_scenario
+from instruments.evals.capture.scenario_template import (
+    UNEDITED,
+    ScenarioDetails,
+    scenario_description,
+    scenario_readme,
+)
 from instruments.evals.suite.json_yaml import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
-from instruments.evals.suite.validate_scenario import check_analysis, describe
+from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
 from instruments.evals.suite.writer import FILES, check_free, json_text
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
@@ -149,11 +154,11 @@ async def capture(
     Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `sink` and
             `EventStore.append`, after which the files stand and the ledger does not know of them.
     """
-    said = description(about, investigation)
+    said = scenario_description(about, investigation)
     _check_edited(said)
     account = _account(place, about, said, json_text(investigation).encode())
     try:
-        write(place.folder, said, investigation, readme(about, investigation), force=force)
+        write_scenario(place.folder, said, investigation, scenario_readme(about, investigation), force=force)
     except OSError as error:
         raise unwritable(place.folder, error.strerror or type(error).__name__) from None
     try:
@@ -207,7 +212,7 @@ def _check_edited(said: dict[str, Any]) -> None:
     def refuse(key: str, what: str, advice: str) -> None:
         raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
 
-    describe(_edited(said), refuse)
+    check_scenario(_edited(said), refuse)
 
 
 def _edited(value: Any) -> Any:  # noqa: ANN401 - YAML

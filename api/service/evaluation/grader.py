@@ -13,7 +13,7 @@ from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.limits import PAYLOAD_BYTES_MAX
 from instruments.evals import Scenario
-from instruments.evals.agent import AgentOutput, answer_of
+from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic import SemanticMatcher
 
@@ -109,7 +109,7 @@ def _brief(told: EvalScored, *blobs: Blob) -> GradedAttempt:
 def at_hand(value: dict[str, Any]) -> AgentOutput:
     """An analysis that nobody needs to be asked for, as if it had been answered."""
     try:
-        analysis = answer_of(value).analysis
+        analysis = parse_answer(value).analysis
     except ValueError as error:
         return AgentOutput(failure="unreadable", detail=str(error))
     return AgentOutput(analysis=analysis, text=_json(value).decode())

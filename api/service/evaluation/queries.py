@@ -136,7 +136,7 @@ async def _whole(
 
 
 def _named(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
-    found = [run_id] if projection.has(run_id) else projection.matching(run_id) if prefix and run_id else []
+    found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
     if len(found) != 1:
         several = f"{run_id} begins more than one id." if found else "Check the id, or list the evaluations to find it."
         raise NotFound(f"Evaluation not found: {run_id}", several)

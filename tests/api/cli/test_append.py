@@ -67,7 +67,7 @@ def test_input_that_cannot_be_read(tmp_path: Path) -> None:
     assert "line 1: Not well-formed JSON" in refused(ledger, "append", given=b"nope\n")
     assert "No such file" in refused(ledger, "append", tmp_path / "missing")
     assert "Is a directory" in refused(ledger, "append", tmp_path)
-    assert "--agent: 'a b' is no agent's name" in refused(ledger, "append", "--agent", "a b")
+    assert "--agent: 'a b' cannot be the name of an agent" in refused(ledger, "append", "--agent", "a b")
     assert "There is no folder" in refused(tmp_path / "no" / "t.db", "append", given=decided("a"))
 
 

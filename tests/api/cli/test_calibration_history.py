@@ -31,14 +31,16 @@ def test_a_trend_is_a_table(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "trend", "--trend-days", 60).text
     assert "2026-01-01  2026-03-02" in said
     assert said.count("2026-") >= 2 * 8
-    assert "Its gap changed" not in said
+    assert "Drift: the gap changed" not in said
 
 
 def test_a_change_is_told_with_its_date(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "drift").text
-    assert "Its gap changed (p < 0.001): before 2026-05-01 00:00 it was +0.000 (-0.063 to +0.044), n=120; " in said
     assert (
-        "No drift is found in 200 reviews (p = "
+        "Drift: the gap changed (p < 0.001): before 2026-05-01 00:00 it was +0.000 (-0.063 to +0.044), n=120; " in said
+    )
+    assert (
+        "No drift found in 200 reviews (p = "
         in done(ledger, "calibration", "--agent", "bea", "--include", "drift").text
     )
     few = done(ledger, "calibration", "--agent", "bea", "--until", "2026-02-19", "--include", "drift").text
@@ -51,7 +53,7 @@ def test_agents_are_compared_on_shared_questions_and_marked_on_others(ledger: Pa
     assert "ann and cy: different questions, 0 shared. Skill: c " in said
     assert "(n=60)." in said
     alone = done(ledger, "calibration", "--agent", "ann", "--include", "comparison").text
-    assert "There are no two agents to compare." in alone
+    assert "There are fewer than two agents to compare." in alone
 
 
 def test_programs_get_what_people_get(ledger: Path) -> None:
@@ -63,5 +65,5 @@ def test_programs_get_what_people_get(ledger: Path) -> None:
 
 
 def test_what_there_is_to_include_is_told(ledger: Path) -> None:
-    assert "Choose of: trend, drift, comparison." in refused(ledger, "calibration", "--include", "trends")
+    assert "Choose one of trend, drift, comparison." in refused(ledger, "calibration", "--include", "trends")
     assert "--trend-days: " in refused(ledger, "calibration", "--include", "trend", "--trend-days", 0)

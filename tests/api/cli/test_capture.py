@@ -207,7 +207,7 @@ def test_what_is_no_investigation_is_refused(ledger: Path, tmp_path: Path, given
         (("--output", "a", "--investigation", ".", *NAMED), "--investigation: . cannot be read: Is a directory."),
         (("--output", "a", "--investigation", "-", "--failure-type", "X"), "scenario_name: is missing."),
         (("--output", "a", "--investigation", "-", "--scenario-name", "X"), "failure_type: is missing."),
-        (("--output", "a", "--investigation", "-", *NAMED, "--interactive"), "--interactive: asks on standard input"),
+        (("--output", "a", "--investigation", "-", *NAMED, "--interactive"), "--interactive: needs standard input"),
         (("--output", "a", "--investigation", "-", *NAMED, "--fingerprint", "c0"), "--fingerprint: does not go with"),
         (("--output", "a", "--investigation", "-", *NAMED, "--investigate", "true"), "--investigate: does not go with"),
         (
@@ -215,7 +215,10 @@ def test_what_is_no_investigation_is_refused(ledger: Path, tmp_path: Path, given
             "--alertmanager: does not go",
         ),
         (("--output", "a", "--investigation", "-", *NAMED, "--list"), "--list: does not go with --investigation."),
-        (("--output", "a", "--investigation", "-", *NAMED, "--time-window", "soon"), "--time-window: 'soon' is none."),
+        (
+            ("--output", "a", "--investigation", "-", *NAMED, "--time-window", "soon"),
+            "--time-window: 'soon' is not a time span.",
+        ),
         (("--output", "a/b/c", "--fixtures", ".", "--investigation", "-", *NAMED), "--output: a/b/c is no folder of a"),
         (
             ("--output", ".", "--fixtures", ".", "--investigation", "-", *NAMED),
@@ -246,7 +249,7 @@ def test_a_fixture_that_is_there_is_not_overwritten(ledger: Path, tmp_path: Path
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
     done(ledger, *words)
     (tmp_path / "a" / "README.md").write_text("mine")
-    assert "holds a fixture already" in refused(ledger, *words)
+    assert "already contains a fixture" in refused(ledger, *words)
     assert (tmp_path / "a" / "README.md").read_text() == "mine"
     assert len(scenarios(ledger)) == 1
 

@@ -82,7 +82,7 @@ def test_what_is_firing_is_listed_in_the_order_of_the_index(ledger: Path, real: 
         ["1", "KubePodNotReady", "shop", "critical"],
         ["2", "CPUThrottlingHigh", "shop", "critical"],
     ]
-    assert told.err == f"3 alerts are firing at {real.url}; silenced and inhibited ones are left out.\n"
+    assert told.err == f"3 alerts are firing at {real.url}; silenced and inhibited alerts are left out.\n"
     listed = json.loads(
         done(ledger, "eval", "capture", "--list", "--json", "--alertmanager", f"{real.url}/#/alerts").out
     )
@@ -190,10 +190,10 @@ def test_a_server_that_misbehaves_is_told(ledger: Path, reply: Reply, said: str)
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("127.0.0.1:9093", "alertmanager: is no address of a server."),
-        ("ftp://127.0.0.1/quite-secret-7", "alertmanager: is no address of a server."),
-        ("http://ada:quite-secret-7@", "alertmanager: is no address of a server."),
-        ("http://ada:quite-secret-7@127.0.0.1:99999/", "alertmanager: is no address of a server."),
+        ("127.0.0.1:9093", "alertmanager: is not the address of a server."),
+        ("ftp://127.0.0.1/quite-secret-7", "alertmanager: is not the address of a server."),
+        ("http://ada:quite-secret-7@", "alertmanager: is not the address of a server."),
+        ("http://ada:quite-secret-7@127.0.0.1:99999/", "alertmanager: is not the address of a server."),
         ("http://ada:quite-secret-7@127.0.0.1:1/", "alertmanager: http://127.0.0.1:1 gave no answer:"),
     ],
 )
@@ -227,7 +227,7 @@ def test_an_address_that_is_none_is_not_repeated(ledger: Path, address: str, sai
         (("--fingerprint", "zz"), "Firing: c0ffee0000000001 (Alpha), c0ffee0000000002 (Beta). --list shows them all."),
         (("--alert-index", -1), "there is no alert -1: 2 alerts are firing"),
         (("--alert-index", 0, "--fingerprint", "c0"), "--alert-index: does not go with --fingerprint."),
-        ((), "--alertmanager: which of its alerts is not said."),
+        ((), "--alertmanager: the alert to capture is missing."),
     ],
 )
 def test_which_alert_has_to_be_clear(ledger: Path, words: tuple[Value, ...], said: str) -> None:
@@ -247,20 +247,20 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
     [
         ("no-such-program --x", "--investigate: 'no-such-program' is no program that can be run here."),
         ("'", "--investigate: cannot be split into words: no closing quotation."),
-        (program("sys.exit('the cluster is away')"), "ended with exit code 1.\nIt said last:\nthe cluster is away\n"),
+        (program("sys.exit('the cluster is away')"), "ended with exit code 1.\nIts last lines:\nthe cluster is away\n"),
         (program("os.kill(os.getpid(), 9)"), "was ended by SIGKILL."),
         (
             program("print('half', flush=True); time.sleep(99)"),
-            "gave no whole answer within 2 s.\nIt said last:\nhalf\n",
+            "gave no whole answer within 2 s.\nIts last lines:\nhalf\n",
         ),
         (program("print('x' * (5 << 20))"), "wrote more than 4,194,304 bytes and was ended."),
         (program("print('I looked into it.')"), "wrote no investigation: it is no JSON: line 1: "),
         (program("pass"), "wrote no investigation: it is empty."),
-        (program("print('[]')"), "wrote no investigation: it is JSON, but no object."),
+        (program("print('[]')"), "wrote no investigation: its output is JSON, but not an object."),
         (program("print('{} {}')"), "wrote no investigation: it is no JSON: line 1: trailing characters"),
         (program("print('{}')"), "its answer is no investigation: it has none of alert, evidence, analysis."),
         (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, and an object belongs there."),
-        (program("sys.exit('token ' + os.environ['SHOP_TOKEN'])"), "It said last:\ntoken [redacted]\n"),
+        (program("sys.exit('token ' + os.environ['SHOP_TOKEN'])"), "Its last lines:\ntoken [redacted]\n"),
     ],
 )
 def test_who_does_not_investigate_is_told_with_its_last_lines(ledger: Path, investigator: str, said: str) -> None:

@@ -239,7 +239,7 @@ def test_a_golden_file_that_appears_meanwhile_is_not_overwritten(ledger: Path, t
     ended = against(script, ledger, "--golden", golden, "--max-iterations", 1)
     assert ended.code == 1
     assert golden.read_text() == "mine"
-    assert "could not be kept" in ended.err
+    assert "could not be written" in ended.err
     assert accepted(events(ledger)) == ["Aster 4"]
 
 

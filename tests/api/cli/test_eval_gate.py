@@ -130,7 +130,7 @@ def test_flaky_attempts_count_once_and_only_where_fewer_pass(ledger: Path, fixtu
     run(ledger, fixtures, "2", flaky.format(3), "--attempts", 3)
     moved = gate(ledger)
     assert moved.code == 0
-    assert "1 passed before alone, 1 now alone" in moved.text
+    assert "1 passed only before, 1 only now" in moved.text
     run(ledger, fixtures, "3", SILENT_ON_PULLS, "--attempts", 3)
     lost = gate(ledger)
     assert lost.code == 1
@@ -142,7 +142,7 @@ def test_nothing_to_judge(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     empty = evaluate(ledger, tmp_path / "nothing")
     assert empty.code == 2
-    assert "nothing holds no scenario" in empty.err
+    assert "nothing contains no scenario" in empty.err
     assert run(ledger, fixtures, "1").code == 0
     assert "No evaluation of kube that began before run-1" in refused(ledger, "eval", "gate", "--baseline", "latest")
     assert "Nothing newer than the baseline run-1" in refused(ledger, "eval", "gate", "--baseline", "run-1")
@@ -158,7 +158,7 @@ def test_the_same_selection_is_compared(ledger: Path, fixtures: Path) -> None:
     run(ledger, fixtures, "3", SILENT_ON_PULLS, "-k", "image")
     ended = gate(ledger)
     assert ended.err.startswith("Baseline: run-1, the latest before run-3")
-    assert "scenarios that fit image" in ended.text
+    assert "scenarios matching image" in ended.text
     assert ended.code == 1
 
 

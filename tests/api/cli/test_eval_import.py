@@ -67,7 +67,7 @@ def test_an_import_writes_fixtures_and_records_them_once(tmp_path: Path) -> None
 def test_what_an_import_says_to_people(tmp_path: Path) -> None:
     said = done(tmp_path / "t.db", "eval", "import", "opsbench", three(tmp_path), "--output", tmp_path / "s").text
     assert f"3 cases in {tmp_path / 's'}: 3 written, 0 replaced, 0 there already." in said
-    assert "3 scenarios captured, 0 revised, 0 known already;" in said
+    assert "3 scenarios captured, 0 revised, 0 unchanged;" in said
     assert "cases/s." in said
 
 
@@ -160,7 +160,7 @@ def test_an_import_goes_through_a_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("tables", "x"), "'tables' is no format of cases. Name one of opsbench, case, itbench."),
+        (("tables", "x"), "'tables' is not one of the choices. Choose one of opsbench, case, itbench."),
         (("opsbench", "gone.jsonl"), "gone.jsonl cannot be read: No such file or directory"),
         (("case", "gone"), "gone cannot be read: No such file or directory"),
         (("itbench", "."), "holds no case. Name a folder with groundtruth_v1.yaml"),

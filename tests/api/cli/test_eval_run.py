@@ -298,7 +298,7 @@ def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fi
     assert "cannot be reached" in refused(ledger, *run, fixtures, "--url", "http://127.0.0.1:1")
     assert "--html: " in refused(ledger, *run, fixtures, "--html", ledger)
     (tmp_path / "empty").mkdir()
-    assert "holds no scenario" in refused(ledger, *run, tmp_path / "empty")
+    assert "contains no scenario" in refused(ledger, *run, tmp_path / "empty")
     refused(ledger, *run, tmp_path / "nowhere")
     for option, *value in WRONG:
         assert f"{option}: " in refused(ledger, *run, fixtures, option, *value)

@@ -168,7 +168,7 @@ def test_another_agent_is_taken_where_there_is_none_by_the_same(tmp_path: Path) 
     path = posted(tmp_path / "t.db", first, evaluation("b", "1", answer("b", "oom", 95.0)))
     ended = tally(path, "eval", "gate", "--baseline", "latest")
     assert ended.code == 0
-    assert ended.err == "Baseline: a, the latest before b, by another agent, as there is none by the same.\n"
+    assert ended.err == "Baseline: a, the latest before b, by another agent, because the same one has none.\n"
     assert ended.text.endswith("\nPassed: 1 scenario compared, none worse.\n")
 
 
@@ -264,9 +264,9 @@ def test_list_and_scoreboard_for_people(ledger: Path) -> None:
     assert board.startswith("examples: 5 scenarios, scored by rca 1\n")
     assert "empty answer" in board
     assert "! triage 1.4 lost since 1.3: image-pull" in board
-    assert "Nothing was evaluated yet" in done(ledger, "scoreboard", "--as-of", 0).text
+    assert "No evaluation yet" in done(ledger, "scoreboard", "--as-of", 0).text
     assert done(ledger, "scoreboard", "--suite", "none").text.startswith(
-        "Nothing fits; all there is: tallystick eval list"
+        "No evaluation matches. List all: tallystick eval list"
     )
     assert "and 1 older version: --versions" in done(ledger, "scoreboard", "--versions", 1).text
 

@@ -32,7 +32,7 @@ def test_put_get_list_erase(tmp_path: Path, served_there: bool) -> None:
 
 def _verbs(ledger: Path, file: Path, output: Path, where: tuple[str, ...]) -> None:
     put = done(ledger, "evidence", "put", file, "--media-type", "text/plain", "--note", "first", *where)
-    assert (put.text, put.err) == (f"{DIGEST}\n", "22 bytes kept, recorded at position 1.\n")
+    assert (put.text, put.err) == (f"{DIGEST}\n", "22 bytes stored, recorded at position 1.\n")
     again = done(ledger, "evidence", "put", "-", *where, given=DATA)
     assert (again.text, again.err) == (f"{DIGEST}\n", "22 bytes there already, recorded at position 1.\n")
 
@@ -43,7 +43,7 @@ def _verbs(ledger: Path, file: Path, output: Path, where: tuple[str, ...]) -> No
     told = msgspec.json.decode(done(ledger, "evidence", "get", DIGEST, "--json", *where).out)
     assert told == {"digest": DIGEST, "size_bytes": 22, "media_type": "text/plain", "text": DATA.decode()}
 
-    assert "nobody to ask" in refused(ledger, "evidence", "erase", DIGEST, "--reason", "x", *where)
+    assert "nobody can confirm it" in refused(ledger, "evidence", "erase", DIGEST, "--reason", "x", *where)
     erased = done(ledger, "evidence", "erase", DIGEST, "--reason", "it names a person", "--yes", *where)
     assert erased.text == f"{DIGEST} (22 bytes) is erased, recorded at position 2.\n"
     told = msgspec.json.decode(
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_told_in_plain_lines(tmp_path: Path) -> None:
     assert "There is no evidence" in refused(ledger, "evidence", "get", DIGEST)
     assert "There is no evidence" in refused(ledger, "evidence", "erase", DIGEST, "--reason", "x", "--yes")
     assert tally(ledger, "evidence", "erase", DIGEST, "--yes").code == 2, "a reason is wanted"
-    assert done(ledger, "evidence", "list").err == "No evidence was kept.\n"
+    assert done(ledger, "evidence", "list").err == "No evidence is stored.\n"
 
 
 def on_a_terminal(ledger: Path, *arguments: str, typed: bytes = b"") -> tuple[int, bytes]:
@@ -107,7 +107,7 @@ def test_a_terminal_is_asked_before_erasing_and_shown_no_commands(tmp_path: Path
     code, shown = on_a_terminal(ledger, "evidence", "get", harmful)
     assert (code, b"a terminal would obey" in shown, b"\x1b[2J" in shown) == (2, True, False)
     code, shown = on_a_terminal(ledger, "evidence", "erase", harmless, "--reason", "x", typed=b"n\n")
-    assert (code, b"for good? [y/N]" in shown) == (1, True)
+    assert (code, b"permanently? [y/N]" in shown) == (1, True)
     assert done(ledger, "evidence", "get", harmless).out == DATA
     assert on_a_terminal(ledger, "evidence", "erase", harmless, "--reason", "x", typed=b"y\n")[0] == 0
     assert "was erased" in refused(ledger, "evidence", "get", harmless, code=1)

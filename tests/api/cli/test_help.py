@@ -11,11 +11,11 @@ from tests.api.cli.command import done
 @pytest.mark.parametrize(
     ("verb", "shown"),
     [
-        (("decisions",), "At most so many.  [default: 100]"),
-        (("run", "list"), "At most so many.  [default: 100]"),
-        (("calibration",), "Days of a window of the trend.  [default: 30]"),
+        (("decisions",), "List at most this many.  [default: 100]"),
+        (("run", "list"), "List at most this many.  [default: 100]"),
+        (("calibration",), "Days in a window of the trend.  [default: 30]"),
         (("token", "add"), "[default: append, read]"),
-        (("probe", "prompt"), f"The probe to ask.  [default: {PROBE}]"),
+        (("probe", "prompt"), f"The probe.  [default: {PROBE}]"),
     ],
 )
 def test_a_default_is_shown(tmp_path: Path, verb: tuple[str, ...], shown: str) -> None:

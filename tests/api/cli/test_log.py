@@ -62,7 +62,7 @@ def test_a_terminal_gets_a_table(ledger: Path) -> None:
     said = on_a_terminal(*command(ledger, "log"), NO_COLOR="1")
     assert said.count("decision/") == 100
     assert "0.60 do d0" in said
-    assert "There are more: --after 100 shows the next." in said
+    assert "Next page: --after 100" in said
     assert "\x1b" not in said
     assert "\x1b[" in on_a_terminal(*command(ledger, "log", "--limit", 1), TERM="xterm", COLORTERM="truecolor")
     assert on_a_terminal(*command(ledger, "log", "--limit", 1, "--json")).startswith('{"specversion":"1.0"')

@@ -64,15 +64,12 @@ def written(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Pa
 
 def test_the_inventory_for_people(sighted: Path) -> None:
     said = done(sighted, "inventory").text
-    assert said.startswith("2 models in 1 run of 4 attempts, as claimed.\n")
+    assert said.startswith("2 models claimed in 1 run with 4 attempts.\n")
     assert "Hosts that named themselves: auto, 1 time in 1 run, while the endpoint reported model-b." in said
-    assert "Names of nothing: unknown, 1 time in 1 run." in said
+    assert "Names of no model: unknown, 1 time in 1 run." in said
     assert "command:ide: 2 models in 1 run; 4 attempts: 2 accepted, 1 unparsable, 1 wrapper." in said
-    assert "! model-b is claimed where the endpoint reports model-a: 1 time, last in run one, attempt 2." in said
-    assert (
-        "! The same output, byte for byte, under several names: model-a (run one, attempt 1); "
-        "model-b (run one, attempt 2)." in said
-    )
+    assert "! Answers claim model-b while the endpoint reports model-a: 1 time, last in run one, attempt 2." in said
+    assert "! Identical output under several names: model-a (run one, attempt 1); model-b (run one, attempt 2)." in said
     assert "tallystick model register model-a --provider 'Lab; rm -rf' --name Model-A-20250101" in said
     assert "model-c" in said
     assert "As of position 15, recorded" in said
@@ -89,7 +86,7 @@ def test_the_inventory_for_programs_and_in_the_past(sighted: Path) -> None:
     assert then["as_of"]["position"] == 2
     one = msgspec.json.decode(done(sighted, "inventory", "--model", "LAB/MODEL-B", "--json").out)
     assert [model["key"] for model in one["models"]] == ["model-b"]
-    assert done(sighted, "inventory", "--as-of", 0).text.startswith("0 models in 0 runs of 0 attempts")
+    assert done(sighted, "inventory", "--as-of", 0).text.startswith("0 models claimed in 0 runs with 0 attempts")
     assert "beyond the head" in refused(sighted, "inventory", "--as-of", 99)
 
 
@@ -106,7 +103,7 @@ def test_scores(sighted: Path) -> None:
     assert row["mean"] == pytest.approx(0.2)
     past = msgspec.json.decode(done(sighted, "probe", "scores", "--as-of", 7, "--json").out)
     assert (past["probes"][0]["scores"], past["probes"][0]["discrimination"]["variance_share"]) == (2, None)
-    assert "There are no scores of that." in done(sighted, "probe", "scores", "--scorer", "other").text
+    assert "No scores found." in done(sighted, "probe", "scores", "--scorer", "other").text
 
 
 def test_models_are_registered_named_and_listed(written: tuple[Path, tuple[str, ...]]) -> None:

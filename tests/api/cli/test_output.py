@@ -70,5 +70,7 @@ def test_a_token_lives_and_dies(tmp_path: Path) -> None:
     assert f"Token {second['id']} of bob" in done(ledger, "token", "revoke", second["id"]).text
     assert "There is no token" in refused(ledger, "token", "revoke", second["id"])
     assert "is no agent's name" in refused(ledger, "token", "add", "a b")
-    assert "is not a scope" in refused(ledger, "token", "add", "ann", "--scope", "fly")
+    assert "is not one of the choices.\nChoose one of append, read, import, admin." in refused(
+        ledger, "token", "add", "ann", "--scope", "fly"
+    )
     assert done(ledger, "token", "revoke", listed[0]["id"], "--json").out.endswith(b'"revoked":true}\n')

@@ -165,7 +165,7 @@ def test_evidence_is_read_and_what_was_erased_is_skipped(tmp_path: Path) -> None
     said = done(ledger, "probe", "rescore", "--scorer", "summarising@1", "--probe", "debugging")
     assert said.text.startswith("4 outputs: 2 scored by summarising@1, 0 scored before; ")
     assert "1 output skipped: the evidence was erased." in said.err
-    assert "1 output skipped: the evidence is not there, or damaged." in said.err
+    assert "1 output skipped: the evidence is missing or damaged." in said.err
     assert [score["valid"] for score in scores_in(ledger)] == [True, False]
     assert "total_score" not in scores_in(ledger)[1]
 

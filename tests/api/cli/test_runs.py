@@ -154,7 +154,7 @@ def test_stated_scores_that_nothing_bears_out_are_kept_and_told(tmp_path: Path) 
     }  # fmt: skip
     assert told[0]["by_counts"] == pytest.approx(honest.total) == told[0]["by_scorer"]
     person = done(ledger, "import", "runs", *files).text
-    assert "2 stated scores not borne out (by more than 0.005), and kept as stated:\n" in person
+    assert "2 stated scores not supported by the output (by more than 0.005), kept as stated:\n" in person
     assert "the output is invalid" in person
     assert "borne" not in done(ledger, "import", "runs", *files, "--no-rescore").text
     assert answer(done(ledger, "run", "save", "--report-file", files[0], "--json").out)["unborne"] == told
@@ -172,7 +172,7 @@ def test_save_reads_a_pipe_and_names_what_has_no_name(tmp_path: Path) -> None:
     assert again == first | {"saved": False, "appended": 0, "first": None, "last": None}
     assert shown(ledger, first["run_id"]) == {**nameless, "run_id": first["run_id"]}
     said = done(ledger, "run", "save", "--report-file", "-", given=msgspec.json.encode(report("named", "m", "n")))
-    assert said.text.startswith("Run named saved, 2 results.\n2 stated scores not borne out")
+    assert said.text.startswith("Run named saved, 2 results.\n2 stated scores not supported by the output")
     assert refused(ledger, "run", "save", "--report-file", "-", given=b"{").startswith("error: standard input: It is")
     assert refused(ledger, "run", "save", "--report-file", tmp_path).startswith(f"error: {tmp_path}: It cannot be read")
 

@@ -24,15 +24,15 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_calibration_says_it_in_a_sentence(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--group-by", "category").text
-    assert said.startswith("ann: of 40 reviewed decisions 65.0% turned out well, and 75.0% was stated on average: ")
-    assert "It looks slightly surer than it should be, but the evidence does not carry that yet: about " in said
+    assert said.startswith("ann: 65.0% of 40 reviewed decisions succeeded, with 75.0% mean confidence: ")
+    assert "It looks slightly overconfident, but there is not enough data to be sure: about " in said
     assert "Not counted, of 41 decisions: 1 without a review." in said
     assert "c0" in said
     assert "0.9-1.0" in said
     assert "As of position 81," in said
     assert "\x1b" not in said
     few = done(ledger, "calibration", "--min-decisions", 50).text
-    assert "Too few decisions are reviewed to tell." in few
+    assert "Too few decisions are reviewed for figures." in few
     assert "Need at least 50" in few
 
 
@@ -58,7 +58,7 @@ def test_decisions_are_listed_and_shown(ledger: Path) -> None:
     listed = done(ledger, "decisions", "--search", "d7", "--category", "c1")
     assert "do d7" in listed.text
     assert listed.err == "1 of 1 decision.\n"
-    assert "The next: --offset 2." in done(ledger, "decisions", "--limit", 2).err
+    assert "Next page: --offset 2" in done(ledger, "decisions", "--limit", 2).err
     shown = done(ledger, "decision", "op").text
     assert "do open" in shown
     assert "0.900" in shown
@@ -77,11 +77,17 @@ def test_projections_are_listed_and_shown(ledger: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("calibration", "--group-by", "x"), "--group-by: 'x' is not one of them"),
-        (("calibration", "--detail", "x"), "--detail: 'x' is not one of them"),
+        (
+            ("calibration", "--group-by", "x"),
+            "--group-by: 'x' is not one of the choices.\nChoose one of confidence_b",
+        ),
+        (("calibration", "--detail", "x"), "--detail: 'x' is not one of the choices.\nChoose one of figures, curves."),
         (("advice", "--agent", "ann", "--confidence", "2"), "--confidence: '2' is not a number from 0 to 1"),
         (("advice", "--agent", "ann", "--stakes", "x"), "--stakes: 'x'"),
-        (("calibration", "--window", "1d"), "--window: '1d' is not a window"),
+        (
+            ("calibration", "--window", "1d"),
+            "--window: '1d' is not one of the choices.\nChoose one of 30d, 60d",
+        ),
         (("calibration", "--stakes", "x"), "--stakes: 'x'"),
         (("calibration", "--since", "x"), "--since: 'x' is neither a date"),
         (("calibration", "--as-of", "99"), "--as-of: 99 is beyond the head, 81"),

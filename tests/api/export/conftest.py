@@ -86,7 +86,7 @@ def made(path: Path, size: int) -> Path:
         await service.proving.checkpoint(size)
         await service.close()
 
-    asyncio.run(ledgers.make(path, size))
+    asyncio.run(ledgers.make_ledger(path, size))
     asyncio.run(sign())
     return path
 

@@ -1,4 +1,4 @@
-"""GET /checkpoint and receipts, checked as whoever holds the key would; and a ledger that is not what was signed."""
+"""GET /checkpoint and receipts, checked with the public key; and a ledger that differs from what was signed."""
 
 import shutil
 from pathlib import Path

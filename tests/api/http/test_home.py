@@ -16,7 +16,7 @@ from ledger import system_clock
 from tests.api.http.posts import recorded
 from tests.support.server import Served, served
 
-VOID = {"meta", "path"}
+VOID = {"br", "meta", "path"}
 
 
 class Page(HTMLParser):

@@ -1,4 +1,4 @@
-"""Tiles, entries and proofs at the HTTP door, on a small ledger; a large one is in test_tiles.py."""
+"""Tiles, entries and proofs over HTTP, on a small ledger; a large one is in test_tiles.py."""
 
 import gzip
 from base64 import b64decode

@@ -37,8 +37,8 @@ def go_root() -> Path | None:
     root = Path(found).resolve().parent.parent if found is not None else Path()
     if found is None or not (root / SUMDB).is_dir():
         return None
-    told = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", (root / "VERSION").read_text(encoding="utf-8"))
-    version = tuple(int(part or 0) for part in told.groups()) if told is not None else (0,)
+    matched = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", (root / "VERSION").read_text(encoding="utf-8"))
+    version = tuple(int(part or 0) for part in matched.groups()) if matched is not None else (0,)
     return root if version >= GO_VERSION_MIN else None
 
 

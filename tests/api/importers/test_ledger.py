@@ -73,8 +73,8 @@ def test_a_ledger_is_made_again_byte_for_byte(made: Made, tmp_path: Path, name: 
     ]  # fmt: skip
     store, digest = EvidenceStore(ledger), sha256(KEPT).hexdigest()
     assert rebuilt.evidence == (1 if name == "whole" else 0)
-    assert store.holds(digest, len(KEPT)) == (name == "whole")
-    assert not store.stands(sha256(GONE).hexdigest())
+    assert store.is_readable(digest, len(KEPT)) == (name == "whole")
+    assert not store.exists(sha256(GONE).hexdigest())
     report = verify_ledger(ledger, None, None, quick=False)
     assert report.root == rebuilt.report.root
     assert report.right == (name == "whole"), "evidence that did not come with it is missing"

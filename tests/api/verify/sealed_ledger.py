@@ -45,8 +45,8 @@ def sealed(path: Path, size: int = SIZE, steps: Sequence[int] = ()) -> Sealed:
     async def made() -> None:
         log = await SqliteLog.open(path)
         store = EvidenceStore(path)
-        store.hold({sha256(KEPT).hexdigest(): KEPT})
-        store.settle(sha256(KEPT).hexdigest())
+        store.write_pending({sha256(KEPT).hexdigest(): KEPT})
+        store.publish(sha256(KEPT).hexdigest())
         done = 0
         for step in (*steps, size):
             await log.append(history(size)[done:step])

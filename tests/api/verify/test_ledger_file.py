@@ -226,9 +226,9 @@ def test_evidence_that_is_missing_changed_or_still_there_is_found(ledger: Sealed
     assert report.first.position == SIZE - 3
     place.unlink()
     assert wrong(verified(ledger.path)) == {"evidence"}
-    store.hold({kept: KEPT, gone: GONE})
+    store.write_pending({kept: KEPT, gone: GONE})
     assert verified(ledger.path).right, "what is pending is finished when the ledger is next opened"
-    store.settle(gone)
+    store.publish(gone)
     report = verified(ledger.path)
     assert report.first is not None
     assert "was erased, and its file is there" in report.first.detail

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.discovery import analyze, exclusion, prompt
+from instruments.discovery import analyze, build_exclusion, build_prompt
 from instruments.discovery.analyze import Verdict
 from instruments.probes import Probe
 from tests.instruments.discovery.answers import CODE, identity
@@ -97,8 +97,8 @@ NO_PLACES = {
     "a thought": f"<think>\n{NOVA}\n</think>\n{FENCED}",
     "a model of another kind": f"Model: linear regression\n\n{FENCED}",
     "JSON that breaks off": f'{{"model_name": "Nova-1", "provider": "Ac\n{FENCED}',
-    "the prompt": prompt(GO.prompt),
-    "the prompt with somebody excluded": f"> Task:\n{prompt(GO.prompt, [])}\n{FENCED}",
+    "the prompt": build_prompt(GO.prompt),
+    "the prompt with somebody excluded": f"> Task:\n{build_prompt(GO.prompt, [])}\n{FENCED}",
     "the placeholder": f'{{"model_name": "<name>", "provider": "<provider>"}}\n{FENCED}',
     "nothing": FENCED,
 }
@@ -120,10 +120,10 @@ def test_an_identity_does_not_count_where_it_is_somebody_elses_or_code(text: str
 def test_an_echo_of_the_excluded_names_is_nobody() -> None:
     excluded = [analyze(f"{identity(name)}\n{FENCED}", GO).identity for name in ("alpha", "beta")]
     names = [each for each in excluded if each is not None]
-    echo = f"I was told:\n\n{exclusion(names)}\n"
+    echo = f"I was told:\n\n{build_exclusion(names)}\n"
     assert name_in(f"{echo}{NOVA}\n{FENCED}") == "Nova-1"
     assert name_in(f"{echo}{FENCED}") is None
-    assert name_in(f"{prompt(GO.prompt, names)}\n\n{NOVA}\n{FENCED}") == "Nova-1"
+    assert name_in(f"{build_prompt(GO.prompt, names)}\n\n{NOVA}\n{FENCED}") == "Nova-1"
 
 
 def test_two_identities_are_a_contradiction() -> None:

@@ -1,7 +1,7 @@
 """What a person sees of a run."""
 
 from instruments.answer import RouterAnswer
-from instruments.discovery import Session, complete, told
+from instruments.discovery import Session, render_events, render_summary
 from tests.instruments.discovery.answers import EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
 from tests.instruments.discovery.test_session import START, kept_going, run
 from tests.instruments.questions import GO
@@ -9,7 +9,7 @@ from tests.instruments.questions import GO
 
 def lines(*answers: RouterAnswer) -> list[str]:
     _, made = run(answers, kept_going())
-    return [line for batch in made for line in told(batch)]
+    return [line for batch in made for line in render_events(batch)]
 
 
 def test_an_accepted_answer_is_an_iteration() -> None:
@@ -37,10 +37,10 @@ def test_what_is_no_iteration_is_an_attempt() -> None:
 
 def test_an_end_is_told_with_its_reason() -> None:
     session = Session(started=START)
-    assert told(session.decide(GARBAGE, GO))[-1] == (
+    assert render_events(session.decide(GARBAGE, GO))[-1] == (
         "ended: unparsable answer at iteration 0: no identity is in the answer"
     )
 
 
 def test_the_last_line_counts() -> None:
-    assert complete(3, 4, 1_234_567_890) == "discovery complete: 3 unique models in 4 iterations [1235ms]"
+    assert render_summary(3, 4, 1_234_567_890) == "discovery complete: 3 unique models in 4 iterations [1235ms]"

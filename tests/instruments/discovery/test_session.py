@@ -12,7 +12,7 @@ from events import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, Di
 from events.discovery import Ending
 from events.probe import score_id_of
 from instruments.answer import RouterAnswer
-from instruments.discovery import Session, digest_of
+from instruments.discovery import Session, sha256_hex
 from tests.instruments.discovery.answers import CODE, EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
 from tests.instruments.questions import GO, TEXT
 
@@ -57,7 +57,7 @@ def test_a_new_model_is_recorded_and_joins_the_exclusion_list() -> None:
     assert attempt.claimed is not None
     assert (attempt.claimed.model_name, attempt.claimed.provider) == ("Nova-1", "Acme")
     assert attempt.output == CODE
-    assert attempt.output_digest == score.output_digest == digest_of(CODE)
+    assert attempt.output_digest == score.output_digest == sha256_hex(CODE)
     assert (score.score_id, score.run_id, score.attempt) == (score_id_of("r", 1, "words", "3"), "r", 1)
     assert (score.probe_id, score.probe_version, score.scorer_id, score.scorer_version) == (
         "tidy-go",
@@ -149,7 +149,7 @@ def test_no_identity_or_no_code_ends_the_run_with_a_signal(text: str, reason: st
         "attempt": "1", "outcome": "unparsable", "reason": reason, "length": str(len(text)), "first": text[:200],
     }  # fmt: skip
     attempt = of(DiscoveryAttempted, batch)
-    assert (attempt.response, attempt.response_digest) == (text, digest_of(text))
+    assert (attempt.response, attempt.response_digest) == (text, sha256_hex(text))
 
 
 def test_a_timeout_is_retried_once_with_the_same_prompt() -> None:

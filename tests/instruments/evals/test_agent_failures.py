@@ -9,7 +9,7 @@ import pytest
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.agent import Agent
 from instruments.evals.analysis import Analysis, Decision
-from instruments.routers.redaction import SAID_CHARS_MAX
+from instruments.routers.redaction import OUTPUT_TAIL_CHARS_MAX
 from tests.instruments.evals.asking import (
     LONG_S,
     ask,
@@ -35,7 +35,7 @@ def test_a_crash_is_told_with_its_last_lines(tmp_path: Path) -> None:
     assert reply.said is not None
     assert reply.said.startswith("line ")
     assert reply.said.endswith("\nline 4999")
-    assert SAID_CHARS_MAX // 2 < len(reply.said) <= SAID_CHARS_MAX
+    assert OUTPUT_TAIL_CHARS_MAX // 2 < len(reply.said) <= OUTPUT_TAIL_CHARS_MAX
 
 
 def test_a_crash_that_says_nothing_on_stderr_is_told_by_what_it_printed(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_one_long_line_is_cut_at_its_beginning(tmp_path: Path) -> None:
     reply = ask(python(tmp_path, "import sys; sys.exit('x' * 9000 + 'the end')"))
     assert reply.said is not None
     assert reply.said.endswith("xxxthe end")
-    assert len(reply.said) == SAID_CHARS_MAX
+    assert len(reply.said) == OUTPUT_TAIL_CHARS_MAX
 
 
 def test_a_hang_ends_in_time(tmp_path: Path) -> None:

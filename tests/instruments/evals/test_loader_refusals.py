@@ -207,7 +207,7 @@ def test_yaml_that_nests_for_ever_is_refused(tmp_path: Path, deep: str) -> None:
 
 
 INVESTIGATIONS: list[tuple[object, str | None, str]] = [
-    ([INVESTIGATION], None, "is no JSON object"),
+    ([INVESTIGATION], None, "is not a JSON object"),
     (b"", None, "is empty"),
     (b'{\n "a": 1,\n "a": 2}', None, "has the key 'a' twice, again in line 3"),
     (b'{"a": [{"b": ":", "c\\"": {"\\u0062": 1, "b": 2}}]}', None, "has the key 'b' twice, again in line 1"),

@@ -12,7 +12,7 @@ import pytest
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
-from instruments.routers import router_of
+from instruments.routers import parse_router
 from instruments.routers.subprocess_io import GRACE_S
 from tests.support.event_loop import run
 
@@ -27,7 +27,7 @@ def python(folder: Path, code: str, *arguments: str) -> str:
 
 
 def ask(spec: str, prompt: str = "Who are you?", timeout_s: float = LONG_S) -> RouterAnswer:
-    return run(router_of(spec, environment={}).ask(prompt, timeout_s))
+    return run(parse_router(spec, environment={}).ask(prompt, timeout_s))
 
 
 def failure(spec: str, timeout_s: float = LONG_S) -> str:
@@ -122,7 +122,7 @@ def test_a_program_that_went_away_is_a_failure(tmp_path: Path) -> None:
     program = tmp_path / "router"
     program.write_text("#!/bin/sh\necho hello\n")
     program.chmod(0o755)
-    router = router_of(f"command:{program}", environment={})
+    router = parse_router(f"command:{program}", environment={})
     program.unlink()
     answer = run(router.ask("?", LONG_S))
     assert answer.failure == "failed"
@@ -208,7 +208,7 @@ def test_cancelling_ends_the_program(tmp_path: Path) -> None:
     )
 
     async def begin_and_cancel() -> None:
-        asking = asyncio.create_task(router_of(spec, environment={}).ask("?", LONG_S))
+        asking = asyncio.create_task(parse_router(spec, environment={}).ask("?", LONG_S))
         await asyncio.to_thread(written, pids)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -244,5 +244,5 @@ def test_no_secret_of_environment_or_arguments_is_kept(tmp_path: Path, monkeypat
 
 
 def test_it_is_named_by_its_program_alone() -> None:
-    assert router_of("command:/bin/sh -c 'secret --token=abcdef'", environment={}).name == "command:sh"
-    assert router_of("command:sh", environment={}, name="the IDE", model="auto").name == "the IDE"
+    assert parse_router("command:/bin/sh -c 'secret --token=abcdef'", environment={}).name == "command:sh"
+    assert parse_router("command:sh", environment={}, name="the IDE", model="auto").name == "the IDE"

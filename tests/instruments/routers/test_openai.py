@@ -11,7 +11,7 @@ import pytest
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
-from instruments.routers import Router, router_of
+from instruments.routers import Router, parse_router
 from tests.instruments.routers.simulated import (
     Asked,
     Reply,
@@ -38,7 +38,7 @@ def _without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def router_at(url: str, **options: object) -> Router:
     settings = {"environment": {"OPENAI_API_KEY": KEY}, "model": "auto", **options}
-    return router_of(f"openai:{url}", **settings)  # type: ignore[arg-type]
+    return parse_router(f"openai:{url}", **settings)  # type: ignore[arg-type]
 
 
 def ask(script: Script, timeout_s: float = LONG_S, **options: object) -> RouterAnswer:

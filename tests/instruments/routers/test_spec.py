@@ -2,14 +2,14 @@
 
 import pytest
 
-from instruments.routers import FORMS, BadRouter, router_of
+from instruments.routers import FORMS, BadRouter, parse_router
 
 SECRET = "s3cr3t-value"
 
 
 def bad(spec: str, **options: object) -> BadRouter:
     with pytest.raises(BadRouter) as caught:
-        router_of(spec, **{"environment": {}, **options})  # type: ignore[arg-type]
+        parse_router(spec, **{"environment": {}, **options})  # type: ignore[arg-type]
     assert SECRET not in f"{caught.value.field} {caught.value.detail} {caught.value.advice}"
     return caught.value
 
@@ -84,7 +84,7 @@ def test_names_fit_an_event() -> None:
     assert bad("command:cat", model="a\x1bb").field == "model"
     long = f"openai:https://host/{'x' * 300}"
     assert bad(long).advice == "Name it with --router-name."
-    assert router_of(long, environment={}, name="far").name == "far"
+    assert parse_router(long, environment={}, name="far").name == "far"
 
 
 def test_names_have_no_secret() -> None:
@@ -93,11 +93,11 @@ def test_names_have_no_secret() -> None:
         "https://host:8443/v1?key=k#f",
         "https://host:8443/v1/chat/completions",
     ):
-        assert router_of(f"openai:{address}", environment={}).name == "openai:https://host:8443/v1"
-    assert router_of("openai:https://host", environment={}).name == "openai:https://host"
+        assert parse_router(f"openai:{address}", environment={}).name == "openai:https://host:8443/v1"
+    assert parse_router("openai:https://host", environment={}).name == "openai:https://host"
 
 
 def test_an_endpoint_chooses_where_no_model_is_named() -> None:
-    assert router_of("openai:https://host", environment={}).model == "auto"
-    assert router_of("command:cat", environment={}).model is None
-    assert router_of("command:cat", environment={}, model="auto").model == "auto"
+    assert parse_router("openai:https://host", environment={}).model == "auto"
+    assert parse_router("command:cat", environment={}).model is None
+    assert parse_router("command:cat", environment={}, model="auto").model == "auto"

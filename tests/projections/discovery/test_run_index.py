@@ -138,7 +138,7 @@ def test_whole_numbers_are_written_whole() -> None:
     assert b'"total_score":1}' in msgspec.json.encode(build_report(run, {}))
 
 
-def test_what_nobody_reported_is_told_as_it_was_measured() -> None:
+def test_a_run_that_was_not_imported_is_reported_as_measured() -> None:
     drafts = [
         post(DiscoveryStarted(run_id="r", probe_id="refactor-v1", max_iterations=3, terminate_on_repeat=True)),
         post(DiscoveryAttempted(run_id="r", attempt=1, outcome="timeout", elapsed_ns=5, detail="late")),

@@ -47,7 +47,7 @@ def test_it_is_the_plain_count_of_pairs(groups: list[list[int]]) -> None:
 # The six targets rated by four judges of Shrout and Fleiss (1979): ICC(1) is .17.
 SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 
-NO_REPEATS = "too few repeats to say: it takes 2 models with 2 scores each, and there is none"
+NO_REPEATS = "too few repeats to compare models: at least 2 models with 2 scores each are needed; found 0"
 ALIKE = "not shown to tell models apart: 4 scores of 2 models are all the same"
 BY_CHANCE = "not shown to tell models apart: 4 scores of 2 models could differ as far by chance (p = 0.328)"
 APART = "tells models apart: 98% of the variance of 12 scores of 3 models is between models (p = 0.001)"
@@ -56,7 +56,7 @@ ONE_OF_MANY = "tells models apart: 100% of the variance of 80 scores of 40 model
 SAID = {
     "no scores": ([], (), "no scores yet"),
     "one score each": ([[0.2], [0.4], [0.9]], (), NO_REPEATS),
-    "one with repeats": ([[0.2, 0.3], [0.4]], (), NO_REPEATS.replace("none", "1")),
+    "one with repeats": ([[0.2, 0.3], [0.4]], (), NO_REPEATS.replace("found 0", "found 1")),
     "one value": ([[1.0] * 6, [1.0] * 6], (), "saturated: all 12 scores are 1.00"),
     "saturated": ([[1.0]] * 36 + [[0.95]], (), f"saturated: 36 of 37 scores are 1.00; {NO_REPEATS}"),
     "others count for that": ([[0.5]], [0.0] * 9, f"saturated: 9 of 10 scores are 0.00; {NO_REPEATS}"),
@@ -114,9 +114,7 @@ def test_the_order_makes_no_difference(groups: list[list[int]], others: list[int
 
 
 @pytest.mark.parametrize("shuffled_max", [discrimination.SHUFFLED_MAX, 0], ids=["shuffled", "by the F distribution"])
-def test_models_that_do_not_differ_are_hardly_ever_told_apart(
-    monkeypatch: pytest.MonkeyPatch, shuffled_max: int
-) -> None:
+def test_equal_models_are_rarely_told_apart(monkeypatch: pytest.MonkeyPatch, shuffled_max: int) -> None:
     monkeypatch.setattr(discrimination, "SHUFFLED_MAX", shuffled_max)
     rng = np.random.default_rng([5, shuffled_max])
     samples = 400

@@ -208,7 +208,7 @@ def test_contradictions_are_told_and_the_later_counts(tmp_path: Path) -> None:
     again = taken(ledger, folder, code=1)
     assert (again["appended"], again["unchanged"]) == (0, 3)
     err = tally(ledger, "import", "cstp", folder).err
-    assert "5 contradictions; what changed later counts:" in err
+    assert "5 contradictions; the later change counts:" in err
     assert "decisions.db says '0.9'" in err
 
 

@@ -85,10 +85,10 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
     }  # fmt: skip
     assert taken(ledger, folder, code=1)["unchanged"] == 10
     said = tally(ledger, "import", "cstp", folder).err
-    assert "odd.yaml: stakes is 'huge'; right would be: one of {critical, high, low, medium}\n" in said
-    assert "reasons[1].type is 'gut'; right would be: one of {analogy, analysis, " in said
+    assert "odd.yaml: stakes is 'huge'; allowed: one of {critical, high, low, medium}\n" in said
+    assert "reasons[1].type is 'gut'; allowed: one of {analogy, analysis, " in said
     assert "; left out: reasons[1]\n" in said
-    assert "Fields that no event has, and how often: bridge.colour (1), preserve (1), related_to (1)." in said
+    assert "Fields that no event has, and their number: bridge.colour (1), preserve (1), related_to (1)." in said
     assert "and 1 more; --json prints all" in said
 
 

@@ -1,0 +1,222 @@
+"""import: decisions from tables or a CSTP installation, reports of discovery runs, and complete exports."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.target import Target, verb
+
+if TYPE_CHECKING:
+    from api.importers.cstp import CstpImport, CstpImportResult
+    from api.importers.decisions import DecisionImport, DecisionImportResult
+    from api.importers.ledger import LedgerImportResult
+    from api.importers.runs import RunImportResult
+
+
+@verb(server=True)
+def decisions(
+    target: Target,
+    file: Annotated[Path, typer.Argument(metavar="FILE.csv|.jsonl", help="A table with one decision per row.")],
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="FIELD=COLUMN", help="The column of a field; may be repeated."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Skip bad rows. Without it, one bad row stops the import.")
+    ] = False,
+) -> None:
+    """Import decisions and their outcomes.
+
+    Importing the same file again adds nothing. Required fields: agent and decision. Optional: category, confidence
+    (0..1), outcome (success, partial, failure, abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project,
+    feature, and question (agents that answered the same question can be compared). An empty value means unknown.
+
+    Example: tallystick import decisions answers.csv --map decision=question_id --map question=question_id
+    """
+    import asyncio
+
+    from api.cli.output import print_json, show_progress
+    from api.importers.decisions import DecisionImport
+
+    checked = DecisionImport(file, mapping or [], skip_bad=skip_bad, progress=show_progress)
+    found = asyncio.run(_import_decisions(checked, target))
+    if target.json:
+        print_json(found)
+    else:
+        _print_decisions(found)
+
+
+async def _import_decisions(checked: "DecisionImport", target: Target) -> "DecisionImportResult":
+    from api.cli.open_ledger import open_store
+
+    async with open_store(target) as store:
+        return await checked.write(store)
+
+
+def _print_decisions(found: "DecisionImportResult") -> None:
+    from api.cli.output import print_note
+    from api.importers.decisions import bad_row_lines
+    from api.text import many
+
+    elapsed_s = max(found.elapsed_ms / 1000, 0.001)
+    typer.echo(
+        f"{many(found.rows, 'row')}: {many(found.decisions, 'decision')} ({found.with_confidence:,} with a confidence),"
+        f" {many(found.reviews, 'review')}."
+    )
+    typer.echo(
+        f"{many(found.appended, 'event')} appended, {found.duplicates:,} there already; {elapsed_s:.1f} s,"
+        f" {found.rows / elapsed_s:,.0f} rows/s."
+    )
+    if found.skipped:
+        print_note(f"{many(found.skipped, 'bad row')} skipped:")
+        for line in bad_row_lines(found):
+            print_note(line)
+    if found.unused_columns:
+        print_note(f"Columns not used: {', '.join(found.unused_columns)}.")
+
+
+@verb(server=True)
+def cstp(
+    target: Target,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="CSTP's folder, a decision file, or its SQLite store.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing.")
+    ] = False,
+) -> None:
+    """Import a CSTP installation: decision files, a SQLite store, or a folder with both.
+
+    Folders are searched at any depth. Ids, times, agents, reviews, and every field that an event has are kept. Fields
+    that cannot be kept are reported, and the rest is imported. Run it again at any time: only new decisions are added.
+    Exit code 1: something was lost or contradictory. --json prints all of it.
+
+    Example: tallystick import cstp ./decisions --dry-run
+    """
+    import asyncio
+
+    from api.cli.output import print_json, show_progress
+    from api.importers.cstp import CstpImport
+
+    report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
+    if target.json:
+        print_json(report)
+    else:
+        _print_cstp(report)
+    if not report.complete:
+        raise typer.Exit(1)
+
+
+async def _import_cstp(source: "CstpImport", target: Target, *, dry_run: bool) -> "CstpImportResult":
+    from api.cli.open_ledger import open_store
+
+    async with open_store(target, writable=not dry_run) as store:
+        return await source.write(store, dry_run=dry_run)
+
+
+def _print_cstp(report: "CstpImportResult") -> None:
+    from api.cli.output import print_note
+    from api.cli.render.cstp_import import summary_lines, warning_lines
+
+    for line in summary_lines(report):
+        typer.echo(line)
+    for line in warning_lines(report):
+        print_note(line)
+
+
+@verb(server=True)
+def runs(
+    target: Target,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Run reports, one JSON object per file.")],
+    agent: Annotated[str | None, typer.Option(help="The agent of the runs.", metavar="NAME")] = None,
+    rescore: Annotated[
+        bool, typer.Option(help="Score the outputs again, and report stated scores that differ.")
+    ] = True,
+) -> None:
+    """Import reports of discovery runs.
+
+    Each keeps its id and its times. Importing the same run again adds nothing. A file that cannot be read, or whose
+    run is there with other content, is reported and skipped; the others are imported. Exit code 1: some files were
+    skipped; 2: none could be used. A stated score that does not match its output is imported as stated, and reported.
+
+    Example: tallystick import runs runs/*.json
+    """
+    import asyncio
+
+    from api.cli.output import print_json
+    from api.cli.render.runs import print_import_result
+
+    result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
+    if target.json:
+        print_json(result)
+    else:
+        print_import_result(result)
+    if result.faults:
+        raise typer.Exit(1 if result.usable else 2)
+
+
+async def _import_runs(files: list[str], agent: str | None, target: Target, *, rescore: bool) -> "RunImportResult":
+    """Import the runs; open the ledger only once a file can be read."""
+    from itertools import chain
+
+    from api.cli.open_ledger import open_store
+    from api.cli.output import show_progress
+    from api.importers.runs import FileFault, RunImportResult, import_runs, read_runs
+
+    result, found = RunImportResult(), read_runs(files, agent)
+    for one in found:
+        if not isinstance(one, FileFault):
+            async with open_store(target) as store:
+                with show_progress("importing", "runs") as report:
+                    await import_runs(chain([one], found), store, result, report, len(files), rescore=rescore)
+            break
+        result.files += 1
+        result.faults.append(one)
+    return result
+
+
+@verb()
+def ledger(
+    target: Target,
+    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A complete export: its folder or its ZIP.")],
+    key: Annotated[
+        str | None, typer.Option(help="The verifier key of the exported log, from somebody you trust.", metavar="KEY")
+    ] = None,
+) -> None:
+    """Create a ledger from a complete export.
+
+    --ledger names the new file, which must not exist. It gets the same bytes, positions and root. The export is
+    verified first: if anything is wrong, no file is written. The ledger gets its own key when it is first served. The
+    checkpoint of the export is kept beside it, in LEDGER.imported.
+
+    Example: tallystick --ledger again.db import ledger audit.zip --key "$(cat log.vkey)"
+    """
+    from api.cli.output import print_json, show_progress
+    from api.importers.ledger import rebuild_ledger
+
+    with show_progress("importing", "events") as report:
+        rebuilt = rebuild_ledger(export, target.ledger, key, progress=report)
+    if target.json:
+        print_json(rebuilt)
+    else:
+        _print_rebuilt(rebuilt)
+    if not rebuilt.placed:
+        raise typer.Exit(1)
+
+
+def _print_rebuilt(rebuilt: "LedgerImportResult") -> None:
+    from base64 import b64encode
+
+    from api.cli.commands.verify import print_report
+    from api.text import many
+
+    if not rebuilt.placed:
+        print_report(rebuilt.report)
+        typer.echo(f"Nothing was imported, and {rebuilt.ledger} was not created.")
+        return
+    for note in rebuilt.report.notes:
+        typer.echo(note)
+    root = b64encode(rebuilt.report.root).decode()
+    typer.echo(
+        f"{rebuilt.ledger}: {many(rebuilt.report.events, 'event')} with {many(rebuilt.evidence, 'piece')} of evidence, "
+        f"root {root}."
+    )

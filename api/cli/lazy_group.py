@@ -1,0 +1,102 @@
+"""Groups of verbs that import the module of a verb when it is called: help and completion need none of them."""
+
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from api.cli.target import add_typed
+
+NAMES = {"help_option_names": ["-h", "--help"]}
+
+
+class Verb(NamedTuple):
+    """A verb, or a group of verbs, as the help lists it."""
+
+    name: str
+    """The verb, as users type it."""
+    summary: str
+    """The first line of its help."""
+    function: str = ""
+    """Where its function is, as `module:function` in `api.cli.commands`; empty for a group."""
+    verbs: "Sequence[Verb]" = ()
+    """The verbs of a group."""
+    panel: str | None = None
+    """The panel of the help that lists it."""
+
+
+class _Commands(MutableMapping[str, Any]):
+    """Typer's commands by name, each made when it is looked up."""
+
+    def __init__(self, verbs: Sequence[Verb]) -> None:
+        self._verbs = {verb.name: verb for verb in verbs}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - Typer names no public type for both kinds
+        if name not in self._made:
+            self._made[name] = _command_of(self._verbs[name])
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: object) -> None:
+        raise TypeError("the table of verbs is fixed")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("the table of verbs is fixed")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._verbs)
+
+    def __len__(self) -> int:
+        return len(self._verbs)
+
+
+def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
+    """Make the class of a group of these verbs."""
+    listed = {
+        verb.name: TyperCommand(verb.name, help=verb.summary, rich_help_panel=verb.panel, rich_markup_mode="rich")
+        for verb in verbs
+    }
+
+    class LazyGroup(TyperGroup):
+        def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - as Typer gives them
+            super().__init__(**attributes)
+            self.commands = _Commands(verbs)
+
+        def list_commands(self, ctx: object) -> list[str]:
+            return list(listed)
+
+        def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | None:
+            """Return what help and completion show of a verb. `resolve_command` gives the verb itself."""
+            return listed.get(cmd_name)
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
+            name, command, rest = super().resolve_command(ctx, args)
+            return name, None if command is None else self.commands[str(name)], rest
+
+    return LazyGroup
+
+
+def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
+    if verb.verbs:
+        app = typer.Typer(
+            cls=lazy_group(verb.verbs),
+            help=verb.summary,
+            no_args_is_help=True,
+            add_completion=False,
+            context_settings=NAMES,
+        )
+        app.callback()(add_typed)
+    else:
+        app = typer.Typer(add_completion=False, context_settings=NAMES)
+        app.command(verb.name)(_function_of(verb.function))
+    command = typer.main.get_command(app)
+    command.name = verb.name
+    return command
+
+
+def _function_of(path: str) -> Callable[..., None]:
+    module, _, name = path.partition(":")
+    function: Callable[..., None] = getattr(import_module(f"api.cli.commands.{module}"), name)
+    return function

@@ -1,0 +1,122 @@
+"""The options that every verb accepts, before the verb and after it: --ledger, --url, --token and --json."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+PANEL = "Options of every verb"
+DEFAULT_LEDGER = Path("tallystick.db")
+
+LedgerOption = Annotated[
+    Path, typer.Option(help="The ledger file.", envvar="TALLYSTICK_LEDGER", show_envvar=True, rich_help_panel=PANEL)
+]
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Ask the server at this address.", envvar="TALLYSTICK_URL", show_envvar=True, rich_help_panel=PANEL
+    ),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Token for --url.", envvar="TALLYSTICK_TOKEN", show_envvar=True, show_default=False, rich_help_panel=PANEL
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=PANEL)]
+_HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
+
+
+class Target(NamedTuple):
+    """The ledger that a verb works on, and whether it prints JSON."""
+
+    ledger: Path
+    """The ledger file. Verbs that can ask a server use it only without `url`."""
+    url: str | None
+    """The address of a server."""
+    token: str | None
+    """The token for that server."""
+    json: bool
+    """Whether to print JSON."""
+    url_typed: bool
+    """Whether --url was typed, and not only set as a variable."""
+
+
+def begin(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
+    """Keep the options before the verb, typed or set as variables."""
+    context.obj = Target(ledger, url, token, as_json, url_typed=_is_typed(context, "url"))
+
+
+def add_typed(
+    context: typer.Context,
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep the options that are typed between a group and its verb."""
+    context.obj = with_typed(context, {"ledger": ledger, "url": url, "token": token, "as_json": as_json})
+
+
+_, *_common = inspect.signature(add_typed).parameters.values()
+
+
+def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a function its target as the first argument, and these options to the verb, unless it declares its own.
+
+    `server` says that the verb can ask a server: others refuse --url. `json` says that it can print JSON.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        _, *own = inspect.signature(function).parameters.values()
+        declared = {parameter.name for parameter in own}
+        added = {one.name: one for one in _common if one.name not in declared and (json or one.name != "as_json")}
+        if not server:
+            for name in added.keys() & {"url", "token"}:
+                added[name] = added[name].replace(annotation=_HiddenOption)
+
+        @wraps(function)
+        def run(invocation: typer.Context, **options: object) -> None:
+            target = with_typed(invocation, {name: options.pop(name) for name in added})
+            if target.url_typed and not server:
+                _refuse_url(invocation.command_path)
+            if target.json and not json:
+                _refuse_json(invocation.command_path)
+            function(target, **options)
+
+        parameters = [inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *added.values())]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
+def with_typed(context: typer.Context, options: Mapping[str, Any]) -> Target:
+    """Return the target so far, changed by those options that were typed at this place of the command."""
+    target = context.obj
+    assert isinstance(target, Target), "the options before the verb are kept first"
+    typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
+    return target._replace(**typed, url_typed=target.url_typed or "url" in typed)
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse_url(command: str) -> None:
+    from ledger.errors import InvalidQuery
+
+    advice = "Name the file with --ledger, or ask the server over HTTP: its /openapi.json lists the routes."
+    raise InvalidQuery("url", f"{command} reads the ledger file and cannot ask a server.", advice)
+
+
+def _refuse_json(command: str) -> None:
+    from ledger.errors import InvalidQuery
+
+    raise InvalidQuery("json", f"{command} does not print JSON.", "Leave it out.")
