@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.export.manifest import MANIFEST
-from api.importers.ledger import rebuild
+from api.importers.ledger import rebuild_ledger
 from api.verify import verify_ledger
 from events.errors import TallystickError
 from tests.api.verify.exported import copied, export_all, zipped
@@ -44,7 +44,7 @@ def rebuilt(export: Path, made: Made) -> None:
     """Import an export. Check that the result is the original ledger, or that there is none."""
     ledger = export.with_name("again.db")
     try:
-        found = rebuild(export, ledger, made.key)
+        found = rebuild_ledger(export, ledger, made.key)
     except TallystickError as error:
         assert (ledger.exists(), error.detail != "") == (False, True)  # noqa: PT017 - any other error is the finding
     else:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
-from api.importers.runs import RunImportResult, readable, take
+from api.importers.runs import RunImportResult, import_runs, read_runs
 from api.service.evaluation.scenarios import record
 from instruments.evals import load
 from tests.fuzz.indoors import Indoors
@@ -122,7 +122,7 @@ def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> N
 
     def call() -> None:
         with show_progress("importing", "runs") as shown:
-            indoors.run(take(readable(map(os.fspath, paths), "ann"), indoors.sink, taken, shown, len(paths)))
+            indoors.run(import_runs(read_runs(map(os.fspath, paths), "ann"), indoors.sink, taken, shown, len(paths)))
 
     told = indoors.admits(call)
     assert told is not None, "a report that is wrong is left out, and the others are taken"

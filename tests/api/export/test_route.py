@@ -83,7 +83,7 @@ def test_nothing_is_written_over(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("file.zip", "folder"):
         assert "exists already" in refused(ledger.path, "export", "--output", tmp_path / name)
-    assert "there is no folder" in refused(ledger.path, "export", "--output", tmp_path / "none" / "out")
+    assert "does not exist" in refused(ledger.path, "export", "--output", tmp_path / "none" / "out")
     assert (tmp_path / "file.zip").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.zip", "folder"]
 

@@ -264,9 +264,9 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
             lambda text: text.replace(b"export/1", b"export/2"),
             "has the format",
         ),
-        (lambda text: text[:100], "is no manifest"),
-        (lambda text: b"", "is no manifest"),
-        (lambda text: b'{"format":' + 100_000 * b"[", "is no manifest"),
+        (lambda text: text[:100], "is not a manifest"),
+        (lambda text: b"", "is not a manifest"),
+        (lambda text: b'{"format":' + 100_000 * b"[", "is not a manifest"),
     ):
         whole = (export / "manifest.json").read_bytes()
         edit(export, "manifest.json", change_)
@@ -278,7 +278,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
         verified(export)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(made.zip.read_bytes()[:-1000])
-    for path, match in ((cut, "no whole ZIP"), (tmp_path / "none", "none does not exist")):
+    for path, match in ((cut, "not a complete ZIP"), (tmp_path / "none", "none does not exist")):
         with pytest.raises(UnusableExport, match=match):
             verified(path)
 
