@@ -1,4 +1,4 @@
-"""Whatever stands in a file that is imported, it is taken whole, or refused in words, and nothing of it is written."""
+"""Any file is imported completely, or refused with a message and without a write."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ ROWS = [
 
 
 def table(rows: list[Any]) -> bytes:
-    """Rows as CSV; what is no row is a cell."""
+    """Return rows as CSV. A value that is not a row becomes a cell."""
     named = [row if isinstance(row, dict) else {"decision": row} for row in rows]
     text = io.StringIO()
     writer = csv.writer(text)

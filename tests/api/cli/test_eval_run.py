@@ -1,4 +1,4 @@
-"""eval run over a file and over a server: who is asked what, what is scored, what is told, and how it ends."""
+"""eval run over a file and over a server: the questions to each agent, the scores, the output, and the exit code."""
 
 import json
 from hashlib import sha256

@@ -182,7 +182,7 @@ def test_any_ground_truth_loads_or_is_a_fault(
 
 
 def _loads_or_is_a_fault(found: Case | FixtureFault, into: Path) -> None:
-    """A case is written and loaded: it is what it says, or every fault of it is told."""
+    """Write a case and load it: the loader returns the same case, or reports every fault in it."""
     if isinstance(found, FixtureFault):
         assert found.what
         assert found.advice
