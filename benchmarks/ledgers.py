@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from api.importers.runs.reader import decode
-from api.importers.runs.to_events import tell
+from api.importers.runs.to_events import run_events
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.registry import VOCABULARY
@@ -78,11 +78,13 @@ async def make_run_ledger(path: Path, runs: int, attempts: int, *, seed: int = 7
     try:
         batch: list[Draft] = []
         for number in range(runs):
-            told = tell("", decode(msgspec.json.encode(make_run_report(f"run-{number:06}", attempts, rng))), "agent-0")
-            if len(batch) + len(told.sayings) > BATCH:
+            converted = run_events(
+                "", decode(msgspec.json.encode(make_run_report(f"run-{number:06}", attempts, rng))), "agent-0"
+            )
+            if len(batch) + len(converted.drafts) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(said.draft for said in told.sayings)
+            batch.extend(said.draft for said in converted.drafts)
         await log.append(batch)
     finally:
         await log.close()

@@ -1,4 +1,4 @@
-"""A verb of its own: a ledger run_verification again from a complete export, once the export is verified."""
+"""Rebuild a ledger from a complete export, after verifying the export."""
 
 from pathlib import Path
 
@@ -18,21 +18,21 @@ from ledger.verify.rebuild import LedgerRebuild
 
 
 class LedgerImportResult(msgspec.Struct, frozen=True):
-    """What became of an import: the verification, and whether the ledger stands; only of a right export it does."""
+    """The verification of the export, and whether the ledger was written: only if the export is right."""
 
     ledger: str
     placed: bool
     evidence: int
-    """Pieces of evidence that came with it."""
+    """Pieces of evidence in the export."""
     report: VerifyReport
 
 
-def rebuild(
+def rebuild_ledger(
     export: Path, ledger: Path, key: str | None, *, progress: Progress = lambda done, total: None
 ) -> LedgerImportResult:
-    """Make a ledger again where there is none.
+    """Rebuild a ledger where none exists.
 
-    Errors: UnusableExport, for one that is filtered, or none; LedgerUnusable, LedgerLocked, LedgerFull, InvalidQuery.
+    Errors: UnusableExport, for a filtered export, or none; LedgerUnusable, LedgerLocked, LedgerFull, InvalidQuery.
     """
     trusted = parse_key(key)
     with open_package(export) as package:
@@ -40,14 +40,16 @@ def rebuild(
         if not manifest.complete:
             raise UnusableExport(
                 f"{export} is a filtered export: it has {manifest.events:,} of {manifest.size:,} events.",
-                "A ledger is run_verification of all of them: export without filters.",
+                "A ledger needs all of them: export without filters.",
             )
         with LedgerRebuild.begin(ledger) as rebuilding:
             report = run_verification(
                 str(export),
                 "export",
                 trusted,
-                lambda account: verify_export(account, export, key=trusted, progress=progress, on_page=rebuilding.add),
+                lambda findings: verify_export(
+                    findings, export, key=trusted, progress=progress, on_page=rebuilding.add
+                ),
             )
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
@@ -59,11 +61,11 @@ def rebuild(
 
 
 IMPORTED = "imported"
-"""Ends the name of the checkpoint that a ledger was run_verification again from."""
+"""The end of the file name of the checkpoint that a ledger was rebuilt from."""
 
 
 def _put_evidence(package: Package, ledger: Path) -> int:
-    """Put evidence where a ledger has it; it was verified. How many pieces. Errors: LedgerFull, LedgerUnavailable."""
+    """Store verified evidence beside a ledger; return the number of pieces. Errors: LedgerFull, LedgerUnavailable."""
     store, pieces = EvidenceStore(ledger), 0
     for name in package.names():
         digest = name.removeprefix(f"{EVIDENCE}/")

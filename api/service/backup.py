@@ -47,7 +47,7 @@ PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
 """How those end that an attempt may leave; the one that says that there was an attempt is the last."""
 DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITE_SUFFIXES)
-"""Files beside a ledger that are made anew, and would be of another log."""
+"""Files beside a ledger that are rebuilt, and would belong to another log."""
 
 
 class BackupResult(msgspec.Struct, frozen=True, kw_only=True):

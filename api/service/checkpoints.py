@@ -16,7 +16,7 @@ from ledger.transparency.receipt import Receipt
 log = structlog.get_logger()
 
 LASTING = (BadNote, Forked, LedgerUnusable)
-"""What no later try mends: it is told until the ledger is opened again."""
+"""Errors that no retry resolves: reported until the ledger is opened again."""
 
 
 class CheckpointService:
@@ -24,7 +24,7 @@ class CheckpointService:
 
     def __init__(self, ledger: Path, reader: LogReader, writer: SqliteLog | None) -> None:
         self.refusal: TallystickError | None = None
-        """Why nothing is signed, where something is wrong; as last told."""
+        """The latest reported reason why nothing is signed; None while signing works."""
         self.ledger = ledger
         self._reader = reader
         self._writer = writer

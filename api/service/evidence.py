@@ -142,7 +142,7 @@ class EvidenceService:
                 if drafts:
                     placed = await self._record(drafts, caller)
         except LifecycleViolation:
-            """Somebody gave up waiting for a put of these bytes that was written all the same."""
+            """An earlier put of these bytes was cancelled by its caller, but was written."""
         stored, position, *_ = (await self.known([digest]))[digest]
         return StoredEvidence(
             digest=digest,
@@ -160,7 +160,7 @@ class EvidenceService:
                 await ledger.record([*drafts, attempted], caller)
 
         The blobs are on disk when the block begins. They stay if the drafts were appended, and are removed otherwise.
-        Do not nest: two callers that wait for each other's digests would wait for ever.
+        Do not nest: two callers that wait for each other's digests would wait without end.
         Errors: Gone, for erased bytes; BodyTooLarge, InvalidQuery, LedgerFull, LedgerUnavailable.
         """
         self._require_writer()
@@ -348,7 +348,7 @@ def _gone(digest: str, found: EvidenceInfo) -> Gone:
     why = f": {found.erasure.reason}" if found.erasure is not None and found.erasure.reason else ""
     return Gone(
         f"evidence {digest} was erased at position {found.erased_position}{why}.",
-        "It cannot come back. What the log says of it stands in its stream.",
+        "It cannot be restored. Its stream keeps the record of it.",
     )
 
 

@@ -57,7 +57,7 @@ async def probe_scores(ledger: LedgerService, wanted: ProbeScoreQuery, as_of: in
     """Return score tables by model, and whether the probes tell models apart."""
     probes, position = await ledger.engine.at(ProbeScoreIndex, as_of)
     scores = probes.scores()
-    # What is live stands all at one position, as long as nothing is awaited.
+    # All live projections are at one position until the next await.
     projection = (
         ledger.engine.live[SightingIndex.name] if as_of is None else (await ledger.engine.at(SightingIndex, as_of))[0]
     )

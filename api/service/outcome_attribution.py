@@ -100,7 +100,7 @@ async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Cand
 
 
 def _reviewed(candidate: Candidate) -> DecisionReviewed:
-    assert candidate.evidence is not None, "only what is vouched for is reviewed"
+    assert candidate.evidence is not None, "only decisions with evidence are reviewed"
     evidence = candidate.evidence
     return DecisionReviewed(decision_id=candidate.decision_id, outcome=evidence.outcome, notes=evidence.text)
 

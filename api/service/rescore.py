@@ -1,8 +1,8 @@
-"""The verb of scoring again: stored outputs by a scorer that did not score them, as events beside the old scores.
+"""Score stored outputs with a scorer that did not score them before, and append the scores beside the old ones.
 
-What was answered once is read twice: first which outputs there are and what they were worth to whom, then, for those
-the scorer has not scored, their texts. A score's id follows from run, attempt and scorer, so that doing it again adds
-nothing, and two who do it at once add it once.
+The log is read twice: first for the outputs and their existing scores, then for the texts of the outputs that the
+scorer has not scored. A score's id follows from run, attempt and scorer: a repetition appends nothing, and two
+callers that rescore at the same time append each score once.
 """
 
 import time
@@ -35,10 +35,10 @@ BATCH_EVENTS = 500
 """Scores in one append."""
 
 BATCH_CHARS = 4_000_000
-"""Characters of outputs that are held at once, about."""
+"""About how many characters of outputs are in memory at once."""
 
 ANSWERED = frozenset(("accepted", "repeat", "wrapper"))
-"""The outcomes of attempts that answered the probe."""
+"""Outcomes of attempts that answered the probe."""
 
 UNNAMED = "(unnamed)"
 
@@ -52,7 +52,7 @@ Place = tuple[str, int]
 
 
 class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which outputs are to be scored, and by whom: `scorer` is ID@VERSION; a run and a probe by their ids."""
+    """Which outputs to score, with which scorer: `scorer` is ID@VERSION; a run and a probe by their ids."""
 
     scorer: str
     run: str | None = None
@@ -60,7 +60,7 @@ class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What one scorer made of some outputs: how many it scored, how many of these are no answer to it, mean, values."""
+    """The scores that one scorer gave some outputs: how many, how many of them invalid, mean, distinct values."""
 
     scores: int
     invalid: int
@@ -69,7 +69,7 @@ class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outputs of one model, by the name its claims share, and what each scorer made of them."""
+    """The outputs of one canonical model name, and the summary of each scorer."""
 
     model: str
     outputs: int
@@ -77,10 +77,10 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RescoreResult(msgspec.Struct, kw_only=True):
-    """What became of a rescoring. `scorers` are the old ones by name, then the new one; figures stand by these names.
+    """The result of a rescoring. `scorers` names the earlier scorers in order, then the new one.
 
-    Of `outputs`, `appended` were scored now and `known` before; `erased` ones are evidence that was erased, `lost` ones
-    evidence that is not there or damaged.
+    The summaries have the names of scorers as keys. Of `outputs`, `appended` were scored now and `known` before;
+    `erased` counts outputs whose evidence was erased, `lost` those whose evidence is missing or damaged.
     """
 
     scorer: str
@@ -98,7 +98,7 @@ class RescoreResult(msgspec.Struct, kw_only=True):
 
 
 class StoredOutput(msgspec.Struct, frozen=True):
-    """A stored output: which probe it answers, and who claims to have written it."""
+    """A stored output: the probe that it answers, and the model that claims to have written it."""
 
     probe_id: str
     probe_version: str | None
@@ -106,7 +106,7 @@ class StoredOutput(msgspec.Struct, frozen=True):
 
 
 class OutputScore(msgspec.Struct, frozen=True):
-    """What a scorer said of an output."""
+    """The score that one scorer gave an output."""
 
     valid: bool
     total: float | None
@@ -116,11 +116,10 @@ Marks = dict[Place, dict[str, OutputScore]]
 
 
 async def rescore(store: EventStore, asked: RescoreQuery, report: Report) -> RescoreResult:
-    """Score stored outputs, append what is new, and put old and new side by side; `report` is told outputs.
+    """Score stored outputs, append the new scores, and compare old and new; `report` receives the count of outputs.
 
-    Errors: InvalidQuery for a scorer or probe that there is none of, NotFound for such a run; those of
-    `EventStore.append`:
-    what was appended before stays, and doing it again goes on from there.
+    Errors: InvalidQuery for an unknown scorer or probe, NotFound for an unknown run; those of `EventStore.append`:
+    scores appended before the error stay, and another call continues from there.
     """
     began = time.monotonic()
     scorer = scorer_of(asked.scorer)
@@ -145,22 +144,22 @@ async def rescore(store: EventStore, asked: RescoreQuery, report: Report) -> Res
 
 
 def scorer_of(name: str) -> Scorer:
-    """A scorer by ID@VERSION. Errors: InvalidQuery, naming those there are."""
+    """Return a scorer by ID@VERSION. Errors: InvalidQuery, listing the known scorers."""
     if name not in SCORERS:
         raise InvalidQuery("scorer", f"there is no scorer {name!r}.", f"Scorers: {', '.join(SCORERS)}.")
     return SCORERS[name]
 
 
 def _probes_of(scorer: Scorer, asked: str | None) -> frozenset[str]:
-    """The ids of the probes whose outputs are meant, former ones included."""
+    """Return the ids of the probes whose outputs are selected, former ids included."""
     meant = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if asked is None else {asked}
     return frozenset(meant | {former for former, now in FORMER_PROBE_IDS.items() if now in meant})
 
 
 async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str]) -> dict[Place, StoredOutput]:
-    """The stored outputs of some probes, of one run or all.
+    """Return the stored outputs of some probes, of one run or of all.
 
-    Errors: NotFound for a run, InvalidQuery for a probe that is neither ours nor of any run.
+    Errors: NotFound for an unknown run, InvalidQuery for a probe that neither this version nor any run knows.
     """
     started: dict[str, DiscoveryStarted] = {}
     found: dict[Place, StoredOutput] = {}
@@ -176,7 +175,7 @@ async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str
                     name = data.claimed.model_name if data.claimed is not None else None
                     found[data.run_id, data.attempt] = StoredOutput(run.probe_id, run.probe_version, name)
     if asked.run is not None and not started:
-        raise NotFound(f"There is no run {asked.run}.", "tallystick run list shows those there are.")
+        raise NotFound(f"There is no run {asked.run}.", "See the runs: tallystick run list.")
     known = {probe.id for probe in PROBES} | {run.probe_id for run in started.values() if run.probe_id is not None}
     if asked.probe is not None and asked.probe not in known | set(FORMER_PROBE_IDS):
         raise InvalidQuery("probe", f"there is no probe {asked.probe!r}.", f"Probes: {', '.join(sorted(known))}.")
@@ -184,7 +183,7 @@ async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str
 
 
 async def _marks(store: EventStore, outputs: dict[Place, StoredOutput]) -> Marks:
-    """What the outputs were worth to every scorer that scored them."""
+    """Return every existing score of some outputs, by output and scorer."""
     marks: Marks = {place: {} for place in outputs}
     if not outputs:
         return marks
@@ -202,7 +201,7 @@ async def _marks(store: EventStore, outputs: dict[Place, StoredOutput]) -> Marks
 async def _texts(
     store: EventStore, run: str | None, waiting: dict[Place, StoredOutput], found: RescoreResult
 ) -> AsyncIterator[dict[Place, str]]:
-    """The outputs that wait, in batches; those that cannot be had are counted."""
+    """Yield the texts of outputs without a score, in batches; count those that cannot be read in `found`."""
     batch: dict[Place, str] = {}
     size_chars = 0
     if not waiting:
@@ -225,12 +224,12 @@ async def _texts(
 
 
 async def _text(store: EventStore, attempt: DiscoveryAttempted, found: RescoreResult) -> str | None:
-    """The output of an attempt, from its line or from the evidence; None where it is counted as erased or lost."""
+    """Return the output of an attempt, from its line or the evidence; None if it is counted as erased or lost."""
     where = _where(attempt)
-    assert where is not None, "only attempts with an output wait"
+    assert where is not None, "only attempts with an output are scored"
     if where.text is not None:
         return where.text
-    assert where.digest is not None, "an output stands in its line or has a digest"
+    assert where.digest is not None, "an output is in its line or has a digest"
     try:
         return (await store.evidence(where.digest)).data.decode(errors="replace")
     except Gone:
@@ -241,14 +240,14 @@ async def _text(store: EventStore, attempt: DiscoveryAttempted, found: RescoreRe
 
 
 class OutputPlace(NamedTuple):
-    """Where an output stands: here, or in the evidence of a digest."""
+    """Where an output is: its text in the event, or the digest of evidence."""
 
     text: str | None
     digest: str | None
 
 
 def _where(attempt: DiscoveryAttempted) -> OutputPlace | None:
-    """Where the output of an attempt stands; it is the whole response where nothing else is said."""
+    """Return where the output of an attempt is; without a separate output it is the whole response."""
     if attempt.output is not None or attempt.output_digest not in {None, attempt.response_digest}:
         return OutputPlace(attempt.output, attempt.output_digest)
     if attempt.response is not None or attempt.response_digest is not None:
@@ -286,7 +285,7 @@ def _subjects(run: str | None) -> tuple[str, ...]:
 
 
 def _compare(found: RescoreResult, outputs: dict[Place, StoredOutput], marks: Marks) -> None:
-    """Put what every scorer made of the outputs side by side, by model and in all."""
+    """Fill in the summaries of every scorer, by model and in all, and how well each scorer tells models apart."""
     names = {name for each in marks.values() for name in each}
     found.scorers = [*sorted(names - {found.scorer}), found.scorer]
     models: dict[str, list[dict[str, OutputScore]]] = {}

@@ -1,4 +1,4 @@
-"""Retrieval: the decisions whose words fit a query best, the best first."""
+"""Ranked search: the decisions that match the words of a query best, best first."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from projections.decisions.full_text_search import BridgeSide
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for, among which decisions. `side` favours one side of a bridge."""
+    """The words to search for, and the decisions to search. `side` favours one side of a bridge."""
 
     query: str
     selection: DecisionSelection = DecisionSelection()
@@ -19,10 +19,11 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The best of the `total` that were found, each with how well it fits, 0..1.
+    """The best of the `total` matches, each with its relevance, 0..1.
 
-    `whole` says whether they hold every word of the query; where no decision does, those that hold any are found. The
-    best fits by the share of the words that it holds, the others less, as their scores stand to its own.
+    `whole` is true if they contain every word of the query; if no decision does, decisions with any of the words are
+    found. The relevance of the best match is the share of the words that it contains; the others are in proportion to
+    their scores.
     """
 
     decisions: list[DecisionState]

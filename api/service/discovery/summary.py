@@ -1,4 +1,4 @@
-"""What a run has found so far, as the command line tells it at the end: read from the log alone."""
+"""The findings of a run so far, as the command line prints them at the end: read from the log alone."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ from instruments.probes import find_probe
 
 
 class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that a run identified, as it claims; `register` is the command that makes it known, where it is not."""
+    """A model that a run identified, as it claims; `register` is the command that registers an unknown one."""
 
     iteration: int
     attempt: int
@@ -31,7 +31,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: whom it asked, why it ended (null while it can go on), and the models it identified."""
+    """A run: its router, why it ended (null while it can continue), and the models that it identified."""
 
     run_id: str
     router: str | None
@@ -45,7 +45,7 @@ class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def found(store: EventStore, run_id: str) -> DiscoverySummary:
-    """What a run has found so far. Errors: those of reading."""
+    """Summarize the findings of a run so far. Errors: those of reading."""
     events = VOCABULARY.events(await store.streams([f"discovery/{run_id}"]))
     session = Session.of(events)
     started, finished = session.started, session.finished
@@ -67,7 +67,7 @@ async def found(store: EventStore, run_id: str) -> DiscoverySummary:
 
 
 async def response_of(store: EventStore, events: Sequence[Event]) -> str | None:
-    """The response that a run accepted first; None where it has accepted none. Errors: those of reading evidence."""
+    """Return the first accepted response of a run; None if it has none. Errors: those of reading evidence."""
     for event in events:
         data = event.data
         if isinstance(data, DiscoveryAttempted) and data.outcome == "accepted":
@@ -80,7 +80,7 @@ async def response_of(store: EventStore, events: Sequence[Event]) -> str | None:
 async def _scores(
     store: EventStore, started: DiscoveryStarted, attempts: Sequence[DiscoveryAttempted]
 ) -> dict[int, float]:
-    """The total score of each attempt by its probe's own scorer."""
+    """Return the total score of each attempt by its probe's own scorer."""
     probe = find_probe(started.probe_id or "", started.probe_version)
     if probe is None:
         return {}

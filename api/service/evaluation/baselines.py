@@ -1,4 +1,4 @@
-"""The two who are no agents: what saying nothing, and naming the most frequent cause, are worth on a suite."""
+"""Score the two baseline answers on a suite: an empty analysis, and the most frequent cause."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ async def record_baselines(
     grading: Executor,
     stop: asyncio.Event,
 ) -> None:
-    """Have the baselines of a run's suite scored, each once for what the suite holds and what scores it.
+    """Score the baselines of a run's suite, each once for the suite's contents and its scorer.
 
     Errors: those of appending.
     """
@@ -52,17 +52,17 @@ async def _score(
 
 
 def _unwatched(graded: GradedAttempt) -> None:
-    """Nobody watches a baseline."""
+    """Report nothing: no progress is shown for a baseline."""
 
 
 async def _begun(store: EventStore, started: EvalStarted) -> EvalRun:
-    """A baseline's run as it stands, begun where it was not."""
-    assert started.run_id is not None, "a baseline's run is named by what it is of"
+    """Return the current state of a baseline's run; begin it if it does not exist."""
+    assert started.run_id is not None, "the id of a baseline's run follows from its suite and scorer"
     while (run := await find(store, started.run_id)) is None:
         try:
             return await begin(store, started)
         except LifecycleViolation:
-            """Somebody else began it meanwhile."""
+            """Another process began it meanwhile."""
     return run
 
 

@@ -1,8 +1,8 @@
-"""A verb of its own: capturing an incident as a scenario, from what was investigated to its files and its event.
+"""Capture an incident as a scenario: write its files, and record it as an event.
 
-Everything that can be wrong is looked for before anything is written: the place, the ledger, the investigation, and
-what the scenario will say once it is edited. What is recorded is the template as it stands, which expects nothing yet
-and so has no digest of expectations; once edited, it is a revision.
+Everything that can be wrong is checked before anything is written: the folder, the ledger, the investigation, and
+the scenario as it will be once edited. The recorded event describes the unedited template, which has no expectations
+yet and so no digest of them; the edited scenario is recorded as a revision.
 """
 
 import errno
@@ -35,10 +35,10 @@ from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
 
 MODES = frozenset({"llm", "no-llm"})
-"""Folders that are modes of the scenario above them, where nothing else is said."""
+"""Folder names that mean a mode of the scenario above them, without --fixtures."""
 
 Opened = Callable[[], AbstractAsyncContextManager[EventStore]]
-"""Opens the ledger, or the way to it."""
+"""Opens the ledger, in a file or through a server."""
 
 _parts = ("alert", "evidence", "analysis")
 _options = {
@@ -52,7 +52,7 @@ _options = {
 
 
 class CaptureFolder(msgspec.Struct, frozen=True):
-    """Where a scenario is written, and what it is called there: `job-image/llm`."""
+    """The folder of a scenario, and its title in the suite: `job-image/llm`."""
 
     folder: Path
     title: str
@@ -67,7 +67,7 @@ class CaptureFolder(msgspec.Struct, frozen=True):
 
 
 class CaptureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A scenario as it was captured: where it stands, and what of it is in the ledger."""
+    """A captured scenario: its folder, and its digests as recorded in the ledger."""
 
     scenario_id: str
     folder: str
@@ -80,21 +80,21 @@ class CaptureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 def place_of(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFolder:
-    """Where a scenario goes, and what it is called below the suite's folder. Errors: InvalidQuery, FixtureExists."""
+    """Return the folder and title of a scenario below the suite's folder. Errors: InvalidQuery, FixtureExists."""
     folder = output.resolve()
     above = folder.parent.parent if folder.name in MODES else folder.parent
     root = above if fixtures is None else fixtures.resolve()
     parts = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
     if not 1 <= len(parts) <= DEPTH_MAX:
         advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
-        raise InvalidQuery("output", f"{output} is no folder of a scenario in {root}.", advice)
+        raise InvalidQuery("output", f"{output} is not a folder of a scenario in {root}.", advice)
     check_writable(folder)
     check_free(folder, force=force)
     return CaptureFolder(folder, "/".join(parts))
 
 
 def investigation_of(file: str) -> dict[str, Any]:
-    """The investigation in a file, or on standard input as `-`. Errors: InvalidQuery."""
+    """Read the investigation in a file, or on standard input as `-`. Errors: InvalidQuery."""
     name = "standard input" if file == "-" else file
     try:
         with sys.stdin.buffer if file == "-" else Path(file).open("rb") as opened:
@@ -110,14 +110,14 @@ def investigation_of(file: str) -> dict[str, Any]:
 
 
 def checked(field: str, name: str, value: object) -> dict[str, Any]:
-    """An investigation that can be scored. Errors: InvalidQuery, naming the option that is to blame."""
+    """Return an investigation if it can be scored. Errors: InvalidQuery, naming the option that is wrong."""
     if not isinstance(value, dict):
         raise InvalidQuery(
-            field, f"{name} is no JSON object.", "Give an investigation, with alert, evidence and analysis."
+            field, f"{name} is not a JSON object.", "Give an investigation, with alert, evidence and analysis."
         )
     if not any(isinstance(value.get(part), dict | list) for part in _parts):
         advice = "An investigation is an object with at least one of alert, evidence and analysis."
-        raise InvalidQuery(field, f"{name} is no investigation: it has none of {', '.join(_parts)}.", advice)
+        raise InvalidQuery(field, f"{name} is not an investigation: it has none of {', '.join(_parts)}.", advice)
     faults: list[str] = []
     check_analysis(value.get("analysis"), lambda key, what, advice: faults.append(f"{key} {what}"))
     if faults:
@@ -126,19 +126,19 @@ def checked(field: str, name: str, value: object) -> dict[str, Any]:
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder that is none, or that cannot be made or written to. Errors: InvalidQuery."""
+    """Refuse a path that is not a folder, or that cannot be created or written. Errors: InvalidQuery."""
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         raise unwritable(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
 
 
 def unwritable(folder: Path, why: str) -> InvalidQuery:
-    """The refusal of a folder that cannot be written."""
+    """Return the error for a folder that cannot be written."""
     return InvalidQuery("output", f"{folder} cannot be written: {why}.", "Name another folder.")
 
 
 async def reach(opened: Opened, place: CaptureFolder) -> None:
-    """Check that the ledger can be read before the investigation, which may itself write to it.
+    """Check that the ledger can be read before the investigation runs, which may itself write to it.
 
     Errors: those of `open_store` and `EventStore.streams`.
     """
@@ -151,8 +151,8 @@ async def capture(
 ) -> CaptureResult:
     """Write the files, and record them.
 
-    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `sink` and
-            `EventStore.append`, after which the files stand and the ledger does not know of them.
+    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `opened` and
+    `EventStore.append`, after which the files exist but the ledger does not contain the scenario.
     """
     said = scenario_description(about, investigation)
     _check_edited(said)
@@ -165,7 +165,7 @@ async def capture(
         async with opened() as store:
             recorded = await tell(store, [account])
     except TallystickError as error:
-        error.advice += f" The files stand in {place.folder}; `tallystick eval run` records them once they are edited."
+        error.advice += f" The files are in {place.folder}; `tallystick eval run` records them once they are edited."
         raise
     event = account.said
     assert event.investigation_digest is not None
@@ -182,7 +182,7 @@ async def capture(
 
 
 def _account(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any], body: bytes) -> ScenarioInfo:
-    """What is to be said of the template. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
+    """Return the event of the template, checked. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
     try:
         given = json_value(body)
     except UnreadableFile as unreadable:
@@ -207,7 +207,7 @@ def _account(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any],
 
 
 def _check_edited(said: dict[str, Any]) -> None:
-    """Whether the scenario can be loaded once it is edited. Errors: InvalidQuery, naming the option."""
+    """Check that the scenario can be loaded once it is edited. Errors: InvalidQuery, naming the option."""
 
     def refuse(key: str, what: str, advice: str) -> None:
         raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
@@ -216,7 +216,7 @@ def _check_edited(said: dict[str, Any]) -> None:
 
 
 def _edited(value: Any) -> Any:  # noqa: ANN401 - YAML
-    """A template with something in place of what is to be replaced."""
+    """Return a template with text in place of each value that the user is to replace."""
     if isinstance(value, dict):
         return {name: _edited(each) for name, each in value.items()}
     if isinstance(value, list):

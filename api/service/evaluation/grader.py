@@ -1,4 +1,4 @@
-"""From what was answered to its score as an event, with the bytes that find no room on its line."""
+"""Turn an answer into its score event, with the bytes that do not fit on its line."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _json = msgspec.json.Encoder().encode
 
 
 class Grader:
-    """Scores the answers of one run. `hide` takes secrets out of what a score quotes."""
+    """Scores the answers of one run. `hide` removes secrets from what a score quotes."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Grader:
         self._hide = hide
 
     def grade(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> GradedAttempt:
-        """The score of one answer, or why there is none."""
+        """Score one answer; without an analysis, record why."""
         told = self._told(scenario, attempt, reply)
         if reply.analysis is None:
             return _fitted(
@@ -62,11 +62,11 @@ class Grader:
         )
 
     def skip(self, scenario: Scenario, attempt: int, reason: str) -> GradedAttempt:
-        """A scenario that nobody was asked."""
+        """Return the event of a scenario for which no agent was asked."""
         return GradedAttempt(structs.replace(self._told(scenario, attempt, AgentOutput()), detail=reason))
 
     def _told(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
-        """What every score says, whatever came of it."""
+        """Return the fields that every score has, whatever its result."""
         started, weight = self._started, scenario.about.weight
         assert started.run_id is not None, "scores are of a run that has begun"
         return EvalScored(
@@ -86,7 +86,10 @@ class Grader:
 
 
 def _fitted(told: EvalScored, text: str | None) -> GradedAttempt:
-    """A score with its answer; where they are too long for a line the answer is evidence, then the findings are."""
+    """Return a score with its answer.
+
+    If they are too long for a line, the answer becomes evidence, then the findings do.
+    """
     if text is None:
         return _brief(told)
     data = text.encode()
@@ -107,7 +110,7 @@ def _brief(told: EvalScored, *blobs: Blob) -> GradedAttempt:
 
 
 def at_hand(value: dict[str, Any]) -> AgentOutput:
-    """An analysis that nobody needs to be asked for, as if it had been answered."""
+    """Return an analysis that exists already as the output of an agent."""
     try:
         analysis = parse_answer(value).analysis
     except ValueError as error:
@@ -116,5 +119,5 @@ def at_hand(value: dict[str, Any]) -> AgentOutput:
 
 
 async def on(executor: Executor, function: Callable[..., _Result], *given: object) -> _Result:
-    """What a function gives, worked out elsewhere."""
+    """Run a function on an executor, and return its result."""
     return await asyncio.get_running_loop().run_in_executor(executor, function, *given)

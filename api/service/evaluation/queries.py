@@ -1,4 +1,4 @@
-"""What evaluations came to: listed, shown whole, compared, and on the scoreboard. Verbs of their own."""
+"""Queries of evaluations: list, show, compare, and the scoreboard."""
 
 from asyncio import to_thread
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from projections.evaluation.scoreboard import build_scoreboard as arrange
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, Scoreboard
 
 LATEST = "latest"
-"""In place of a baseline: the newest run that the candidate can be compared with."""
+"""In place of a baseline's id: the newest run that the candidate can be compared with."""
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which evaluations to list: a page of them, the one that began last first."""
+    """Which evaluations to list: a page of them, the most recently begun first."""
 
     selection: EvaluationSelection = EvaluationSelection()
     limit: int = PAGE_EVENTS_DEFAULT
@@ -34,7 +34,7 @@ class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Evaluations in short; `next` is the offset of the page after, None on the last."""
+    """Evaluations in short; `next` is the offset of the next page, None on the last."""
 
     evaluations: list[EvaluationSummary]
     total: int
@@ -43,25 +43,25 @@ class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationAnswer(Evaluation, frozen=True, kw_only=True):
-    """An evaluation whole, and what it is as of."""
+    """An evaluation in full, with its position and time."""
 
     as_of: AsOf
 
 
 class RunComparisonAnswer(RunComparison, frozen=True, kw_only=True):
-    """Two evaluations compared, and what that is as of."""
+    """A comparison of two evaluations, with its position and time."""
 
     as_of: AsOf
 
 
 class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
-    """The scoreboard, and what it is as of."""
+    """The scoreboard, with its position and time."""
 
     as_of: AsOf
 
 
 async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of: int | None = None) -> EvaluationPage:
-    """A page of evaluations. Errors: InvalidQuery."""
+    """Return a page of evaluations. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     places = projection.find(query.selection)
     chosen = await to_thread(summarize_runs, projection.scores(), places[query.offset : query.offset + query.limit])
@@ -73,12 +73,12 @@ async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of:
 async def show_evaluation(
     ledger: LedgerService, run_id: str, as_of: int | None = None, *, analyses: bool = False, prefix: bool = False
 ) -> EvaluationAnswer:
-    """One evaluation whole, with the answers where asked for; by an unambiguous beginning of its id, too.
+    """Return one evaluation in full, on request with the answers.
 
-    Errors: NotFound, InvalidQuery.
+    With `prefix` the id may be a unique beginning of it. Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    known = dict(projection.known)  # before anything is awaited: folding goes on
+    known = dict(projection.known)  # copied before the first await: later events change it
     found = await _whole(ledger, _named(projection, run_id, prefix), known, position, analyses=analyses)
     return EvaluationAnswer(**_fields(found), as_of=await ledger.dated(position))
 
@@ -86,7 +86,7 @@ async def show_evaluation(
 async def compare(
     ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None, *, prefix: bool = False
 ) -> RunComparisonAnswer:
-    """Two evaluations compared, the second with the first; `latest` stands for what `latest` finds for the second.
+    """Compare the candidate evaluation with a baseline; `latest` means the run that `latest` returns for the candidate.
 
     Errors: NotFound, InvalidQuery.
     """
@@ -111,7 +111,7 @@ async def latest(
     agent: str | None = None,
     as_of: int | None = None,
 ) -> str:
-    """The newest evaluation that has ended and is of no baseline: of a suite and by an agent, where they are named.
+    """Return the newest evaluation that has ended and is not a baseline, of a suite and an agent if they are named.
 
     `before` names one that it must have begun before, with the same selection of scenarios. Errors: NotFound.
     """
@@ -120,7 +120,7 @@ async def latest(
 
 
 async def scoreboard(ledger: LedgerService, wanted: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
-    """What each version of each agent is worth, by suite. Errors: InvalidQuery."""
+    """Return the scores of each version of each agent, by suite. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     found = await to_thread(arrange, projection.scores(), wanted)
     return ScoreboardAnswer(suites=found.suites, as_of=await ledger.dated(position))
@@ -149,9 +149,7 @@ def _latest(projection: EvaluationIndex, suite: str | None, before: str | None, 
         like = "" if before is None else f" that began before {before}, on the same selection,"
         whose = "" if agent is None else f" by {agent}"
         what = "" if suite is None else f" of {suite}"
-        raise NotFound(
-            f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate what is to be compared with."
-        )
+        raise NotFound(f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate the baseline first.")
     return found
 
 

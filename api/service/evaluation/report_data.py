@@ -1,4 +1,4 @@
-"""Verbs of their own: an evaluation with all that a report tells of it, two compared, and the gate."""
+"""Collect the data of evaluation reports: one evaluation, a comparison, and the gate."""
 
 import msgspec
 from msgspec import structs
@@ -12,11 +12,11 @@ from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, ScenarioResult, TrendPoint
 
 NAMED_MAX = 20
-"""Scenarios that are named to whoever asked for another."""
+"""At most so many scenarios are listed to a caller that asked for an unknown one."""
 
 
 class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared with what; a run by its id, an unambiguous beginning of it, or `latest`."""
+    """What to compare; a run by its id, a unique beginning of it, or `latest`."""
 
     baseline: str
     candidate: str = LATEST
@@ -25,19 +25,19 @@ class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateAnswer(RunComparisonAnswer, frozen=True, kw_only=True):
-    """Two evaluations compared, and the judgement on the second."""
+    """A comparison of two evaluations, and the judgement on the second."""
 
     judgement: GateResult
 
 
 async def report_of(ledger: LedgerService, run_id: str, as_of: int | None = None) -> EvaluationReport:
-    """An evaluation as its reports tell of it; by an unambiguous beginning of its id. Errors: NotFound."""
+    """Return the report data of an evaluation, by a unique beginning of its id. Errors: NotFound."""
     run = await show_evaluation(ledger, run_id, as_of, analyses=True, prefix=True)
     return EvaluationReport(evaluation=run, trend=await _trend(ledger, run, as_of))
 
 
 def scenario_of(run: Evaluation, scenario_id: str) -> ScenarioResult:
-    """One scenario of an evaluation. Errors: NotFound."""
+    """Return one scenario of an evaluation. Errors: NotFound."""
     for result in run.results:
         if result.scenario_id == scenario_id:
             return result
@@ -47,7 +47,7 @@ def scenario_of(run: Evaluation, scenario_id: str) -> ScenarioResult:
 
 
 def without_analyses(found: Evaluation | ScenarioResult) -> Evaluation | ScenarioResult:
-    """The same without the answers."""
+    """Return the same without the answers."""
     if isinstance(found, ScenarioResult):
         return _bare(found)
     return structs.replace(found, results=tuple(map(_bare, found.results)))
@@ -61,18 +61,18 @@ def _bare(result: ScenarioResult) -> ScenarioResult:
 async def comparison(
     ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None
 ) -> EvaluationReport:
-    """Two evaluations compared, as the reports on the second tell of it. Errors: NotFound."""
+    """Compare two evaluations; return the report data of the second with the comparison. Errors: NotFound."""
     found = await compare(ledger, baseline, candidate, as_of, prefix=True)
     report = await report_of(ledger, found.candidate.run_id, as_of)
     return structs.replace(report, contrast=found)
 
 
 async def gate(ledger: LedgerService, asked: GateQuery, as_of: int | None = None) -> EvaluationReport:
-    """Judge a run by another. Errors: NotFound, where there is no such run.
+    """Judge a run by another. Errors: NotFound, for an unknown run.
 
-    The latest candidate is the newest that has ended and is of no baseline answer: of the suite named, else of that of
-    the baseline named, else of any. The latest baseline is the newest such run before it, of the same suite and
-    selection: of the same agent where there is one, else of any.
+    The latest candidate is the newest run that has ended and is not a baseline answer: of the named suite, else of the
+    suite of the named baseline, else of any. The latest baseline is the newest such run before the candidate, of the
+    same suite and selection, preferably of the same agent.
     """
     baseline = None if await _is_latest(ledger, asked.baseline, as_of) else asked.baseline
     candidate = asked.candidate
@@ -102,13 +102,13 @@ async def _before(ledger: LedgerService, run: Evaluation, as_of: int | None) -> 
 
 
 async def _is_latest(ledger: LedgerService, run_id: str, as_of: int | None) -> bool:
-    """Whether `latest` is meant, and not a run of that name."""
+    """Tell whether `latest` is meant, and not a run of that name."""
     projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
     return run_id == LATEST and not projection.has(LATEST)
 
 
 async def _trend(ledger: LedgerService, run: Evaluation, as_of: int | None) -> tuple[TrendPoint, ...]:
-    """The versions of whoever was evaluated."""
+    """Return the scores of the versions of the evaluated agent."""
     if run.baseline is not None:
         return ()
     board = await scoreboard(ledger, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1), as_of)
@@ -116,7 +116,7 @@ async def _trend(ledger: LedgerService, run: Evaluation, as_of: int | None) -> t
 
 
 def answer_of(report: EvaluationReport) -> GateAnswer:
-    """What the gate answers, for programs."""
+    """Return the answer of the gate, for programs."""
     assert isinstance(report.contrast, RunComparisonAnswer)
     assert report.judgement is not None
     told = {name: getattr(report.contrast, name) for name in report.contrast.__struct_fields__}

@@ -1,4 +1,4 @@
-"""Whether an evaluation that was interrupted may go on with what is typed now: it keeps to what it began with."""
+"""Check that an interrupted evaluation may continue with the given options: they must match those it began with."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,13 +11,13 @@ from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
 from ledger.errors import InvalidQuery
 
 LLM = "enable_llm"
-"""Where a run says among its `meta` that its scenarios' `test_config` was overridden."""
+"""The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
 
 CHANGED_SHOWN = 5
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed of what an evaluation is; None, and no `meta`, where it was left out."""
+    """The options that define an evaluation, as typed; None, and no `meta`, if left out."""
 
     suite: str | None = None
     selection: str | None = None
@@ -28,7 +28,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, str] = {}
 
     def told_meta(self) -> dict[str, str] | None:
-        """What a run says as its `meta`."""
+        """Return the `meta` of the run's start."""
         told = dict(self.meta)
         if self.enable_llm is not None:
             told[LLM] = str(self.enable_llm).lower()
@@ -36,7 +36,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
-    """Refuse what is another than the run began with; `command_name` names the agent's command, where there is one.
+    """Refuse options that differ from those the run began with; `command_name` names the agent's command, if any.
 
     Errors: InvalidQuery, naming the option.
     """
@@ -69,7 +69,7 @@ def check(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
 
 
 def check_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> None:
-    """Refuse scenarios that are others than the run began with. Errors: InvalidQuery."""
+    """Refuse scenarios that differ from those the run began with. Errors: InvalidQuery."""
     gone = sorted({scenario_id for scenario_id, _ in run.scored} - {scenario.id for scenario in chosen})
     if gone:
         raise _other("fixtures", f"run {run.run_id} scored {_several(gone)}, which is not there now")
@@ -81,7 +81,7 @@ def check_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> None:
 
 
 def changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
-    """What to warn of where fixtures are not as they were when the run began; None where they are."""
+    """Return a warning if fixtures differ from those the run began with; None if they do not."""
     if digest == run.started.suite_digest:
         return None
     now = {scenario.id: scenario.fixture_digest for scenario in chosen}
@@ -102,5 +102,5 @@ def _shown(value: object) -> str:
 
 def _other(option: str, what: str) -> InvalidQuery:
     return InvalidQuery(
-        option, f"{what}; nothing was written.", "Give what it began with, or leave --resume out for another run."
+        option, f"{what}; nothing was written.", "Give the value it began with, or leave --resume out for another run."
     )

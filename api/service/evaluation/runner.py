@@ -1,4 +1,4 @@
-"""One use of `tallystick eval run`: a run is begun or gone on with, and its scenarios are put to who is evaluated."""
+"""Run `tallystick eval run`: begin or resume a run, and give its scenarios to the evaluated agent."""
 
 import asyncio
 import math
@@ -32,23 +32,23 @@ from instruments.routers.subprocess_io import BadCommand
 from ledger.errors import InvalidQuery
 
 CAPTURED = "captured"
-"""Who answers where no agent is named and none is asked."""
+"""The agent's name if captured answers are scored and no name is given."""
 
 THREADS = 8
-"""Threads beside those of the agents: writing does not wait for a thread that waits for an agent."""
+"""Threads in addition to one for each agent process: writing does not wait until an agent answers."""
 
 TIME_S_MAX = 7 * 86_400.0
-"""Longer than any answer takes; a time that is none is refused with it."""
+"""The longest accepted time, longer than any answer takes. The check refuses NaN and infinity too."""
 
 CHOICE_SHOWN = 20
 
 Say = Callable[[str], None]
 Tell = Callable[[GradedAttempt | None, int, int], None]
-"""Told each score, once it is durable; how many there are, and how many there are to be. First it is told of none."""
+"""Receives each score once it is durable (None at the start), the number of scores, and that of attempts."""
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed. Without the command of an agent the captured answers are scored."""
+    """The options as typed. Without the command of an agent the captured answers are scored."""
 
     fixtures: Path
     agent: str | None = None
@@ -59,11 +59,11 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     baselines: bool = True
     files: ReportFiles = ReportFiles()
-    """Where reports are to go; with any, the answers and the course of versions are told, too."""
+    """Report files to write; with any, the report data include the answers and the trend over versions."""
 
 
 class EvalRunner:
-    """What was asked for, checked, with its scenarios. Errors: BadFixtures, InvalidQuery."""
+    """Checked options, with their scenarios. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(self, asked: EvalOptions, meaning: SemanticMatcher | None) -> None:
         self._asked = asked
@@ -74,9 +74,9 @@ class EvalRunner:
         self._chosen = choose(self.suite, asked.terms.selection)
 
     async def run(self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, tell: Tell) -> EvaluationReport:
-        """Begin or go on, until everything is scored or `stop` is set; what is to be told of it then.
+        """Begin or resume, until everything is scored or `stop` is set; return the data of its reports.
 
-        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with how to go on.
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice how to resume.
         """
         run = await (
             self._begin(store) if self._asked.resume is None else self._resume(store, self._asked.resume, warn)
@@ -87,12 +87,14 @@ class EvalRunner:
             if self._asked.baselines:
                 suite = structs.replace(run.started, suite_digest=self.suite.digest)
                 await record_baselines(store, suite, self.suite.scenarios, self._meaning, grading, stop)
-            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring what was captured'}")
+            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring the captured answers'}")
             await self._sit(store, run, stop, tell, grading)
             found = await told(store, run.run_id, self.suite.scenarios, analyses=bool(self._asked.files))
             return EvaluationReport(evaluation=found, trend=await course(store, found) if self._asked.files else ())
         except TallystickError as error:
-            error.advice = f"{error.advice} What was scored before is kept: --resume {run.run_id} goes on.".lstrip()
+            error.advice = (
+                f"{error.advice} The scores until then are recorded: --resume {run.run_id} continues.".lstrip()
+            )
             raise
         finally:
             grading.shutdown(wait=False, cancel_futures=True)
@@ -104,7 +106,7 @@ class EvalRunner:
         return await begin(store, started)
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
-        """A run that may go on, with the scenarios that it began with."""
+        """Return a run that may continue, with the scenarios that it began with."""
         run = await unfinished(store, run_id)
         check(run, self._terms, None if self._agent is None else self._agent.name)
         self._chosen = choose(self.suite, run.started.selection)
@@ -115,7 +117,7 @@ class EvalRunner:
         return run
 
     async def _sit(self, store: EventStore, run: EvalRun, stop: asyncio.Event, tell: Tell, grading: Executor) -> None:
-        """Have every attempt scored, and end the run."""
+        """Score every attempt, and end the run."""
         attempts = range(1, (run.started.attempts or 1) + 1)
         places = [(scenario.id, attempt) for attempt in attempts for scenario in self._chosen]
         began_ns = time.monotonic_ns()
@@ -130,7 +132,7 @@ class EvalRunner:
             await finish(store, run, run.worked_ns + time.monotonic_ns() - began_ns)
 
     def _answering(self, run: EvalRun, grading: Executor) -> Answer:
-        """What asks the agent, or takes what was captured, and scores it."""
+        """Return a function that asks the agent, or takes the captured answer, and scores it."""
         agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._chosen}
         marker = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
 
@@ -145,7 +147,7 @@ class EvalRunner:
 
 
 def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
-    """The scenarios that an expression chooses, all without one. Errors: InvalidQuery, where it chooses none."""
+    """Return the scenarios that an expression selects, all without one. Errors: InvalidQuery, if it selects none."""
     if expression is None:
         return suite.scenarios
     chosen = select(suite.scenarios, expression)
@@ -153,12 +155,12 @@ def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
         titles = [scenario.title for scenario in suite.scenarios]
         more = f", and {len(titles) - CHOICE_SHOWN} more" if len(titles) > CHOICE_SHOWN else ""
         there = f"{', '.join(titles[:CHOICE_SHOWN])}{more}"
-        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"There are: {there}.")
+        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {there}.")
     return chosen
 
 
 def opening(asked: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
-    """How a run of so many of a suite's scenarios begins."""
+    """Return the start event of a run of so many of a suite's scenarios."""
     terms = asked.terms
     return EvalStarted(
         run_id=asked.run_id,
@@ -177,10 +179,10 @@ def opening(asked: EvalOptions, suite: Suite, agent: Agent | None, scenarios: in
 
 
 def checked(asked: EvalOptions) -> Agent | None:
-    """The agent that is asked, where everything that was typed makes sense. Errors: InvalidQuery."""
+    """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
     terms = asked.terms
     if not (math.isfinite(asked.timeout_s) and 0 < asked.timeout_s <= TIME_S_MAX):
-        raise InvalidQuery("timeout", f"{asked.timeout_s:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+        raise InvalidQuery("timeout", f"{asked.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
     labels = (("name", terms.suite), ("agent_name", terms.agent_name), ("agent_version", terms.agent_version))
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):
@@ -190,11 +192,11 @@ def checked(asked: EvalOptions) -> Agent | None:
     if asked.run_id is not None:
         check_id(asked.run_id)
     if asked.run_id is not None and asked.resume is not None:
-        raise InvalidQuery("run", "is settled by the run that is resumed.", "Leave it out, or start another run.")
+        raise InvalidQuery("run", "is fixed by the run that is resumed.", "Leave it out, or start another run.")
     if LLM in terms.meta:
-        raise InvalidQuery("meta", f"{LLM} is told by --enable-llm itself.", "Leave it out.")
+        raise InvalidQuery("meta", f"{LLM} is set by --enable-llm itself.", "Leave it out.")
     if terms.enable_llm is not None and asked.agent is None:
-        raise InvalidQuery(LLM, "is told to an agent, and none is asked.", "Give its command with --agent.")
+        raise InvalidQuery(LLM, "is an option of an agent, and none is asked.", "Give its command with --agent.")
     if asked.agent is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""A verb of its own: recording scenarios, each once, and again where it has changed.
+"""Record scenarios: each once, and again if it has changed.
 
-The ledger is asked what it knows of many scenarios at once. What is appended says which version of each stream it
-follows, so that of two who record the same change one writes it, and the other reads again and finds it there.
+The ledger is read for many scenarios at once. Each append names the version of each stream that it follows: of two
+callers that record the same change one writes it, and the other reads again and finds it there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,20 +23,20 @@ from instruments.evals.suite.loader import INVESTIGATION_FILE
 from ledger.errors import InvalidQuery
 
 ASKED = 100
-"""Scenarios that the ledger is asked for, and that are appended, at once; each has two streams."""
+"""Scenarios in one read of the ledger and one append; each has two streams."""
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""Bytes of a payload that leave room on its line for the longest attributes."""
+"""The most bytes of a payload that fit on a line with the longest attributes."""
 
 _encode = msgspec.json.Encoder().encode
 _captured = VOCABULARY.kinds["eval.scenario_captured.v1"].draft
 _revised = VOCABULARY.kinds["eval.scenario_revised.v1"].draft
 _apart = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
-"""Who captured a scenario, when and from where, makes it no other."""
+"""Fields that may differ without a revision: who captured a scenario, when and from where."""
 
 
 class RecordedScenarios(msgspec.Struct, frozen=True):
-    """How many scenarios are new, how many are others than before, and how many were known as they are."""
+    """How many scenarios are new, how many have changed, and how many were known unchanged."""
 
     captured: int = 0
     revised: int = 0
@@ -44,7 +44,7 @@ class RecordedScenarios(msgspec.Struct, frozen=True):
 
 
 class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said of a scenario, and the bytes of its investigation where they are to be kept."""
+    """The event of a scenario, and the bytes of its investigation if they are to be kept."""
 
     title: str
     said: EvalScenarioCaptured
@@ -54,14 +54,13 @@ class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
 async def record(
     store: EventStore, scenarios: Sequence[Scenario], *, source: str | None = None, keep: bool = True
 ) -> RecordedScenarios:
-    """Record scenarios that are new as captured, those that changed as revised, and nothing of the others.
+    """Record new scenarios as captured, changed ones as revised, and nothing for the others.
 
-    Shapes: `source` says where all of them come from; without it each says so itself. With `keep` the bytes of each
-            investigation.json are kept as evidence, except those that were erased before.
-    Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing of any was written; InvalidQuery, for a file
-            that changed since it was loaded, and those of `EventStore.append`: what was written before stays, and
-            recording
-            again is safe.
+    `source` says where all of them come from; without it each scenario's own source is used. With `keep` the bytes of
+    each investigation.json are kept as evidence, except those that were erased before.
+    Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing was written; InvalidQuery, for a file that
+    changed since it was loaded, and those of `EventStore.append`: what was written before stays, and recording again
+    is safe.
     """
     accounts = [_account(scenario, source) for scenario in scenarios]
     if keep:
@@ -77,7 +76,7 @@ async def record(
 
 
 async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
-    """Record at most ASKED scenarios, all or none; each stands there once. Errors: those of `EventStore.append`."""
+    """Record at most ASKED scenarios, each once, all or none. Errors: those of `EventStore.append`."""
 
     async def record(again: bool) -> RecordedScenarios:
         known = await _known(store, accounts)
@@ -93,7 +92,7 @@ async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedS
 
 
 def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
-    """What is to be said of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
+    """Return the event of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
     if investigation is not None:
         _check_size(title, len(investigation))
     line = _encode(_captured(data=said))
@@ -133,26 +132,26 @@ def _account(scenario: Scenario, source: str | None) -> ScenarioInfo:
 
 
 def fingerprint_of(investigation: dict[str, object]) -> str | None:
-    """The fingerprint of the alert that was investigated, where it has one."""
+    """Return the fingerprint of the investigated alert, if it has one."""
     alert = investigation.get("alert")
     fingerprint = alert.get("fingerprint") if isinstance(alert, dict) else None
     return fingerprint if isinstance(fingerprint, str) and fingerprint else None
 
 
 def _check_size(title: str, size_bytes: int) -> None:
-    """Errors: BodyTooLarge."""
+    """Check the size of an investigation. Errors: BodyTooLarge."""
     if size_bytes > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
             f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
             f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
-            "Leave out of its evidence what no agent needs.",
+            "Remove from its evidence the parts that no agent needs.",
         )
 
 
 def _parts(
     scenarios: Sequence[Scenario], accounts: Sequence[ScenarioInfo], *, keep: bool
 ) -> Iterator[list[ScenarioInfo]]:
-    """What is recorded together, with the bytes that are kept. Errors: InvalidQuery, OSError."""
+    """Yield scenarios to record together, with the bytes to keep. Errors: InvalidQuery, OSError."""
     part: list[ScenarioInfo] = []
     size_bytes = 0
     for scenario, account in zip(scenarios, accounts, strict=True):
@@ -175,14 +174,14 @@ def _investigation(scenario: Scenario) -> bytes:
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What the ledger knows: how many events each scenario's stream has, the last of them, and which evidence."""
+    """The current state in the ledger: the version and last event of each scenario, and the known evidence."""
 
     versions: dict[str, int]
     last: dict[str, EvalScenarioCaptured | EvalScenarioRevised]
     evidence: set[str]
 
     def draft(self, said: EvalScenarioCaptured) -> Draft | None:
-        """The event that is to be appended; None where nothing is new."""
+        """Return the event to append; None if nothing is new."""
         assert said.scenario_id is not None
         last = self.last.get(said.scenario_id)
         made: Draft
@@ -196,7 +195,7 @@ class _Known(msgspec.Struct, frozen=True):
         return made
 
     def blob(self, account: ScenarioInfo) -> Blob | None:
-        """The bytes that are to be kept; None where they are, or were, or are not to be."""
+        """Return the bytes to keep; None if they are stored, were erased, or are not to be kept."""
         if account.investigation is None or account.said.investigation_digest in self.evidence:
             return None
         return Blob(account.investigation, "application/json", f"Investigation of scenario {account.said.scenario_id}")

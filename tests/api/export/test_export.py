@@ -146,7 +146,7 @@ def test_the_same_events_are_the_same_bytes(ledger: Ledger, tmp_path: Path) -> N
             export(ledger.path, tmp_path / f"{name}.{format_}", format=format_, gzip="true")
         one, two = (tmp_path / f"{name}.{format_}" / f"events.{format_}.gz" for name in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
-        assert one.read_bytes()[4:8] == bytes(4), "no time stands in it"
+        assert one.read_bytes()[4:8] == bytes(4), "it contains no time"
 
 
 def test_kept_evidence_goes_along_and_erased_does_not(ledger: Ledger, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_evidence_that_is_damaged_is_named(ledger: Ledger, tmp_path: Path) -> No
 
 
 def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_path: Path) -> None:
-    """Signed before: what a witness cosigned, as it stands beside the ledger."""
+    """An earlier checkpoint that a witness cosigned, as the file beside the ledger contains it."""
     path = ledger.path
     newest = SignedNote.parse(path.with_name(f"{path.name}.checkpoint").read_bytes())
     witnessed = path.with_name(f"{path.name}.witnessed")

@@ -1,4 +1,4 @@
-"""The export through its doors: the verb beside a server and without one, and GET /export."""
+"""Every way to export: the command with and without a running server, and GET /export."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -83,7 +83,7 @@ def test_nothing_is_written_over(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("file.zip", "folder"):
         assert "exists already" in refused(ledger.path, "export", "--output", tmp_path / name)
-    assert "there is no folder" in refused(ledger.path, "export", "--output", tmp_path / "none" / "out")
+    assert "does not exist" in refused(ledger.path, "export", "--output", tmp_path / "none" / "out")
     assert (tmp_path / "file.zip").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.zip", "folder"]
 

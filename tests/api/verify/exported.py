@@ -90,7 +90,7 @@ def zipped(export: Path, output: Path) -> Path:
 
 def copied(export: Path, folder: Path) -> Path:
     """A copy that a test may change."""
-    write_export = folder / "copy"
-    shutil.rmtree(write_export, ignore_errors=True)
-    shutil.copytree(export, write_export)
-    return write_export
+    copy = folder / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(export, copy)
+    return copy

@@ -105,7 +105,7 @@ LINES: dict[str, tuple[int, Callable[[list[bytes]], list[bytes]]]] = {
     "the last cut off": (SIZE, lambda lines: lines[:-1]),
     "one more": (SIZE + 1, lambda lines: renumbered([*lines, lines[-1]])),
     "all cut off": (1, lambda lines: []),
-    "a line that is no event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
+    "a line that is not an event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
 }
 
 
@@ -146,7 +146,7 @@ def test_a_forger_with_a_key_of_his_own_is_caught_by_the_key(made: Exports, tmp_
     assert wrong(verified(export, since=made.since)) == {"roots", "signatures"}
     forge(export, change(lines, 11), made.ledger.signer)
     report = verified(export, made.key, made.since)
-    assert wrong(report) == {"roots"}, "who has the key cannot change what was signed before"
+    assert wrong(report) == {"roots"}, "even the holder of the key cannot change signed history"
 
 
 def digit(text: bytes) -> bytes:
@@ -264,9 +264,9 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
             lambda text: text.replace(b"export/1", b"export/2"),
             "has the format",
         ),
-        (lambda text: text[:100], "is no manifest"),
-        (lambda text: b"", "is no manifest"),
-        (lambda text: b'{"format":' + 100_000 * b"[", "is no manifest"),
+        (lambda text: text[:100], "is not a manifest"),
+        (lambda text: b"", "is not a manifest"),
+        (lambda text: b'{"format":' + 100_000 * b"[", "is not a manifest"),
     ):
         whole = (export / "manifest.json").read_bytes()
         edit(export, "manifest.json", change_)
@@ -278,7 +278,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
         verified(export)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(made.zip.read_bytes()[:-1000])
-    for path, match in ((cut, "no whole ZIP"), (tmp_path / "none", "none does not exist")):
+    for path, match in ((cut, "not a complete ZIP"), (tmp_path / "none", "none does not exist")):
         with pytest.raises(UnusableExport, match=match):
             verified(path)
 

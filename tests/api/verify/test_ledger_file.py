@@ -175,7 +175,7 @@ def test_the_schema_is_the_one_that_a_ledger_is_made_with(ledger: Sealed) -> Non
 
 
 def forged(ledger: Sealed, signer: Signer, size: int = SIZE) -> None:
-    """Sign the ledger as it stands by some key, in the place of its checkpoint."""
+    """Sign the current ledger with some key, and write the result as its checkpoint."""
     root = verified(ledger.path).root
     note = signer.sign(Checkpoint(signer.verifier.name, size, root).text()).encode()
     ledger.path.with_name("t.db.checkpoint").write_bytes(note)
