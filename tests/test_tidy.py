@@ -184,6 +184,7 @@ CHECKED_FOLDERS: tuple[str, ...] = (
     "api/http",
     "api/importers",
     "api/reports",
+    "api/service",
     "api/verify",
     "events",
     "examples",

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from api.service.deliberation import deliberation_of
+from api.service.deliberation import build_deliberation
 from events.decision import DecisionReviewed
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
@@ -61,7 +61,7 @@ def decision_of(standing: DecisionState) -> dict[str, object]:
     What was thought since the decision stands in `thoughts`, and as the last steps of the deliberation, too.
     """
     row, decision = row_of(standing), standing.decision
-    if (deliberation := deliberation_of(standing)) is not None:
+    if (deliberation := build_deliberation(standing)) is not None:
         row["deliberation"] = deliberation
     if decision.trace:
         row["trace"] = decision.trace

@@ -94,8 +94,8 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
     began = time.monotonic()
     asyncio.run(_require_ledger(ledger))
     ledger, part = ledger.resolve(), target.with_name(target.name + PART)
-    with _alone(target, part):
-        _write_beside(part, _companions(ledger, with_key=with_key))  # before the copy, which goes no less far
+    with _reserve_name(target, part):
+        _write_beside(part, _read_companions(ledger, with_key=with_key))  # before the copy, which goes no less far
         _copy(ledger, part, progress)
         evidence, missing = _copy_evidence((ledger,), part, progress)
         while missing:
@@ -104,7 +104,7 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
             remove_files(part, *SQLITE_SUFFIXES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
             _copy(ledger, part, progress)
             evidence, missing = _copy_evidence((ledger,), part, progress)
-        found = _verified(part, ledger, progress)
+        found = _verify_copy(part, ledger, progress)
         size_bytes = part.stat().st_size
         signed = read_checkpoint(checkpoint_path(part))
         files = move_files(part, target, *reversed(PARTS))
@@ -145,18 +145,18 @@ def restore(
         if ledger.exists() and not replace:
             raise Occupied(str(ledger), "--replace restores in its place and keeps it; or name another with --ledger.")
         signed = read_checkpoint(checkpoint_path(ledger))
-        with _telling(f"Restoring {ledger}"), _cleared(part):
-            beside = _companions(backup, with_key=True)
+        with _translate_os_errors(f"Restoring {ledger}"), _clear_parts(part):
+            beside = _read_companions(backup, with_key=True)
             _write_beside(part, beside)
             _copy(backup, part, progress, still=True)
             evidence, missing = _copy_evidence((backup, ledger), part, progress)
             if missing and not without_evidence:
                 raise next(iter(missing.values()))
-            found = _verified(part, backup, progress, without=missing)
+            found = _verify_copy(part, backup, progress, without=missing)
             forked = signed is not None and asyncio.run(_is_forked(part, found.events, signed.checkpoint))
             aside = _set_aside(ledger, now)
             remove_files(ledger, *DISPOSABLE)
-            move_files(part, ledger, *_wanted(ledger, beside), EVIDENCE, "")
+            move_files(part, ledger, *_companions_to_restore(ledger, beside), EVIDENCE, "")
             remove_files(part, *LEFT)
     finally:
         lock.release()
@@ -176,7 +176,7 @@ def restore(
 
 
 @contextmanager
-def _alone(target: Path, part: Path) -> Iterator[None]:
+def _reserve_name(target: Path, part: Path) -> Iterator[None]:
     """Hold the name of a backup while it is made: no other process makes it, and a failure leaves no part."""
     if not target.parent.is_dir():
         raise LedgerUnusable(f"There is no folder {target.parent}.", "Make it, or name another file.")
@@ -187,9 +187,9 @@ def _alone(target: Path, part: Path) -> Iterator[None]:
             there = target.with_name(target.name + ending)
             if ending not in left_behind and os.path.lexists(there):
                 raise Occupied(str(there), "Name another file: a backup overwrites nothing.")
-        with _telling(f"Writing {target}"):
+        with _translate_os_errors(f"Writing {target}"):
             remove_files(target, *left_behind)
-            with _cleared(part):
+            with _clear_parts(part):
                 try:
                     yield
                 except BaseException:
@@ -202,7 +202,7 @@ def _alone(target: Path, part: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _cleared(part: Path) -> Iterator[None]:
+def _clear_parts(part: Path) -> Iterator[None]:
     """Remove the `.part` files of an earlier attempt before, and of this one after, the block."""
     remove_files(part, *LEFT)
     try:
@@ -214,7 +214,7 @@ def _cleared(part: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
+def _translate_os_errors(what: str) -> Iterator[None]:
     """Raise LedgerFull or LedgerUnavailable in place of OSError."""
     try:
         yield
@@ -237,9 +237,9 @@ def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) 
     missing: dict[str, Damaged] = {}
     with progress("copying", "blobs of evidence") as report:
         for done, (digest, stored) in enumerate(kept.items(), 1):
-            held = (store for store in stores if store.is_readable(digest, stored.size_bytes))
+            contents = (store for store in stores if store.is_readable(digest, stored.size_bytes))
             try:
-                target.write_pending({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
+                target.write_pending({digest: next(contents, stores[0]).read(digest, stored.size_bytes)})
                 target.publish(digest)
             except Damaged as error:
                 missing[digest] = error
@@ -247,15 +247,15 @@ def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) 
     return len(kept) - len(missing), missing
 
 
-def _verified(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
+def _verify_copy(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
     """Verify a copy with its companions. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
     signer = read_key(source)
     account = Findings()
     with progress("verifying", "events") as report:
         found = verify_file(account, part, key=signer.verifier if signer else None, progress=report)
-    told = [fault.detail for check in account.checks for fault in check.faults if not _is_lack_of(without, fault)]
-    if told:
-        flaws = [detail.replace(part.name, source.name) for detail in told]
+    details = [fault.detail for check in account.checks for fault in check.faults if not _is_lack_of(without, fault)]
+    if details:
+        flaws = [detail.replace(part.name, source.name) for detail in details]
         raise LedgerDamaged(str(source), flaws, f"See all that is wrong: tallystick verify --ledger {source}")
     return found
 
@@ -290,13 +290,13 @@ def _require_backup(backup: Path, ledger: Path) -> None:
         raise LedgerUnusable(f"There is no folder {ledger.parent}.", "Make it, or name another with --ledger.")
 
 
-def _companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
+def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
     """Read the small files beside a ledger, by the endings of their names."""
-    held: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
         with suppress(FileNotFoundError):
-            held[ending] = ledger.with_name(ledger.name + ending).read_bytes()
-    return held
+            contents[ending] = ledger.with_name(ledger.name + ending).read_bytes()
+    return contents
 
 
 def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
@@ -304,7 +304,7 @@ def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
         replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
 
 
-def _wanted(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
+def _companions_to_restore(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
     """List the backup's small files to put beside a ledger: missing ones, and a newer checkpoint of its log."""
     return [
         ending
@@ -314,8 +314,10 @@ def _wanted(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
     ]
 
 
-def _is_newer(offered: SignedCheckpoint, held: SignedCheckpoint | None) -> bool:
-    return held is None or (held.checkpoint.origin == offered.checkpoint.origin and held.size < offered.size)
+def _is_newer(offered: SignedCheckpoint, contents: SignedCheckpoint | None) -> bool:
+    return contents is None or (
+        contents.checkpoint.origin == offered.checkpoint.origin and contents.size < offered.size
+    )
 
 
 def _set_aside(ledger: Path, now: datetime) -> Path | None:

@@ -54,7 +54,7 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
         ) from None
 
 
-def registration(claimed: ModelIdentity) -> str | None:
+def registration_command(claimed: ModelIdentity) -> str | None:
     """Return the command that registers a claimed model; None for a wrapper or a name that names no model."""
     if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
         return None

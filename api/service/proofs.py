@@ -53,7 +53,7 @@ async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
 
 async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
     """Prove that an event is in the tree of a size, by default the current one. Errors: InvalidQuery."""
-    size = await _checked_size(ledger, "size", size)
+    size = await _check_size(ledger, "size", size)
     if position > size:
         raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
     tree = ledger.proving.tree
@@ -63,7 +63,7 @@ async def inclusion(ledger: LedgerService, position: int, size: int | None = Non
 
 async def consistency(ledger: LedgerService, older: int, newer: int | None = None) -> ConsistencyAnswer:
     """Prove that a tree, by default the current one, begins with an older one. Errors: InvalidQuery."""
-    newer = await _checked_size(ledger, "to", newer)
+    newer = await _check_size(ledger, "to", newer)
     if older > newer:
         raise InvalidQuery("from", f"{older} is beyond the tree of {newer}.", "Name a size up to it.")
     tree = ledger.proving.tree
@@ -80,7 +80,7 @@ async def _check_width(ledger: LedgerService, level: int, address: TileAddress) 
         raise NotFound(detail, "Take the sizes from a checkpoint.")
 
 
-async def _checked_size(ledger: LedgerService, name: str, size: int | None) -> int:
+async def _check_size(ledger: LedgerService, name: str, size: int | None) -> int:
     head = (await ledger.reader.head()).position
     if size is not None and size > head:
         raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")

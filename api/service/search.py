@@ -2,7 +2,7 @@
 
 import msgspec
 
-from api.service.decisions import decision_states, searched
+from api.service.decisions import decision_states, parse_search_words
 from api.service.ledger import LedgerService
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
@@ -32,17 +32,17 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool
 
 
-async def retrieve(ledger: LedgerService, asked: SearchQuery) -> SearchResult:
+async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchResult:
     """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
-    words = searched(asked.query, "query")
+    words = parse_search_words(query.query, "query")
     projection, position = await ledger.engine.at(DecisionIndex)
-    places = projection.find(asked.selection)
-    hits = await ledger.search.find(words, position, projection.index, rank=True, side=asked.side)
+    places = projection.find(query.selection)
+    hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
     whole = hits.filter_places(places, len(words))
     ranked = hits.ranked(whole if len(whole) else places)
-    best = projection.subjects(ranked.places[: asked.limit])
+    best = projection.subjects(ranked.places[: query.limit])
     fits = [
-        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]
+        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: query.limit]
     ]
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),

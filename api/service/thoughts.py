@@ -14,7 +14,12 @@ from typing import NamedTuple
 from msgspec import structs
 
 from api.auth import Principal
-from api.service.deliberation import fitting, last_step, merged, text_and_time
+from api.service.deliberation import (
+    append_steps,
+    last_step,
+    select_fitting,
+    text_and_time,
+)
 from api.service.ledger import LedgerService
 from events.decision import DecisionAsked, DecisionRecorded
 from events.envelope import Draft, Event
@@ -27,7 +32,7 @@ from ledger.errors import IdentityConflict, LifecycleViolation
 from projections.decisions.decision_state import fold_decision
 from projections.decisions.pending_thoughts import ThoughtEntry, ThoughtIndex, ThoughtScope
 
-Stated = Callable[[datetime], DecisionRecorded]
+StateDecision = Callable[[datetime], DecisionRecorded]
 """Returns a decision as the client stated it, for a time of recording, without pending thoughts."""
 
 _decision = VOCABULARY.kinds["decision.recorded.v1"].draft
@@ -42,7 +47,7 @@ class DecisionResult(NamedTuple):
     placed: AppendedEvent
     moment: datetime
     decision: DecisionRecorded
-    taken: int
+    adopted: int
     left: int
 
 
@@ -69,7 +74,7 @@ async def decide(
     ledger: LedgerService,
     caller: Principal,
     scope: ThoughtScope,
-    stated: Stated,
+    stated: StateDecision,
     key: str | None,
     question: str | None = None,
 ) -> DecisionResult:
@@ -84,9 +89,11 @@ async def decide(
     refused: set[str] = set()
     while True:
         if (earlier := await _recorded(ledger, stated(now).decision_id)) is not None:
-            return await _repeat(ledger, caller, scope, stated, key, earlier, question)
-        waiting = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
-        decision, thoughts = await _take_up(ledger, caller, stated(now), waiting, key, asked=question is not None)
+            return await _repeat_first_result(ledger, caller, scope, stated, key, earlier, question)
+        pending = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
+        decision, thoughts = await _add_pending_thoughts(
+            ledger, caller, stated(now), pending, key, asked=question is not None
+        )
         drafts = _drafts(decision, thoughts, question, key, now)
         try:
             placed = (await ledger.record(drafts, caller))[0]
@@ -99,12 +106,12 @@ async def decide(
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
                 first = await _first_post(ledger, error)
-                return await _repeat(ledger, caller, scope, stated, key, first, question)
+                return await _repeat_first_result(ledger, caller, scope, stated, key, first, question)
         else:
             if placed.duplicate:
                 await _check_question(ledger, placed.position, question)
-                return await _first(ledger, caller, scope, placed, ())
-            return DecisionResult(placed, now, decision, len(thoughts), len(waiting) - len(thoughts))
+                return await _first_result(ledger, caller, scope, placed, ())
+            return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
 
 
 async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
@@ -127,7 +134,7 @@ def _drafts(
     decision: DecisionRecorded, thoughts: Sequence[Event], question: str | None, key: str | None, now: datetime
 ) -> list[Draft]:
     drafts: list[Draft] = [_decision(data=decision, id=key, time=now)]
-    drafts += [_adoption(data=_adopted(thought, decision), time=now) for thought in thoughts]
+    drafts += [_adoption(data=_adoption_payload(thought, decision), time=now) for thought in thoughts]
     if question is not None:
         assert decision.decision_id is not None, "a decision that answers a question is named"
         drafts.append(_asking(data=DecisionAsked(decision_id=decision.decision_id, question=question), time=now))
@@ -137,32 +144,32 @@ def _drafts(
 async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
     """Return the 1-based number of a thought on a recorded decision among the steps of its deliberation."""
     query = Query(subjects=(placed.subject,), before=placed.position + 1, limit=PAGE_EVENTS_MAX)
-    standing = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
-    assert standing is not None, "the stream that was read contains the thought"
-    return last_step(standing.decision.deliberation) + len(standing.thoughts)
+    state = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
+    assert state is not None, "the stream that was read contains the thought"
+    return last_step(state.decision.deliberation) + len(state.thoughts)
 
 
-async def waiting(ledger: LedgerService, key: str | None, most_texts: int) -> list[PendingThoughts]:
+async def list_pending(ledger: LedgerService, key: str | None, most_texts: int) -> list[PendingThoughts]:
     """Return the pending thoughts of every agent, by key, the oldest first; of one key if it is named."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
     for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda one: one[1].position):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
     chosen = [name for name in keys if key in (None, name)]
-    return [await _tracked(ledger, name, keys[name], most_texts) for name in chosen]
+    return [await _summarize_group(ledger, name, keys[name], most_texts) for name in chosen]
 
 
-async def taken(ledger: LedgerService, most: int, most_texts: int) -> list[PendingThoughts]:
+async def list_adopted(ledger: LedgerService, most: int, most_texts: int) -> list[PendingThoughts]:
     """Return the thoughts that the latest decisions adopted, the newest first; at most `most` groups."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
     for agent, thought in projection.adopted():
         groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
     newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].adopted_position)[:most]
-    return [await _tracked(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
+    return [await _summarize_group(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
 
 
-async def _tracked(
+async def _summarize_group(
     ledger: LedgerService, key: str, thoughts: Sequence[tuple[str, ThoughtEntry]], most_texts: int
 ) -> PendingThoughts:
     shown = thoughts[:most_texts]
@@ -181,11 +188,11 @@ async def _pending(
     return projection.pending(caller.source, scope.matching_scopes(), now, position)
 
 
-async def _take_up(
+async def _add_pending_thoughts(
     ledger: LedgerService,
     caller: Principal,
     decision: DecisionRecorded,
-    waiting: Sequence[ThoughtEntry],
+    pending: Sequence[ThoughtEntry],
     key: str | None,
     *,
     asked: bool,
@@ -194,14 +201,14 @@ async def _take_up(
 
     The decision gets an id of its own if other events are to name it.
     """
-    if not waiting and not asked:
+    if not pending and not asked:
         return decision, []
     named = decision
     if decision.decision_id is None:
         named = structs.replace(decision, decision_id=stream_name((await ledger.reader.head()).position, _rng))
-    thoughts = fitting(named, await _events_of(ledger, waiting[:ITEMS_MAX]), caller.source, key)
+    thoughts = select_fitting(named, await _events_of(ledger, pending[:ITEMS_MAX]), caller.source, key)
     if thoughts:
-        return merged(named, thoughts), thoughts
+        return append_steps(named, thoughts), thoughts
     return (named if asked else decision), []
 
 
@@ -209,29 +216,29 @@ async def _check_question(ledger: LedgerService, position: int, question: str | 
     """Check the question of an earlier post. Errors: IdentityConflict, if it had another question, or one."""
     page = await ledger.reader.read(Query(after=position - 1, limit=ITEMS_MAX + 2))
     first, *behind = VOCABULARY.events(page.ndjson)
-    told = [
-        event.data.question for event in behind if isinstance(event.data, DecisionAsked) and _together(first, event)
+    questions = [
+        event.data.question for event in behind if isinstance(event.data, DecisionAsked) and _is_same_post(first, event)
     ]
-    if told[:1] != ([] if question is None else [question]):
+    if questions[:1] != ([] if question is None else [question]):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
 
 
-def _together(decision: Event, event: Event) -> bool:
+def _is_same_post(decision: Event, event: Event) -> bool:
     """Tell whether an event of a decision's stream was posted with it."""
     of_decision = (decision.subject, decision.source, decision.time)
     return (event.subject, event.source, event.time) == of_decision
 
 
-def _adopted(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
+def _adoption_payload(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
     assert decision.decision_id is not None, "a decision that adopts a thought is named"
     return ThoughtAdopted(thought_id=thought.subject.removeprefix("thought/"), decision_id=decision.decision_id)
 
 
-async def _repeat(
+async def _repeat_first_result(
     ledger: LedgerService,
     caller: Principal,
     scope: ThoughtScope,
-    stated: Stated,
+    stated: StateDecision,
     key: str | None,
     first: Event,
     question: str | None,
@@ -241,17 +248,17 @@ async def _repeat(
     Errors: IdentityConflict, if it differs by more; LifecycleViolation, if the first post had another id.
     """
     assert isinstance(first.data, DecisionRecorded)
-    thoughts = await _taken_up_with(ledger, first)
-    decision = merged(stated(first.moment), thoughts)
+    thoughts = await _thoughts_adopted_with(ledger, first)
+    decision = append_steps(stated(first.moment), thoughts)
     if decision.decision_id is None:
         decision = structs.replace(decision, decision_id=first.data.decision_id)
     if (caller.source, key) == (first.source, first.id):
         await _check_question(ledger, first.position, question)
     (placed,) = await ledger.record([_decision(data=decision, id=key, time=first.moment)], caller)
-    return await _first(ledger, caller, scope, placed, thoughts)
+    return await _first_result(ledger, caller, scope, placed, thoughts)
 
 
-async def _first(
+async def _first_result(
     ledger: LedgerService, caller: Principal, scope: ThoughtScope, placed: AppendedEvent, thoughts: Sequence[Event]
 ) -> DecisionResult:
     """Return the result of the first post of a decision."""
@@ -263,7 +270,7 @@ async def _first(
     return DecisionResult(placed, first.moment, first.data, len(thoughts), left)
 
 
-async def _taken_up_with(ledger: LedgerService, first: Event) -> list[Event]:
+async def _thoughts_adopted_with(ledger: LedgerService, first: Event) -> list[Event]:
     """Return the thoughts that a decision adopted in its own append: their adoptions follow it in the log."""
     page = await ledger.reader.read(Query(after=first.position, limit=ITEMS_MAX))
     name = first.subject.removeprefix("decision/")

@@ -22,10 +22,10 @@ from ledger.transparency.signed_note import COSIGNATURE, encode_base64, parse_si
 ANSWER_S = 60.0
 """How long a witness may take to answer."""
 
-CLOCKS = timedelta(minutes=5)
+CLOCK_DIFFERENCE_MAX = timedelta(minutes=5)
 """The largest accepted difference between the clock of a witness and the clock here."""
 
-ASKED_MAX = 3
+REQUESTS_MAX = 3
 """Requests to a witness: it may know another size than this ledger does, and another client may change it meanwhile."""
 
 
@@ -38,7 +38,7 @@ class CosignResult(msgspec.Struct, frozen=True):
     time: datetime
 
 
-async def ask(ledger: LedgerService, url: str, witness: Verifier) -> CosignResult:
+async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier) -> CosignResult:
     """Have a witness cosign the newest checkpoint, and store it with the cosignature.
 
     Errors: Unwitnessed; Forked, for a witness that has cosigned more events than the log has; InvalidQuery, for an
@@ -51,31 +51,31 @@ async def ask(ledger: LedgerService, url: str, witness: Verifier) -> CosignResul
     signed = await ledger.proving.checkpoint()
     kept = await ledger.proving.kept_witnessed()
     old = kept.size if kept is not None and witness.cosigned_at(kept.note) is not None else 0
-    async with _client(url) as client:
-        answer = await _cosignatures(client, ledger.proving.tree, signed, old, witness)
-    cosigned = _verified(signed, answer, witness)
-    time = _time_of(cosigned, witness, ledger.clock())
+    async with _open_client(url) as client:
+        answer = await _request_signature_lines(client, ledger.proving.tree, signed, old, witness)
+    cosigned = _verify_answer(signed, answer, witness)
+    time = _cosigning_time(cosigned, witness, ledger.clock())
     await asyncio.to_thread(store_witnessed, ledger.proving.ledger, SignedCheckpoint(signed.checkpoint, cosigned))
     return CosignResult(witness.name, signed.checkpoint.origin, signed.size, time)
 
 
-async def _cosignatures(
+async def _request_signature_lines(
     client: httpx.AsyncClient, tree: LogTree, signed: SignedCheckpoint, old: int, witness: Verifier
 ) -> bytes:
     """Request a cosignature, and return the signature lines of the answer. Errors: Unwitnessed, Forked."""
-    asked = 0
+    requests = 0
     while True:
         if old > signed.size:
             raise Forked(f"{witness.name} has cosigned {old} events of this log, of which {signed.size} are signed.")
         hashes = "".join(f"{encode_base64(found)}\n" for found in await tree.consistency(old, signed.size))
         body = f"old {old}\n{hashes}\n".encode() + signed.note.encode()
         status, answer = await _post(client, body)
-        asked += 1
+        requests += 1
         if status == 200:
             return answer
-        known = _known_size(answer, witness) if status == 409 else old
-        if known == old or asked == ASKED_MAX:
-            raise _refused(status, answer, witness, signed)
+        known = _parse_known_size(answer, witness) if status == 409 else old
+        if known == old or requests == REQUESTS_MAX:
+            raise _refusal_error(status, answer, witness, signed)
         old = known
 
 
@@ -96,17 +96,17 @@ async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
         raise Unwitnessed(detail, "Check the address, or ask it again later.") from error
 
 
-def _known_size(answer: bytes, witness: Verifier) -> int:
+def _parse_known_size(answer: bytes, witness: Verifier) -> int:
     try:
         return parse_size(answer.decode("ascii", "replace").removesuffix("\n"))
     except BadNote as error:
         raise Unwitnessed(f"{witness.name} says 409, and names no size: {error.detail}", "Is it a witness?") from None
 
 
-def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckpoint) -> Unwitnessed:
+def _refusal_error(status: int, answer: bytes, witness: Verifier, signed: SignedCheckpoint) -> Unwitnessed:
     """Return the error for a refusal: the reason by its status, and the witness's own text if it is short."""
-    told = answer.decode(errors="replace").strip()
-    said = f" ({told})" if told.isprintable() and 0 < len(told) <= 200 else ""
+    text = answer.decode(errors="replace").strip()
+    quoted = f" ({text})" if text.isprintable() and 0 < len(text) <= 200 else ""
     reasons = {
         403: ("does not know the key of this log", "Give its operator the key: tallystick key show."),
         404: ("does not know this log", "Give its operator the key: tallystick key show."),
@@ -115,11 +115,11 @@ def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckp
     }
     reason, advice = reasons.get(status, (f"answered {status}", "Is it a witness? Ask it again later."))
     return Unwitnessed(
-        f"{witness.name} {reason}{said}; the checkpoint of {signed.checkpoint.origin} is unchanged.", advice
+        f"{witness.name} {reason}{quoted}; the checkpoint of {signed.checkpoint.origin} is unchanged.", advice
     )
 
 
-def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
+def _verify_answer(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
     """Return the note with the verified cosignature, without the rest of the answer. Errors: Unwitnessed."""
     try:
         answered = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
@@ -133,17 +133,17 @@ def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> Sig
     return note
 
 
-def _time_of(note: SignedNote, witness: Verifier, now: datetime) -> datetime:
+def _cosigning_time(note: SignedNote, witness: Verifier, now: datetime) -> datetime:
     """Return when a witness says that it cosigned. Errors: Unwitnessed, for a time that is not now."""
     seconds = witness.cosigned_at(note)
     assert seconds is not None
-    if abs(seconds - now.timestamp()) > CLOCKS.total_seconds():
+    if abs(seconds - now.timestamp()) > CLOCK_DIFFERENCE_MAX.total_seconds():
         detail = f"{witness.name} has cosigned as of {seconds} s since 1970; it is {int(now.timestamp())} s here."
         raise Unwitnessed(detail, "One of the two clocks is wrong.")
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _client(url: str) -> httpx.AsyncClient:
+def _open_client(url: str) -> httpx.AsyncClient:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:

@@ -15,7 +15,7 @@ from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
 from api.importers.runs import RunImportResult, import_runs, read_runs
-from api.service.evaluation.scenarios import record
+from api.service.evaluation.scenarios import record_scenarios
 from instruments.evals import load
 from tests.fuzz.indoors import Indoors
 from tests.fuzz.mutated import bodies, documents, noise
@@ -134,6 +134,6 @@ def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> N
 def test_scenarios_are_recorded_or_refused(indoors: Indoors, described: bytes, found: bytes, name: str) -> None:
     folder = indoors.folder / "suite" / name
     scenario(folder, described, found, name=name)
-    taken = indoors.admits(lambda: indoors.run(record(indoors.sink, load(folder).scenarios)))
+    taken = indoors.admits(lambda: indoors.run(record_scenarios(indoors.sink, load(folder).scenarios)))
     if taken is not None:
         assert taken[1] in (0, 1, 2)

@@ -18,7 +18,7 @@ from api.service.store import EventStore
 from instruments.answer import RouterAnswer
 from instruments.routers import Router
 
-Tell = Callable[[ResponseResult, RouterAnswer], None]
+OnResponse = Callable[[ResponseResult, RouterAnswer], None]
 """Called with the result of each answer, once it is durable, and the answer."""
 
 
@@ -30,7 +30,7 @@ class RetrySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def drive(
-    store: EventStore, run_id: str, router: Router, pace: RetrySettings, stop: asyncio.Event, tell: Tell
+    store: EventStore, run_id: str, router: Router, pace: RetrySettings, stop: asyncio.Event, on_response: OnResponse
 ) -> NextPrompt:
     """Continue a run until it ends or `stop` is set; return its next prompt, or how it ended.
 
@@ -43,16 +43,16 @@ async def drive(
         if left_s <= 0:
             await finish(store, run_id, "max time reached", "max_time")
             return await prompt(store, run_id)
-        answer = await _answer(router, step.prompt, min(pace.timeout_s, left_s), stop)
+        answer = await _ask_router(router, step.prompt, min(pace.timeout_s, left_s), stop)
         if answer is None:
             break
-        responded = await _written(store, run_id, answer, step.attempt)
-        tell(responded, answer)
+        responded = await _record(store, run_id, answer, step.attempt)
+        on_response(responded, answer)
         step = responded.next
     return step
 
 
-async def _answer(router: Router, text: str, timeout_s: float, stop: asyncio.Event) -> RouterAnswer | None:
+async def _ask_router(router: Router, text: str, timeout_s: float, stop: asyncio.Event) -> RouterAnswer | None:
     """Return a router's answer; None if `stop` was set first."""
     asking = asyncio.create_task(router.ask(text, timeout_s))
     stopping = asyncio.create_task(stop.wait())
@@ -65,6 +65,6 @@ async def _answer(router: Router, text: str, timeout_s: float, stop: asyncio.Eve
     return None if asking.cancelled() else asking.result()
 
 
-async def _written(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:
+async def _record(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:
     """Record an answer, waiting for a ledger that cannot be reached. Errors: those of `respond`."""
     return await retry(lambda again: respond(store, run_id, answer, attempt), while_unavailable)

@@ -70,28 +70,28 @@ async def show_run(
         raise NotFound(f"Run not found: {run_id}", several)
     entry, scores = projection.entry(found[0]), projection.scores(found[0])
     streams = await ledger.engine.read_streams([f"discovery/{found[0]}"], position)
-    run = DiscoveryRun.of(streams[f"discovery/{found[0]}"], await _scores(ledger, scores))
-    texts = await _texts(ledger, run)
+    run = DiscoveryRun.of(streams[f"discovery/{found[0]}"], await _read_scores(ledger, scores))
+    texts = await _read_outputs(ledger, run)
     detail = RunDetail(**structs.asdict(build_report(run, texts)))
     if attempts:
         detail = structs.replace(detail, attempts=build_attempts(run, texts), signals=build_signals(run))
     return RunView(entry=entry, detail=detail)
 
 
-async def _texts(ledger: LedgerService, run: DiscoveryRun) -> dict[str, str | None]:
+async def _read_outputs(ledger: LedgerService, run: DiscoveryRun) -> dict[str, str | None]:
     """Return the outputs of a run that are kept as evidence, by digest; None for each that was erased."""
     found = await read_blobs(ledger.evidence, run.evidence(), run.digests())
     return {digest: None if data is None else data.decode(errors="replace") for digest, data in found.items()}
 
 
-async def _scores(ledger: LedgerService, positions: Sequence[int]) -> list[EventFacts]:
+async def _read_scores(ledger: LedgerService, positions: Sequence[int]) -> list[EventFacts]:
     """Return the scores at some positions, which most often are adjacent."""
     found: list[EventFacts] = []
-    wanted, start = set(positions), 0
+    needed, start = set(positions), 0
     for number, position in enumerate(positions, 1):
         if number == len(positions) or positions[number] - position > GAP:
             query = Query(after=positions[start] - 1, before=position + 1, types=SCORED, limit=PAGE_EVENTS_MAX)
             async for page in ledger.scan(query):
-                found.extend(event for event in VOCABULARY.facts(page.ndjson) if event.position in wanted)
+                found.extend(event for event in VOCABULARY.facts(page.ndjson) if event.position in needed)
             start = number
     return found

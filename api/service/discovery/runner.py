@@ -12,7 +12,7 @@ from api.service.discovery.driver import RetrySettings, drive
 from api.service.discovery.golden_file import GoldenFile
 from api.service.discovery.messages import ResponseResult, RunConfig, StartResult
 from api.service.discovery.runs import prompt, start
-from api.service.discovery.summary import DiscoverySummary, found, response_of
+from api.service.discovery.summary import DiscoverySummary, read_first_response, summarize_run
 from api.service.store import EventStore
 from events.decode_errors import explain_decode_error
 from events.discovery import DiscoveryStarted
@@ -80,19 +80,19 @@ class DiscoveryRunner:
         run_id = await (self._begin(store) if self.resume is None else self._resume(store, self.resume, warn))
         say(f"run {run_id}: asking {self.router.name}")
 
-        def tell(responded: ResponseResult, answer: RouterAnswer) -> None:
+        def on_response(responded: ResponseResult, answer: RouterAnswer) -> None:
             for line in responded.lines:
                 say(line)
             if responded.iteration == 0:
                 self._keep(answer.text or "")
 
         try:
-            step = await drive(store, run_id, self.router, self._pace, stop, tell)
+            step = await drive(store, run_id, self.router, self._pace, stop, on_response)
             if step.ending == "max_time":
                 say(f"ended: {step.reason}")
-            return RunnerResult(findings=await found(store, run_id), golden_error=self._golden_error)
+            return RunnerResult(findings=await summarize_run(store, run_id), golden_error=self._golden_error)
         except TallystickError as error:
-            error.advice = f"{error.advice} The answers until then are recorded: --resume {run_id} continues.".lstrip()
+            error.advice = f"{error.advice} Earlier answers are recorded: --resume {run_id} continues.".lstrip()
             raise
 
     async def _begin(self, store: EventStore) -> str:
@@ -131,7 +131,7 @@ class DiscoveryRunner:
             if was != now:
                 warn(f"warning: {what} was {was}, and is {now} from here on.")
         if self._golden is not None:
-            text = await response_of(store, events)
+            text = await read_first_response(store, events)
             self._golden.check(text)
             if text is not None and not self._golden.holds(text):
                 self._keep(text)

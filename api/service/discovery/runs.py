@@ -102,7 +102,7 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
 
     Errors: InvalidEvent, naming the field; LifecycleViolation, for an id that another run has; those of appending.
     """
-    probe = _probe_named(_checked(config).probe_id)
+    probe = _find_probe(_check_config(config).probe_id)
     asked = DiscoveryStarted(
         run_id=config.run_id,
         probe_id=probe.id,
@@ -122,19 +122,19 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
         try:
             await store.append([_draft(started, 0)])
         except StreamConflict:
-            there = await _stored(store, started.run_id, _RUNNING)
+            there = await _read_stored(store, started.run_id, _RUNNING)
             if config.run_id is None or not there:
                 continue
             if there[0].data != started:
-                raise _taken(started.run_id) from None
+                raise _run_id_taken_error(started.run_id) from None
             return StartResult(started.run_id, duplicate=True)
         return StartResult(started.run_id, duplicate=False)
 
 
 async def prompt(store: EventStore, run_id: str) -> NextPrompt:
     """Return the next prompt of a run; if it has ended, why, and no prompt. Errors: NotFound, LifecycleViolation."""
-    run = await _run(store, run_id)
-    return _step(run.session, None if run.session.finished is not None else run.probe)
+    run = await _load_run(store, run_id)
+    return _next_prompt(run.session, None if run.session.finished is not None else run.probe)
 
 
 async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None = None) -> ResponseResult:
@@ -146,13 +146,13 @@ async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt:
     """
     _check_size(answer)
     while True:
-        run = await _run(store, run_id)
+        run = await _load_run(store, run_id)
         due = run.session.attempts + 1
         if attempt is not None and (recorded := run.recorded(attempt)) is not None:
-            if not _same(recorded, answer):
-                raise _answered(run_id, recorded)
+            if not _is_recorded_answer(recorded, answer):
+                raise _attempt_taken_error(run_id, recorded)
             before = run.before(attempt)
-            return await _told(store, run, before, answer, await to_thread(before.decide, answer, run.probe))
+            return await _build_result(store, run, before, answer, await to_thread(before.decide, answer, run.probe))
         _check_running(run.events)
         if attempt is not None and attempt != due:
             raise AttemptTaken(
@@ -160,20 +160,20 @@ async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt:
                 "Read the prompt again, and answer the attempt it names.",
             )
         payloads = await to_thread(run.session.decide, answer, run.probe)
-        drafts, blobs = _fitted(payloads, sensitive=run.session.started.sensitive is True)
+        drafts, blobs = _fit_to_lines(payloads, sensitive=run.session.started.sensitive is True)
         drafts[0].expectedversion = run.version
         try:
             await _append(store, drafts, blobs)
         except StreamConflict:
             continue
-        return await _told(store, run, run.session, answer, payloads)
+        return await _build_result(store, run, run.session, answer, payloads)
 
 
 async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEntry:
     """Record a message to the people watching a run. Errors: NotFound, RunEnded; those of appending."""
     payload = DiscoverySignalled(run_id=run_id, **structs.asdict(draft))
     while True:
-        _check_running(await _events(store, run_id, _RUNNING))
+        _check_running(await _read_events(store, run_id, _RUNNING))
         try:
             placed = await store.append([_draft(payload)])
         except LifecycleViolation:
@@ -187,9 +187,9 @@ async def signals(store: EventStore, run_id: str, after: int = 0, since: str = "
 
     Errors: NotFound.
     """
-    events = await _events(store, run_id, (*_RUNNING, "discovery.signalled.v1"))
+    events = await _read_events(store, run_id, (*_RUNNING, "discovery.signalled.v1"))
     found = [
-        SignalEntry(position=event.position, time=event.time, **_told_by(event))
+        SignalEntry(position=event.position, time=event.time, **_signal_fields(event))
         for event in events
         if isinstance(event.data, DiscoverySignalled) and event.position > after and event.recordedtime >= since
     ]
@@ -200,7 +200,7 @@ async def finish(store: EventStore, run_id: str, reason: str | None = None, endi
     """End a run; one that ended in the same way is left as it is. Errors: NotFound, RunEnded; those of appending."""
     words = reason if reason is not None else "requested"
     while True:
-        events = await _events(store, run_id)
+        events = await _read_events(store, run_id)
         end = events[-1].data
         if isinstance(end, DiscoveryFinished) and (end.ending, end.reason) == (ending, words):
             return
@@ -212,7 +212,7 @@ async def finish(store: EventStore, run_id: str, reason: str | None = None, endi
         return
 
 
-async def _stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
+async def _read_stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
     """Return the events of a run, or those of some types.
 
     A run whose append was refused as a conflict may not be committed yet: then there are none.
@@ -220,44 +220,44 @@ async def _stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> 
     return VOCABULARY.events(await store.streams([f"discovery/{run_id}"], types)) if _id.fullmatch(run_id) else []
 
 
-async def _events(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
+async def _read_events(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
     """Return the events of a run, its start included. Errors: NotFound."""
-    events = await _stored(store, run_id, types)
+    events = await _read_stored(store, run_id, types)
     if not events:
         raise NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
     return events
 
 
-async def _run(store: EventStore, run_id: str) -> LiveRun:
+async def _load_run(store: EventStore, run_id: str) -> LiveRun:
     """Return the current state of a run. Errors: NotFound."""
-    events = await _events(store, run_id)
+    events = await _read_events(store, run_id)
     return LiveRun(events=events, session=Session.of(events))
 
 
-async def _told(
+async def _build_result(
     store: EventStore, run: LiveRun, before: Session, answer: RouterAnswer, payloads: Sequence[Payload]
 ) -> ResponseResult:
     """Return the result of an answer: a function of the run before it and the answer, so that a retry gets the same."""
-    made = payloads[0]
-    assert isinstance(made, DiscoveryAttempted)
+    attempted = payloads[0]
+    assert isinstance(attempted, DiscoveryAttempted)
     score = next((payload.total_score for payload in payloads if isinstance(payload, ProbeScored)), None)
     analysis = None
     if answer.failure is None:
-        analysis = await to_thread(analyze, answer.text, run.probe, await registered(store))
+        analysis = await to_thread(analyze, answer.text, run.probe, await load_registered_names(store))
     return ResponseResult(
-        run_id=made.run_id,
-        attempt=made.attempt,
-        outcome=made.outcome,
-        iteration=made.iteration,
+        run_id=attempted.run_id,
+        attempt=attempted.attempt,
+        outcome=attempted.outcome,
+        iteration=attempted.iteration,
         analysis=analysis,
         score=score,
-        detail=made.detail,
+        detail=attempted.detail,
         lines=render_events(payloads),
-        next=_step(before.then(payloads), run.probe),
+        next=_next_prompt(before.then(payloads), run.probe),
     )
 
 
-async def registered(store: EventStore) -> Callable[[str], bool]:
+async def load_registered_names(store: EventStore) -> Callable[[str], bool]:
     """Return a function that tells whether a claimed name belongs to a registered model."""
     names = ModelNames()
     for event in VOCABULARY.events(await store.streams((), _MODELS)):
@@ -268,7 +268,7 @@ async def registered(store: EventStore) -> Callable[[str], bool]:
     return lambda name: names.resolve(name).key in names.models
 
 
-def _step(session: Session, probe: Probe | None) -> NextPrompt:
+def _next_prompt(session: Session, probe: Probe | None) -> NextPrompt:
     finished = session.finished
     asked = session.prompt(probe) if finished is None and probe is not None else None
     return NextPrompt(
@@ -307,7 +307,7 @@ async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> 
             blobs = await without_erased(store, blobs)
 
 
-def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
+def _fit_to_lines(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
     """Return the drafts of an attempt, and those of its texts that become evidence and leave only their digests.
 
     Texts become evidence if they do not fit on the line; of a sensitive run, all texts of the answer do.
@@ -326,7 +326,7 @@ def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft
     return [_draft(attempt), *map(_draft, rest)], blobs
 
 
-def _same(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
+def _is_recorded_answer(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
     """Tell whether an answer is the recorded one: its text, or why there was none."""
     if answer.failure is not None:
         return recorded.outcome == answer.failure
@@ -334,7 +334,7 @@ def _same(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
     return recorded.outcome not in {"timeout", "failed"} and recorded.response_digest == digest
 
 
-def _checked(config: RunConfig) -> RunConfig:
+def _check_config(config: RunConfig) -> RunConfig:
     """Check a configuration made in code by the limits of a decoded one. Errors: InvalidEvent."""
     for name in ("max_iterations", "max_attempts"):
         if not 1 <= getattr(config, name) <= ATTEMPTS_MAX:
@@ -368,7 +368,7 @@ def _check_running(events: Sequence[Event]) -> None:
         )
 
 
-def _answered(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
+def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
     outcome = f"outcome {recorded.outcome}"
     if recorded.response_digest is not None:
         outcome += f", response {recorded.response_digest}"
@@ -378,14 +378,14 @@ def _answered(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
     )
 
 
-def _told_by(event: Event) -> dict[str, Any]:
+def _signal_fields(event: Event) -> dict[str, Any]:
     """Return the fields of a signal; without an agent of its own, it gets that of its event."""
     fields = structs.asdict(event.data)
     del fields["run_id"]
     return {**fields, "agent": fields["agent"] or event.agent}
 
 
-def _probe_named(probe_id: str) -> Probe:
+def _find_probe(probe_id: str) -> Probe:
     """Return a probe in its newest version. Errors: InvalidEvent."""
     probe = find_probe(probe_id)
     if probe is None:
@@ -394,7 +394,7 @@ def _probe_named(probe_id: str) -> Probe:
     return probe
 
 
-def _taken(run_id: str) -> LifecycleViolation:
+def _run_id_taken_error(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
         f"run_id {run_id} belongs to another run, with other settings; nothing was written.",
         "Use another, or leave it out to get a random one.",

@@ -15,7 +15,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.service.evaluation.scenarios import ScenarioInfo, account_of, fingerprint_of, tell
+from api.service.evaluation.scenarios import (
+    ScenarioInfo,
+    alert_fingerprint,
+    build_scenario_info,
+    record_batch,
+)
 from api.service.evidence import digest_of
 from api.service.store import EventStore
 from events.evaluation import EvalScenarioCaptured
@@ -37,7 +42,7 @@ from ledger.errors import InvalidQuery, TallystickError
 MODES = frozenset({"llm", "no-llm"})
 """Folder names that mean a mode of the scenario above them, without --fixtures."""
 
-Opened = Callable[[], AbstractAsyncContextManager[EventStore]]
+OpenStore = Callable[[], AbstractAsyncContextManager[EventStore]]
 """Opens the ledger, in a file or through a server."""
 
 _parts = ("alert", "evidence", "analysis")
@@ -79,7 +84,7 @@ class CaptureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     fingerprint: str | None = None
 
 
-def place_of(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFolder:
+def resolve_folder(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFolder:
     """Return the folder and title of a scenario below the suite's folder. Errors: InvalidQuery, FixtureExists."""
     folder = output.resolve()
     above = folder.parent.parent if folder.name in MODES else folder.parent
@@ -93,7 +98,7 @@ def place_of(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFold
     return CaptureFolder(folder, "/".join(parts))
 
 
-def investigation_of(file: str) -> dict[str, Any]:
+def read_investigation(file: str) -> dict[str, Any]:
     """Read the investigation in a file, or on standard input as `-`. Errors: InvalidQuery."""
     name = "standard input" if file == "-" else file
     try:
@@ -106,10 +111,10 @@ def investigation_of(file: str) -> dict[str, Any]:
         raise InvalidQuery("investigation", f"{name} {unreadable}.", unreadable.advice) from None
     except OSError as error:
         raise InvalidQuery("investigation", f"{name} cannot be read: {error.strerror}.", "Name another file.") from None
-    return checked("investigation", name, value)
+    return check_investigation("investigation", name, value)
 
 
-def checked(field: str, name: str, value: object) -> dict[str, Any]:
+def check_investigation(field: str, name: str, value: object) -> dict[str, Any]:
     """Return an investigation if it can be scored. Errors: InvalidQuery, naming the option that is wrong."""
     if not isinstance(value, dict):
         raise InvalidQuery(
@@ -129,15 +134,15 @@ def check_writable(folder: Path) -> None:
     """Refuse a path that is not a folder, or that cannot be created or written. Errors: InvalidQuery."""
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        raise unwritable(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
+        raise unwritable_error(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
 
 
-def unwritable(folder: Path, why: str) -> InvalidQuery:
+def unwritable_error(folder: Path, why: str) -> InvalidQuery:
     """Return the error for a folder that cannot be written."""
     return InvalidQuery("output", f"{folder} cannot be written: {why}.", "Name another folder.")
 
 
-async def reach(opened: Opened, place: CaptureFolder) -> None:
+async def check_ledger(opened: OpenStore, place: CaptureFolder) -> None:
     """Check that the ledger can be read before the investigation runs, which may itself write to it.
 
     Errors: those of `open_store` and `EventStore.streams`.
@@ -147,7 +152,7 @@ async def reach(opened: Opened, place: CaptureFolder) -> None:
 
 
 async def capture(
-    opened: Opened, place: CaptureFolder, about: ScenarioDetails, investigation: dict[str, Any], *, force: bool
+    opened: OpenStore, place: CaptureFolder, about: ScenarioDetails, investigation: dict[str, Any], *, force: bool
 ) -> CaptureResult:
     """Write the files, and record them.
 
@@ -156,14 +161,14 @@ async def capture(
     """
     said = scenario_description(about, investigation)
     _check_edited(said)
-    account = _account(place, about, said, json_text(investigation).encode())
+    account = _build_info(place, about, said, json_text(investigation).encode())
     try:
         write_scenario(place.folder, said, investigation, scenario_readme(about, investigation), force=force)
     except OSError as error:
-        raise unwritable(place.folder, error.strerror or type(error).__name__) from None
+        raise unwritable_error(place.folder, error.strerror or type(error).__name__) from None
     try:
         async with opened() as store:
-            recorded = await tell(store, [account])
+            recorded = await record_batch(store, [account])
     except TallystickError as error:
         error.advice += f" The files are in {place.folder}; `tallystick eval run` records them once they are edited."
         raise
@@ -181,7 +186,7 @@ async def capture(
     )
 
 
-def _account(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any], body: bytes) -> ScenarioInfo:
+def _build_info(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any], body: bytes) -> ScenarioInfo:
     """Return the event of the template, checked. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
     try:
         given = json_value(body)
@@ -199,11 +204,11 @@ def _account(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any],
         fixture_digest=fixture_digest(msgspec.convert(said, Description), given),
         investigation_digest=digest_of(body),
         source=about.source,
-        fingerprint=fingerprint_of(given),
+        fingerprint=alert_fingerprint(given),
         captured_at=said["captured_at"],
         captured_by=about.captured_by,
     )
-    return account_of(place.title, event, body)
+    return build_scenario_info(place.title, event, body)
 
 
 def _check_edited(said: dict[str, Any]) -> None:
@@ -212,13 +217,13 @@ def _check_edited(said: dict[str, Any]) -> None:
     def refuse(key: str, what: str, advice: str) -> None:
         raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
 
-    check_scenario(_edited(said), refuse)
+    check_scenario(_fill_in(said), refuse)
 
 
-def _edited(value: Any) -> Any:  # noqa: ANN401 - YAML
+def _fill_in(value: Any) -> Any:  # noqa: ANN401 - YAML
     """Return a template with text in place of each value that the user is to replace."""
     if isinstance(value, dict):
-        return {name: _edited(each) for name, each in value.items()}
+        return {name: _fill_in(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_edited(each) for each in value]
+        return [_fill_in(each) for each in value]
     return "edited" if isinstance(value, str) and value.startswith(UNEDITED) else value

@@ -79,31 +79,33 @@ async def show_evaluation(
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     known = dict(projection.known)  # copied before the first await: later events change it
-    found = await _whole(ledger, _named(projection, run_id, prefix), known, position, analyses=analyses)
+    found = await _build_evaluation(
+        ledger, _resolve_run_id(projection, run_id, prefix), known, position, analyses=analyses
+    )
     return EvaluationAnswer(**_fields(found), as_of=await ledger.dated(position))
 
 
-async def compare(
+async def compare_evaluations(
     ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None, *, prefix: bool = False
 ) -> RunComparisonAnswer:
-    """Compare the candidate evaluation with a baseline; `latest` means the run that `latest` returns for the candidate.
+    """Compare a candidate evaluation with a baseline; `latest` means what `find_latest` returns for the candidate.
 
     Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    second = _named(projection, candidate, prefix)
+    second = _resolve_run_id(projection, candidate, prefix)
     if baseline == LATEST and not projection.has(LATEST):
-        first = _latest(projection, projection.started(second).suite, second, projection.agent(second))
+        first = _find_latest(projection, projection.started(second).suite, second, projection.agent(second))
     else:
-        first = _named(projection, baseline, prefix)
+        first = _resolve_run_id(projection, baseline, prefix)
     known = dict(projection.known)
-    before = await _whole(ledger, first, known, position)
-    after = await _whole(ledger, second, known, position)
+    before = await _build_evaluation(ledger, first, known, position)
+    after = await _build_evaluation(ledger, second, known, position)
     found = await to_thread(compare_runs, before, after)
     return RunComparisonAnswer(**_fields(found), as_of=await ledger.dated(position))
 
 
-async def latest(
+async def find_latest(
     ledger: LedgerService,
     suite: str | None,
     *,
@@ -116,17 +118,19 @@ async def latest(
     `before` names one that it must have begun before, with the same selection of scenarios. Errors: NotFound.
     """
     projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
-    return _latest(projection, suite, None if before is None else _named(projection, before, prefix=False), agent)
+    return _find_latest(
+        projection, suite, None if before is None else _resolve_run_id(projection, before, prefix=False), agent
+    )
 
 
-async def scoreboard(ledger: LedgerService, wanted: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
+async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
     """Return the scores of each version of each agent, by suite. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    found = await to_thread(arrange, projection.scores(), wanted)
+    found = await to_thread(arrange, projection.scores(), query)
     return ScoreboardAnswer(suites=found.suites, as_of=await ledger.dated(position))
 
 
-async def _whole(
+async def _build_evaluation(
     ledger: LedgerService, run_id: str, known: Mapping[str, ScenarioLabels], position: int, *, analyses: bool = False
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
@@ -135,7 +139,7 @@ async def _whole(
     return await to_thread(partial(build_evaluation, events, known, texts, analyses=analyses))
 
 
-def _named(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
+def _resolve_run_id(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
     found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
     if len(found) != 1:
         several = f"{run_id} begins more than one id." if found else "Check the id, or list the evaluations to find it."
@@ -143,7 +147,7 @@ def _named(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
     return found[0]
 
 
-def _latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:
+def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:
     found = projection.latest(suite, before=before, agent=agent)
     if found is None:
         like = "" if before is None else f" that began before {before}, on the same selection,"

@@ -27,15 +27,15 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_llm: bool | None = None
     meta: Mapping[str, str] = {}
 
-    def told_meta(self) -> dict[str, str] | None:
+    def build_meta(self) -> dict[str, str] | None:
         """Return the `meta` of the run's start."""
-        told = dict(self.meta)
+        meta = dict(self.meta)
         if self.enable_llm is not None:
-            told[LLM] = str(self.enable_llm).lower()
-        return told or None
+            meta[LLM] = str(self.enable_llm).lower()
+        return meta or None
 
 
-def check(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
+def check_settings(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
     """Refuse options that differ from those the run began with; `command_name` names the agent's command, if any.
 
     Errors: InvalidQuery, naming the option.
@@ -56,31 +56,35 @@ def check(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
     )
     for option, typed, began in pairs:
         if typed is not None and typed != began:
-            raise _other(option, f"run {run_id} began with {_shown(began)}, not with {_shown(typed)}")
+            raise _mismatch_error(
+                option, f"run {run_id} began with {_format_value(began)}, not with {_format_value(typed)}"
+            )
     if (command_name is not None) != (started.answers == "command"):
         asked = f"the answers of {started.agent}" if started.answers == "command" else "the captured answers"
         raise InvalidQuery("agent", f"run {run_id} scores {asked}.", "Give the agent's command as it was given then.")
     named = started.agent or ""
     if command_name is not None and named.startswith("command:") and named != command_name:
-        raise _other("agent", f"run {run_id} asks {named}, not {command_name}")
+        raise _mismatch_error("agent", f"run {run_id} asks {named}, not {command_name}")
     if (started.scorer_id, started.scorer_version) != (SCORER_ID, SCORER_VERSION):
         was = f"{started.scorer_id}@{started.scorer_version}"
-        raise _other("resume", f"run {run_id} was scored by {was}, and {SCORER_ID}@{SCORER_VERSION} scores now")
+        raise _mismatch_error(
+            "resume", f"run {run_id} was scored by {was}, and {SCORER_ID}@{SCORER_VERSION} scores now"
+        )
 
 
 def check_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> None:
     """Refuse scenarios that differ from those the run began with. Errors: InvalidQuery."""
     gone = sorted({scenario_id for scenario_id, _ in run.scored} - {scenario.id for scenario in chosen})
     if gone:
-        raise _other("fixtures", f"run {run.run_id} scored {_several(gone)}, which is not there now")
+        raise _mismatch_error("fixtures", f"run {run.run_id} scored {_list_names(gone)}, which is not there now")
     planned = run.started.scenarios
     if planned is not None and planned != len(chosen):
-        raise _other(
+        raise _mismatch_error(
             "fixtures", f"run {run.run_id} began with {many(planned, 'scenario')}, and there are {len(chosen)} now"
         )
 
 
-def changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
+def describe_changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
     """Return a warning if fixtures differ from those the run began with; None if they do not."""
     if digest == run.started.suite_digest:
         return None
@@ -88,19 +92,19 @@ def changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None
     changed = sorted({scenario_id for (scenario_id, _), fixture in run.scored.items() if fixture != now[scenario_id]})
     if not changed:
         return "the fixtures have changed since the run began; none of those that are scored has."
-    return f"changed since scored: {_several(changed)}. What was scored stays, and is not scored again."
+    return f"changed since scored: {_list_names(changed)}. What was scored stays, and is not scored again."
 
 
-def _several(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = len(names) - CHANGED_SHOWN
     return f"{', '.join(names[:CHANGED_SHOWN])}{f' and {more} more' if more > 0 else ''}"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return "none" if value is None else repr(value)
 
 
-def _other(option: str, what: str) -> InvalidQuery:
+def _mismatch_error(option: str, what: str) -> InvalidQuery:
     return InvalidQuery(
         option, f"{what}; nothing was written.", "Give the value it began with, or leave --resume out for another run."
     )

@@ -92,7 +92,7 @@ class EvalRun(msgspec.Struct, kw_only=True):
         )
 
 
-async def find(store: EventStore, run_id: str) -> EvalRun | None:
+async def find_run(store: EventStore, run_id: str) -> EvalRun | None:
     """Return the current state of a run; None for an unknown id. Errors: those of reading."""
     if _id.fullmatch(run_id) is None:
         return None
@@ -100,9 +100,9 @@ async def find(store: EventStore, run_id: str) -> EvalRun | None:
     return EvalRun.of(events) if events else None
 
 
-async def unfinished(store: EventStore, run_id: str) -> EvalRun:
+async def find_unfinished(store: EventStore, run_id: str) -> EvalRun:
     """Return a run that can be continued. Errors: NotFound, RunEnded; those of reading."""
-    run = await find(store, run_id)
+    run = await find_run(store, run_id)
     if run is None:
         raise NotFound(f"There is no evaluation {run_id}.", "See the evaluations: tallystick eval list.")
     if run.finished:
@@ -117,27 +117,27 @@ def check_id(run_id: str) -> None:
         raise InvalidQuery("run", detail, "Choose another id.")
 
 
-async def free(store: EventStore, run_id: str | None) -> None:
+async def require_unused_id(store: EventStore, run_id: str | None) -> None:
     """Refuse an id that a run has. Errors: LifecycleViolation; those of reading."""
-    if run_id is not None and await find(store, run_id) is not None:
-        raise _there(run_id)
+    if run_id is not None and await find_run(store, run_id) is not None:
+        raise _exists_error(run_id)
 
 
-async def begin(store: EventStore, started: EvalStarted) -> EvalRun:
+async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
     """Begin a run; without an id it gets a random one.
 
     Errors: InvalidEvent; LifecycleViolation, if a run of that id exists; those of appending.
     """
     while True:
-        begun = _sound(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
+        begun = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
         run = EvalRun(started=begun, version=1, scored={}, finished=False, worked_ns=0)
         try:
-            await free(store, run.run_id)
+            await require_unused_id(store, run.run_id)
             await retry(partial(_start, store, run), while_unavailable)
         except (LifecycleViolation, StreamConflict, IdentityConflict):
             if started.run_id is None:
                 continue
-            raise _there(run.run_id) from None
+            raise _exists_error(run.run_id) from None
         return run
 
 
@@ -145,54 +145,54 @@ async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
     await store.append([_started(data=run.started, id=f"eval:{run.run_id}:started", expectedversion=0)])
 
 
-async def add(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
+async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
     """Add scores to a run in one append; those that it has already, from any process, are left out.
 
     Errors: InvalidEvent, RunEnded; those of appending, after waiting for a server that cannot be reached.
     """
 
-    async def once(again: bool) -> None:
+    async def attempt(again: bool) -> None:
         if again:
-            await _reread(store, run)
+            await _refresh(store, run)
         named = True
-        while waiting := [one for one in graded if one.place not in run.scored]:
+        while unscored := [graded_attempt for graded_attempt in graded if graded_attempt.place not in run.scored]:
             if run.finished:
                 raise RunEnded(f"Evaluation {run.run_id} was ended meanwhile.", "Start another.")
             version = run.version
             try:
-                await _append(store, _drafts(run, waiting, named=named), waiting)
+                await _append(store, _drafts(run, unscored, named=named), unscored)
             except AppendRefused as error:
-                await _reread(store, run)
+                await _refresh(store, run)
                 if run.version == version and not isinstance(error, IdentityConflict):
                     raise
                 named = named and run.version != version
                 continue
-            run.version += len(waiting)
-            run.scored |= {one.place: one.score.fixture_digest for one in waiting}
+            run.version += len(unscored)
+            run.scored |= {graded_attempt.place: graded_attempt.score.fixture_digest for graded_attempt in unscored}
 
-    await retry(once, while_unavailable)
+    await retry(attempt, while_unavailable)
 
 
-async def finish(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
+async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
     """End a run; one that another process has ended is left as it is. Errors: those of appending."""
 
-    async def once(again: bool) -> None:
+    async def attempt(again: bool) -> None:
         if again:
-            await _reread(store, run)
+            await _refresh(store, run)
         while not run.finished:
             data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns)
             try:
                 await store.append([_finished(data=data, expectedversion=run.version)])
             except (StreamConflict, LifecycleViolation):
-                await _reread(store, run)
+                await _refresh(store, run)
                 continue
             run.version, run.finished = run.version + 1, True
 
-    await retry(once, while_unavailable)
+    await retry(attempt, while_unavailable)
 
 
-async def _reread(store: EventStore, run: EvalRun) -> None:
-    there = await find(store, run.run_id)
+async def _refresh(store: EventStore, run: EvalRun) -> None:
+    there = await find_run(store, run.run_id)
     assert there is not None, "a run that has begun is never removed"
     run.version, run.scored, run.finished = there.version, there.scored, there.finished
 
@@ -201,15 +201,15 @@ def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, named: bool) -> li
     """Return scores as drafts, each at the next version; without ids if another event has one of these."""
     return [
         _scored(
-            data=_sound(structs.replace(one.score, run_id=run.run_id)),
-            id=_event_id(run.run_id, one.place) if named else None,
+            data=_validate(structs.replace(graded_attempt.score, run_id=run.run_id)),
+            id=_event_id(run.run_id, graded_attempt.place) if named else None,
             expectedversion=run.version + number,
         )
-        for number, one in enumerate(graded)
+        for number, graded_attempt in enumerate(graded)
     ]
 
 
-def _sound(payload: _Payload) -> _Payload:
+def _validate(payload: _Payload) -> _Payload:
     """Check a payload made in code by the limits of a posted one. Errors: InvalidEvent."""
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
@@ -218,13 +218,13 @@ def _sound(payload: _Payload) -> _Payload:
 
 
 def _event_id(run_id: str, place: Place) -> str:
-    told = f"eval:{run_id}:{place[0]}:{place[1]}"
-    return told if len(told) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(told.encode()).hexdigest()}"
+    event_id = f"eval:{run_id}:{place[0]}:{place[1]}"
+    return event_id if len(event_id) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(event_id.encode()).hexdigest()}"
 
 
 async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[GradedAttempt]) -> None:
     """Append scores with the bytes that they name. Erased bytes are not stored again; their digest remains."""
-    blobs = list({digest_of(blob.data): blob for one in graded for blob in one.blobs}.values())
+    blobs = list({digest_of(blob.data): blob for graded_attempt in graded for blob in graded_attempt.blobs}.values())
     while True:
         try:
             async with store.keep(blobs) as stored:
@@ -251,7 +251,7 @@ def _worked_ns(events: Sequence[Event]) -> int:
     return worked_ns
 
 
-def _there(run_id: str) -> LifecycleViolation:
+def _exists_error(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
         f"run {run_id} is there already; nothing was written.",
         f"--resume {run_id} continues it if it has not ended; give another id for another run.",

@@ -22,7 +22,7 @@ from instruments.evals import Scenario
 from instruments.evals.suite.loader import INVESTIGATION_FILE
 from ledger.errors import InvalidQuery
 
-ASKED = 100
+SCENARIOS_PER_BATCH = 100
 """Scenarios in one read of the ledger and one append; each has two streams."""
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
@@ -51,7 +51,7 @@ class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
     investigation: bytes | None = None
 
 
-async def record(
+async def record_scenarios(
     store: EventStore, scenarios: Sequence[Scenario], *, source: str | None = None, keep: bool = True
 ) -> RecordedScenarios:
     """Record new scenarios as captured, changed ones as revised, and nothing for the others.
@@ -62,24 +62,24 @@ async def record(
     changed since it was loaded, and those of `EventStore.append`: what was written before stays, and recording again
     is safe.
     """
-    accounts = [_account(scenario, source) for scenario in scenarios]
+    accounts = [_scenario_info(scenario, source) for scenario in scenarios]
     if keep:
         for scenario in scenarios:
             _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
     done = RecordedScenarios()
-    for part in _parts(scenarios, accounts, keep=keep):
-        more = await tell(store, part)
+    for part in _split_batches(scenarios, accounts, keep=keep):
+        more = await record_batch(store, part)
         done = RecordedScenarios(
             done.captured + more.captured, done.revised + more.revised, done.unchanged + more.unchanged
         )
     return done
 
 
-async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
+async def record_batch(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
     """Record at most ASKED scenarios, each once, all or none. Errors: those of `EventStore.append`."""
 
-    async def record(again: bool) -> RecordedScenarios:
-        known = await _known(store, accounts)
+    async def attempt(again: bool) -> RecordedScenarios:
+        known = await _read_known(store, accounts)
         drafts = [draft for account in accounts if (draft := known.draft(account.said)) is not None]
         blobs = [blob for account in accounts if (blob := known.blob(account)) is not None]
         async with store.keep(blobs) as evidence:
@@ -88,10 +88,10 @@ async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedS
         captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
         return RecordedScenarios(captured, len(drafts) - captured, len(accounts) - len(drafts))
 
-    return await retry(record, while_refused)
+    return await retry(attempt, while_refused)
 
 
-def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
+def build_scenario_info(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
     """Return the event of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
     if investigation is not None:
         _check_size(title, len(investigation))
@@ -111,7 +111,7 @@ def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | No
     return ScenarioInfo(title=title, said=said, investigation=investigation)
 
 
-def _account(scenario: Scenario, source: str | None) -> ScenarioInfo:
+def _scenario_info(scenario: Scenario, source: str | None) -> ScenarioInfo:
     about = scenario.about
     said = EvalScenarioCaptured(
         scenario_id=scenario.id,
@@ -124,14 +124,14 @@ def _account(scenario: Scenario, source: str | None) -> ScenarioInfo:
         expectation_digest=scenario.expectation_digest,
         investigation_digest=scenario.investigation_digest,
         source=source or about.source or None,
-        fingerprint=fingerprint_of(scenario.investigation),
+        fingerprint=alert_fingerprint(scenario.investigation),
         captured_at=about.captured_at or None,
         captured_by=about.captured_by or None,
     )
-    return account_of(scenario.title, said)
+    return build_scenario_info(scenario.title, said)
 
 
-def fingerprint_of(investigation: dict[str, object]) -> str | None:
+def alert_fingerprint(investigation: dict[str, object]) -> str | None:
     """Return the fingerprint of the investigated alert, if it has one."""
     alert = investigation.get("alert")
     fingerprint = alert.get("fingerprint") if isinstance(alert, dict) else None
@@ -148,16 +148,16 @@ def _check_size(title: str, size_bytes: int) -> None:
         )
 
 
-def _parts(
+def _split_batches(
     scenarios: Sequence[Scenario], accounts: Sequence[ScenarioInfo], *, keep: bool
 ) -> Iterator[list[ScenarioInfo]]:
     """Yield scenarios to record together, with the bytes to keep. Errors: InvalidQuery, OSError."""
     part: list[ScenarioInfo] = []
     size_bytes = 0
     for scenario, account in zip(scenarios, accounts, strict=True):
-        data = _investigation(scenario) if keep else b""
+        data = _read_investigation(scenario) if keep else b""
         size_bytes += len(data)
-        if part and (len(part) == ASKED or size_bytes > BATCH_BYTES_MAX):
+        if part and (len(part) == SCENARIOS_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
             yield part
             part, size_bytes = [], len(data)
         part.append(msgspec.structs.replace(account, investigation=data) if keep else account)
@@ -165,7 +165,7 @@ def _parts(
         yield part
 
 
-def _investigation(scenario: Scenario) -> bytes:
+def _read_investigation(scenario: Scenario) -> bytes:
     data = (scenario.folder / INVESTIGATION_FILE).read_bytes()
     if digest_of(data) != scenario.investigation_digest:
         detail = f"{scenario.title}: {INVESTIGATION_FILE} was changed after it was read."
@@ -201,7 +201,7 @@ class _Known(msgspec.Struct, frozen=True):
         return Blob(account.investigation, "application/json", f"Investigation of scenario {account.said.scenario_id}")
 
 
-async def _known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
+async def _read_known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
     scenarios = [f"scenario/{account.said.scenario_id}" for account in accounts]
     kept = {f"evidence/{one.said.investigation_digest}" for one in accounts if one.investigation is not None}
     known = _Known({}, {}, set())

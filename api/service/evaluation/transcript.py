@@ -15,7 +15,9 @@ from projections.evaluation.view_types import Evaluation, TrendPoint
 _types = [kind.name for kind in VOCABULARY.kinds.values() if kind.payload in EvaluationIndex.reads]
 
 
-async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *, analyses: bool = False) -> Evaluation:
+async def read_evaluation(
+    store: EventStore, run_id: str, scenarios: Sequence[Scenario], *, analyses: bool = False
+) -> Evaluation:
     """Return an existing run in full, with the scenario names of the given files, and on request with the answers.
 
     Errors: those of reading.
@@ -33,7 +35,7 @@ async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *,
     return build_evaluation(facts, known, texts, analyses=analyses)
 
 
-async def course(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
+async def read_trend(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
     """Return the scores of the versions of the evaluated agent on the suite. Errors: those of reading."""
     evaluations = EvaluationIndex()
     async for page in store.pages(_types):
