@@ -180,7 +180,15 @@ def test_paths_in_documents_exist(path: PurePath) -> None:
 CHECKED_FOLDERS: tuple[str, ...] = (*SHIPPED, *UNSHIPPED)
 """Folders of Python code that are checked against the word list. Add a folder once its code is plain."""
 
-WORDED_FILES: frozenset[str] = frozenset()
+WORDED_FILES: frozenset[str] = frozenset(
+    {
+        "instruments/discovery/identity_parser.py",
+        "instruments/discovery/prompts.py",
+        "instruments/probes/text/debugging.py",
+        "instruments/probes/text/mentions.py",
+        "instruments/probes/text/summarising.py",
+    }
+)
 """Files whose strings are data that must not change, such as texts of published probes: only comments are checked."""
 
 CHECKED = sources(*CHECKED_FOLDERS)

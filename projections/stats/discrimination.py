@@ -41,7 +41,7 @@ SATURATED_SCORES_MIN = 5
 """With fewer scores a probe is never called saturated."""
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Models are told apart if the p value is below this."""
+"""The probe distinguishes models if the p value is below this."""
 
 SHUFFLED_MAX = 2_000
 """Above this number of scores the F distribution replaces the shuffling."""
@@ -102,7 +102,7 @@ def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[f
     compared = [group for group in groups if len(group) >= REPEATS_MIN]
     values, counts = np.unique(every, return_counts=True)
     most = int(counts.argmax()) if len(counts) else None
-    between, within = _pairs_told_apart(groups)
+    between, within = _pairs_distinguished(groups)
     share, p = _analyse(compared) if len(compared) >= MODELS_MIN else (None, None)
     result = Discrimination(
         scores=len(every),
@@ -127,7 +127,7 @@ def _grains(scores: Sequence[float]) -> Ints:
     return np.sort(np.rint(np.array(scores, dtype=np.float64) * SCORE_SCALE).astype(np.int64))
 
 
-def _pairs_told_apart(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
+def _pairs_distinguished(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
     """Return the shares of pairs that scores tell apart, between models and within one. O(n log n)."""
     every = np.sort(np.concatenate([*groups, np.zeros(0, dtype=np.int64)]))
     alike_within, pairs_within = sum(map(_alike, groups)), sum(map(_pairs, groups))

@@ -151,8 +151,8 @@ def test_the_steps_run_as_they_are(tmp_path: Path) -> None:
     assert "</html>" in runner.report("evaluations.html")
     worse = f"{runner.workflow['env']['AGENT']} --exit-codes"
     assert runner.run("pull_request", 3, "3" * 40, agent=worse) == 1
-    told = runner.report()
-    assert "liveness-too-tight" in told.partition("All scenarios")[0]
+    reported = runner.report()
+    assert "liveness-too-tight" in reported.partition("All scenarios")[0]
     assert (tmp_path / "summary.md").stat().st_size > 0
 
 

@@ -22,9 +22,9 @@ def measure(fault: Fault, dose: int, seed: int) -> Row:
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix=f"tallystick-{fault.name}-") as folder,
-        show_progress(fault.name, "doses") as tell,
+        show_progress(fault.name, "doses") as report_,
     ):
-        held, figures = fault.run(Path(folder), dose, random.Random(seed), tell)
+        held, figures = fault.run(Path(folder), dose, random.Random(seed), report_)
     return Row(
         name=fault.name, title=fault.title, must_hold=fault.must_hold, dose=dose, unit=fault.unit, seed=seed,
         held=held, figures=figures, elapsed_s=round(time.monotonic() - began, 1),

@@ -21,13 +21,13 @@ from ledger.sqlite.file_copy import remove_files
 from ledger.sqlite.schema import COLUMNS
 from ledger.transparency.checkpoints import checkpoint_path
 from ledger.transparency.keys import key_path
-from ledger.verify import Finding as Told
+from ledger.verify import Finding as Reported
 from ledger.verify import Findings, verify_file
 from projections.engine import Engine
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 from tests.api.cli.command import done
-from tests.faults.row import Fault, Figures, Outcome, Tell
+from tests.faults.row import Fault, Figures, Outcome, Report
 from tests.support.drafts import recorded, reviewed
 
 EVENTS = 1_300
@@ -59,7 +59,7 @@ class Given(NamedTuple):
     read: Read
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """So many flips in each of the layers."""
     closed, killed = asyncio.run(_make(folder / "made.db"))
     tiles = _tile_bytes(folder / "pages.db", closed)
@@ -87,7 +87,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
             counted[f"{layer}: {verdict}"] += 1
             if verdict not in ("located", "unused"):
                 wrong.append(f"{layer}, bit {bit % 8} of byte {bit // 8}: {verdict}")
-            tell(number * dose + turn + 1, len(LAYERS) * dose)
+            report(number * dose + turn + 1, len(LAYERS) * dose)
     figures: Figures = {name: counted[name] for name in sorted(counted)}
     figures["wrong"] = len(wrong)
     if wrong:
@@ -194,7 +194,7 @@ def _verdict(path: Path) -> str | None:
     return "located" if any(fault.position is not None or _placed(fault) for fault in faults) else "found, at no place"
 
 
-def _placed(fault: Told) -> bool:
+def _placed(fault: Reported) -> bool:
     """Whether a fault without a position names a page, an index, a table, a frame, a file or a short run of lines."""
     if fault.check == "roots":
         return "they fit up to position" in fault.detail

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from events import VOCABULARY
 from tests.faults.lines import stored
 from tests.faults.posting import Poster, event
-from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.row import Fault, Outcome, Report
 from tests.faults.shim import Shim, unfit
 from tests.support.server import Served
 
@@ -36,7 +36,7 @@ class Posted(NamedTuple):
     after: datetime
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """So many jumps; those of ten years in the last third, because nothing before them tells of the clock any more."""
     shim = Shim(folder / "disk", folder / "beside")
     ledger = folder / "disk" / "ledger.db"
@@ -52,7 +52,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
                     ahead_s += rng.choice(LARGE_S if 3 * jumps >= 2 * dose else SMALL_S)
                     shim.set_clock(ahead_s)
                     jumps += 1
-                    tell(jumps, dose)
+                    report(jumps, dose)
                     posted += [_post(poster, f"{jumps}-{number}", ahead_s, rng) for number in range(POSTS)]
                     wrong += views_as_of(poster, rng.choice(posted).position)
                     if jumps % 25 == 0:
@@ -73,8 +73,8 @@ def _post(poster: Poster, name: str, ahead_s: int, rng: random.Random) -> Posted
     before = _now(ahead_s)
     answer = poster.post(*[event(f"{name}-{place}") for place in range(rng.choice((1, 1, 4)))])
     assert answer.status == 201, answer
-    told = answer.json()
-    return Posted(told.get("last", told.get("position")), before, _now(ahead_s))
+    reported = answer.json()
+    return Posted(reported.get("last", reported.get("position")), before, _now(ahead_s))
 
 
 def _now(ahead_s: int) -> datetime:

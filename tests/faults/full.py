@@ -12,13 +12,13 @@ from pathlib import Path
 import httpx
 
 from tests.faults.lines import body, examine
-from tests.faults.row import Fault, Figures, Outcome, Tell
-from tests.faults.wire import Answer, Told, Wire
+from tests.faults.row import Fault, Figures, Outcome, Report
+from tests.faults.wire import Answer, Reported, Wire
 from tests.support.server import Served, served
 
 WRITERS = 8
 DISK_BYTES = 512 << 20
-ROOM_BYTES = 2 << 20
+SPACE_BYTES = 2 << 20
 """At most this much space is left free before the writers fill the disk."""
 
 ENOUGH_BYTES = 96 << 20
@@ -72,10 +72,10 @@ class Disk:
         self._place = place
         self._ballast = place / "ballast"
 
-    def leave(self, room_bytes: int) -> None:
+    def leave(self, space_bytes: int) -> None:
         """Leave this much free space, or less if the disk has less."""
         held = self._ballast.stat().st_size if self._ballast.exists() else 0
-        size = max(0, held + self._free() - room_bytes)
+        size = max(0, held + self._free() - space_bytes)
         with self._ballast.open("ab") as file:
             if size > held:
                 os.posix_fallocate(file.fileno(), 0, size)
@@ -115,7 +115,7 @@ class Writing:
         async with Wire.open(url) as wire:
             for ids in refused:
                 if self._rng.random() < share:
-                    placed = Told.of(await wire.post(body(ids)))
+                    placed = Reported.of(await wire.post(body(ids)))
                     duplicates = sum(one.duplicate for one in placed)
                     self.torn += duplicates not in ((0, len(ids)) if ids[0] in self.unknown else (0,))
                     self._keep(ids, await wire.post(body(ids)))
@@ -134,7 +134,7 @@ class Writing:
             if b"ledger-unavailable" in answer.body:  # it is in the write-ahead log, but not in the index
                 self.unknown.update(ids)
             return False
-        self.acknowledged |= {placed.id: placed.position for placed in Told.of(answer)}
+        self.acknowledged |= {placed.id: placed.position for placed in Reported.of(answer)}
         return True
 
     def _next(self) -> list[str]:
@@ -168,9 +168,9 @@ class Reading:
             self.failed.add(f"{path} {status}")
 
 
-def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, room_bytes: int) -> None:
+def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, space_bytes: int) -> None:
     """Leave some space, write until the disk is full, and read."""
-    disk.leave(room_bytes)
+    disk.leave(space_bytes)
     asyncio.run(writing.fill(server.url))
     with httpx.Client(base_url=server.url, timeout=60) as http:
         reading.ask(http)
@@ -182,7 +182,7 @@ def _relieved(disk: Disk, server: Served, writing: Writing) -> None:
     asyncio.run(writing.again(server.url, share=0.5))
 
 
-def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]) -> Figures:
+def _disk(folder: Path, times: int, rng: random.Random, report: Callable[[], None]) -> Figures:
     """Fill a disk so many times under one server, and once more under one that is killed; what was found."""
     writing, reading = Writing(rng), Reading(rng)
     with small_disk(folder) as place:
@@ -190,12 +190,12 @@ def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]
         with served(ledger) as server:
             asyncio.run(writing.open(server.url))
             for number in range(times):
-                room_bytes = int(rng.uniform(0, ROOM_BYTES)) if number < SMALL_TIMES else WAL_BYTES
-                _filled(disk, server, writing, reading, room_bytes)
+                space_bytes = int(rng.uniform(0, SPACE_BYTES)) if number < SMALL_TIMES else WAL_BYTES
+                _filled(disk, server, writing, reading, space_bytes)
                 _relieved(disk, server, writing)
-                tell()
+                report()
             wal_bytes = ledger.with_name("ledger.db-wal").stat().st_size
-            _filled(disk, server, writing, reading, ROOM_BYTES)
+            _filled(disk, server, writing, reading, SPACE_BYTES)
             server.process.kill()
         with served(ledger, logs=folder) as server:
             _filled(disk, server, writing, reading, 0)
@@ -209,14 +209,14 @@ def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]
     }  # fmt: skip
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Fill disk after disk, each so often; what was found, in all."""
     done = 0
 
     def count() -> None:
         nonlocal done
         done += 1
-        tell(done, dose)
+        report(done, dose)
 
     parts = [_disk(folder, min(TIMES, dose - start), rng, count) for start in range(0, dose, TIMES)]
     figures: Figures = {name: sum(int(part[name]) for part in parts) for name in parts[0] if name != "reads failed"} | {

@@ -19,7 +19,7 @@ import msgspec
 from benchmarks.ledgers import make_ledger
 from tests.api.cli.command import command, environment
 from tests.faults.lines import Line, stored, wrong_tiles
-from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.row import Fault, Outcome, Report
 from tests.support.cstp_installation import WHOLE, write_store
 from tests.support.paths import ROOT
 
@@ -243,7 +243,7 @@ def _dose(work: Work, clean: Clean, place: Path, rng: random.Random) -> Tally:
     return Tally(kills, working, int(differing), half)
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Interrupt the works in turn, so often in all; what was found."""
     known = works(folder, dose)[:dose]
     clean = [_clean(work, folder / "clean") for work in known]
@@ -251,7 +251,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
     for number in range(dose):
         work = known[number % len(known)]
         tallies[work.name].append(_dose(work, clean[number % len(known)], folder / "place", rng))
-        tell(number + 1, dose)
+        report(number + 1, dose)
     found = [sum(column) for column in zip(*(one for each in tallies.values() for one in each), strict=True)]
     kills, working, differing, half = found
     each = ", ".join(f"{name} {sum(one.working for one in each)}" for name, each in tallies.items())

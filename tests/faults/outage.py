@@ -119,8 +119,8 @@ def again(ledger: Path, asking: Asking) -> list[str]:
 
 def positions(answer: Answer) -> dict[str, int]:
     """Return the position of each event, from the answer to a post."""
-    told = answer.json()
-    return {placed["id"]: placed["position"] for placed in told.get("events", [told])}
+    reported = answer.json()
+    return {placed["id"]: placed["position"] for placed in reported.get("events", [reported])}
 
 
 def refused(answer: Answer) -> bool:

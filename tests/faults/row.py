@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-Tell = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 """Told how many doses are done, of how many."""
 
 Figures = dict[str, int | float | str]
@@ -33,7 +33,7 @@ class Fault(NamedTuple):
     must_hold: str
     dose: int
     unit: str
-    run: Callable[[Path, int, random.Random, Tell], Outcome]
+    run: Callable[[Path, int, random.Random, Report], Outcome]
     unfit: Callable[[], str | None] = lambda: None
 
 

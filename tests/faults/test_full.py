@@ -30,7 +30,7 @@ def test_a_full_disk_refuses_whole_batches_and_is_recovered_from(tmp_path: Path)
     assert int(figures["refused"]) > 0
 
 
-def test_an_index_of_the_write_ahead_log_that_finds_no_room_stops_no_writer(tmp_path: Path) -> None:
+def test_an_index_of_the_write_ahead_log_that_finds_no_space_stops_no_writer(tmp_path: Path) -> None:
     """SQLite writes a transaction, and then the index of where it is: that is the smaller file, and seldom grows."""
 
     async def scenario(place: Path) -> None:

@@ -23,7 +23,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class Told(msgspec.Struct):
+class Reported(msgspec.Struct):
     """The answer to an append: the position of each event."""
 
     events: list[AppendedEvent]

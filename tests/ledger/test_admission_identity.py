@@ -198,10 +198,10 @@ def test_a_line_is_bounded_to_the_byte() -> None:
 
     (row,) = scene.when(thought(0)).rows
     scene.history.pop()
-    room = LINE_BYTES_MAX - len(row.line)
-    error = scene.when(thought(room + 1)).refused(LineTooLong, "is 65,536 bytes as a line; at most 65,535")
+    space = LINE_BYTES_MAX - len(row.line)
+    error = scene.when(thought(space + 1)).refused(LineTooLong, "is 65,536 bytes as a line; at most 65,535")
     assert (error.field, error.index) == ("data", 0)
-    (row,) = scene.when(thought(room)).rows
+    (row,) = scene.when(thought(space)).rows
     assert len(row.line) == LINE_BYTES_MAX
 
 

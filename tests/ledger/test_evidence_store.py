@@ -184,7 +184,7 @@ def test_what_was_pending_before_outlives_a_failure(tmp_path: Path) -> None:
     assert store.pending() == [first]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     store = EvidenceStore(tmp_path / "ledger.db")
     store.folder.write_text("a file where the folder should be")
     with pytest.raises(LedgerUnavailable, match="The evidence store failed"):

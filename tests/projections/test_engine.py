@@ -281,9 +281,9 @@ def test_a_new_version_is_kept_though_nothing_was_appended(tmp_path: Path) -> No
             pass
         async with engine(path, ANEW):
             pass
-        told: list[tuple[int, int]] = []
-        async with engine(path, ANEW, progress=lambda at, end: told.append((at, end))):
-            assert told == []
+        reported: list[tuple[int, int]] = []
+        async with engine(path, ANEW, progress=lambda at, end: reported.append((at, end))):
+            assert reported == []
 
     run(scenario())
 
@@ -314,15 +314,15 @@ def test_an_empty_log_has_empty_views(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_progress_is_reported_up_to_the_end(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     async def scenario() -> None:
         await write(tmp_path / "ledger.db", some(4))
-        async with engine(tmp_path / "ledger.db", progress=lambda at, to: told.append((at, to))) as opened:
-            assert told == [(3, 12), (5, 12), (8, 12), (10, 12), (12, 12)]
-            told.clear()
-            await opened.engine.replay(7, lambda at, to: told.append((at, to)))
-            assert told == [(3, 7), (6, 7), (7, 7)]
+        async with engine(tmp_path / "ledger.db", progress=lambda at, to: reported.append((at, to))) as opened:
+            assert reported == [(3, 12), (5, 12), (8, 12), (10, 12), (12, 12)]
+            reported.clear()
+            await opened.engine.replay(7, lambda at, to: reported.append((at, to)))
+            assert reported == [(3, 7), (6, 7), (7, 7)]
 
     run(scenario())
 

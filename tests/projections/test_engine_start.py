@@ -52,9 +52,9 @@ def test_an_engine_that_was_not_started_begins_with_its_snapshots(tmp_path: Path
         async with ledger(path) as log:
             snapshots = await Snapshots.open(views_of(path), writable=True)
             lazy = engine_module.Engine(log, PROJECTIONS, snapshots)
-            told: list[int] = []
-            await lazy.catch_up(lambda at, _: told.append(at))
-            assert (lazy.position, told) == (60, []), "nothing was left to fold"
+            reported: list[int] = []
+            await lazy.catch_up(lambda at, _: reported.append(at))
+            assert (lazy.position, reported) == (60, []), "nothing was left to fold"
             await lazy.close()
 
     run(scenario())

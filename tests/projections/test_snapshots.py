@@ -64,9 +64,9 @@ async def start(path: Path, kinds: tuple[type[Projection], ...] = PROJECTIONS, *
     """Start an engine, see that it is right, and say behind which positions it folded."""
     folded: set[Position] = set()
     async with engine(path, kinds, progress=lambda at, _: folded.add(at), crash=crash) as opened:
-        told = set(folded)
+        reported = set(folded)
         await all_agree(opened)
-    return told
+    return reported
 
 
 async def append(path: Path, drafts: list[Draft], *, crash: bool = False) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ledger import Receipt, SignedCheckpoint, Verifier
 
 Key = Annotated[
-    str | None, typer.Option(help="With --check: the log's verifier key, from somebody you trust.", metavar="VKEY")
+    str | None, typer.Option(help="With --check: the log's verifier key, from a source you trust.", metavar="VKEY")
 ]
 
 

@@ -179,7 +179,7 @@ def ledger(
     target: Target,
     export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A complete export: its folder or its ZIP.")],
     key: Annotated[
-        str | None, typer.Option(help="The verifier key of the exported log, from somebody you trust.", metavar="KEY")
+        str | None, typer.Option(help="The verifier key of the exported log, from a source you trust.", metavar="KEY")
     ] = None,
 ) -> None:
     """Create a ledger from a complete export.

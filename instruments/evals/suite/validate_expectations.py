@@ -126,11 +126,11 @@ class _ExpectationsChecker:
         match_type = self._match_type(f"{key}.match_type", found.get("match_type"))
         key = f"{key}.patterns"
         if "patterns" not in found:
-            self._report(key, "is missing", "Say what is looked for, as a list.")
+            self._report(key, "is missing", "List the patterns to look for.")
             return (), match_type
         patterns = check_list(key, found["patterns"], self._report)
         if found["patterns"] in (None, []):
-            self._report(key, "is empty", "Say what is looked for: an empty list matches nothing.")
+            self._report(key, "is empty", "List patterns: an empty list matches nothing.")
         read = (self._pattern(f"{key}[{n}]", item, match_type=match_type) for n, item in enumerate(patterns))
         return tuple(pattern for pattern in read if pattern is not None), match_type
 

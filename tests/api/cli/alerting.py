@@ -49,9 +49,9 @@ class Firing:
         httpx.post(f"{self.url}/api/v2/alerts", json=alerts).raise_for_status()
         wanted = {alert["labels"]["alertname"] for alert in alerts}
         while True:
-            told: list[Json] = httpx.get(f"{self.url}/api/v2/alerts").json()
-            if wanted <= {alert["labels"]["alertname"] for alert in told}:
-                return told
+            reported: list[Json] = httpx.get(f"{self.url}/api/v2/alerts").json()
+            if wanted <= {alert["labels"]["alertname"] for alert in reported}:
+                return reported
             time.sleep(POLL_S)
 
     def silence(self, name: str) -> None:
@@ -156,7 +156,7 @@ def _handler(running: Misbehaving, reply: Reply) -> type[BaseHTTPRequestHandler]
     return Handler
 
 
-def told(*alerts: Json) -> Reply:
+def reported(*alerts: Json) -> Reply:
     """The reply of an Alertmanager with these alerts."""
     return Reply(json.dumps(alerts).encode())
 

@@ -235,7 +235,7 @@ def test_a_ledger_is_replaced_only_where_that_is_asked_for_and_is_kept(ledger: P
     assert (tmp_path / "t.db.key").exists()
 
 
-def test_a_restored_ledger_that_is_older_than_what_was_signed_is_told_and_not_signed(
+def test_a_restored_ledger_that_is_older_than_what_was_signed_is_reported_and_not_signed(
     ledger: Path, made: Sealed, tmp_path: Path
 ) -> None:
     older = tmp_path / "older"
@@ -259,7 +259,7 @@ def test_a_restored_ledger_that_is_older_than_what_was_signed_is_told_and_not_si
         assert httpx.get(f"{server.url}/checkpoint").status_code == 503
 
 
-def test_a_restored_ledger_with_another_history_is_told(ledger: Path, tmp_path: Path) -> None:
+def test_a_restored_ledger_with_another_history_is_reported(ledger: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     sealed(other / "b.db")

@@ -60,8 +60,8 @@ def scored(found: list[Json]) -> list[Json]:
 
 def inventory(ledger: Path) -> Json:
     """The inventory, without what differs from time to time."""
-    told: Json = msgspec.json.decode(done(ledger, "inventory", "--json").out)
-    timeless = _without({"as_of", "first_seen", "last_seen"}, told)
+    reported: Json = msgspec.json.decode(done(ledger, "inventory", "--json").out)
+    timeless = _without({"as_of", "first_seen", "last_seen"}, reported)
     assert isinstance(timeless, dict)
     return timeless
 
@@ -279,7 +279,7 @@ def test_an_answer_outlives_a_server_that_starts_again(ledger: Path, tmp_path: P
     assert accepted(events(ledger)) == list(MODELS[:3])
 
 
-def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(ledger: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(ledger: Path, tmp_path: Path) -> None:
     with served(ledger) as server:
 
         def script(asked: Asked) -> Reply:

@@ -197,8 +197,8 @@ def test_the_inventory_of_the_real_runs(tmp_path: Path) -> None:
     done(path, "import", "runs", *REAL)
     done(path, "model", "register", "gpt-4o", "--provider", "OpenAI")
     found = msgspec.json.decode(done(path, "inventory", "--json").out)
-    told = {model["key"]: (model["sightings"], model["known"]) for model in found["models"]}
-    assert told == {
+    reported = {model["key"]: (model["sightings"], model["known"]) for model in found["models"]}
+    assert reported == {
         "claude-sonnet-4": (7, False), "gpt-4o": (2, True), "gpt-4o-mini": (1, False), "claude-3.5-sonnet": (1, False),
         "gemini-2.0-flash": (1, False), "deepseek-v3": (1, False),
     }  # fmt: skip

@@ -71,8 +71,8 @@ def test_a_receipt_is_checked_by_whoever_has_the_key(ledger: Path, tmp_path: Pat
         held = done(tmp_path / "nowhere.db", "receipt", "--check", file, "--key", key, *more)
         assert held.out == event
         assert "position 3 of the 5 events that tallystick/" in held.err
-    told = msgspec.json.decode(done(ledger, "receipt", "--check", file, "--key", key, "--json").out)
-    assert (told["position"], told["size"], told["faults"]) == (3, 5, [])
+    reported = msgspec.json.decode(done(ledger, "receipt", "--check", file, "--key", key, "--json").out)
+    assert (reported["position"], reported["size"], reported["faults"]) == (3, 5, [])
     assert done(ledger, "receipt", 3).out == file.read_bytes()
 
     line.write_bytes(event.replace(b"ship it", b"ship no"))
@@ -121,8 +121,8 @@ def test_a_witness_cosigns_what_continues_what_it_cosigned(ledger: Path, tmp_pat
     grow(ledger, 0, 5)
     assert "has cosigned 5 events of ledger.example/one at" in done(ledger, *ask).text
     grow(ledger, 5, 270)
-    told = msgspec.json.decode(done(ledger, *ask, "--json").out)
-    assert (told["witness"], told["size"]) == ("witness.example/w1", 270)
+    reported = msgspec.json.decode(done(ledger, *ask, "--json").out)
+    assert (reported["witness"], reported["size"]) == ("witness.example/w1", 270)
     assert [body.split(b"\n", 1)[0] for body in witness.asked] == [b"old 0", b"old 5"]
     cosigned = SignedCheckpoint.parse(witnessed_path(ledger).read_bytes())
     assert Verifier.parse(witness.key).verifies(cosigned.note)

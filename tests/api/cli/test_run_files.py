@@ -67,7 +67,7 @@ WRONG: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def test_each_wrong_file_is_told_and_the_others_are_imported(tmp_path: Path) -> None:
+def test_each_wrong_file_is_reported_and_the_others_are_imported(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     files = []
     for number, (body, _) in enumerate(WRONG):

@@ -33,8 +33,8 @@ NEVER_NULL = {
 def post(cstp: Caller, project: str, cases: Cases, **data: object) -> None:
     """Post decisions with their outcomes, as events. A letter without an outcome leaves its decision pending."""
     events = []
-    told = [(confidence, letter) for confidence, letters in cases for letter in letters]
-    for number, (confidence, letter) in enumerate(told):
+    reported = [(confidence, letter) for confidence, letters in cases for letter in letters]
+    for number, (confidence, letter) in enumerate(reported):
         name = f"{project}-{number}"
         events += [recorded(name, None, None, project=project, confidence=confidence, **data)]
         events += [reviewed(name, OUTCOMES[letter])] if letter in OUTCOMES else []
@@ -145,7 +145,7 @@ def test_a_strength_is_named_only_where_some_bucket_is_none(cstp: Caller, projec
     assert "0.7-0.9" in strength["message"]
 
 
-def test_abandoned_counts_nothing_and_is_told_apart(cstp: Caller, project: str) -> None:
+def test_abandoned_counts_nothing_and_is_reported_apart(cstp: Caller, project: str) -> None:
     post(cstp, project, [(0.5, "SSPFFAAA--")])
     overall = cstp.calibration(project)["overall"]
     counted = [overall[name] for name in ("success", "partial", "failure", "abandoned", "unreviewed")]

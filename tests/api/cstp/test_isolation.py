@@ -125,7 +125,7 @@ def test_a_confidence_at_the_edge_of_what_is_one(parties: Parties, confidence: s
 
 
 @pytest.mark.parametrize("confidence", BEYOND, ids=lambda text: text[:12])
-def test_a_confidence_beyond_it_is_refused_at_both_doors(parties: Parties, confidence: str) -> None:
+def test_a_confidence_beyond_it_is_refused_at_both_interfaces(parties: Parties, confidence: str) -> None:
     before, head = answers(parties.victim), parties.victim.http.get("/readyz").json()["head"]
     assert by_events(parties.other, confidence).status_code in (400, 422)
     reply = by_cstp(parties.other, confidence)

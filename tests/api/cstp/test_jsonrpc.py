@@ -92,7 +92,7 @@ def test_a_notification_is_answered_with_id_null(cstp: Caller) -> None:
     assert "result" in reply
 
 
-def test_get_is_not_a_method_of_the_door(cstp: Caller) -> None:
+def test_get_is_not_a_method_of_the_interface(cstp: Caller) -> None:
     response = cstp.http.get("/cstp")
     assert response.status_code == 405
     assert response.headers["allow"] == "POST"

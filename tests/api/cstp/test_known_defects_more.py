@@ -224,7 +224,7 @@ def test_row_19_filters_that_are_no_object_are_wrong_parameters(cstp: Caller, me
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/sse", "/messages"])
 @pytest.mark.parametrize("known", [True, False])
-def test_row_20_there_is_no_door_without_a_token(guarded: Guarded, path: str, known: bool) -> None:
+def test_row_20_there_is_no_interface_without_a_token(guarded: Guarded, path: str, known: bool) -> None:
     """There: /mcp wanted none, and the caller named its own agent."""
     headers = {"authorization": f"Bearer {guarded.secrets['ada']}"} if known else {}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "log_decision", "agent": "bo"}}

@@ -302,7 +302,7 @@ def test_row_19_a_query_that_is_no_text_is_named(cstp: Caller) -> None:
     assert "more than 1000" in message
 
 
-def test_everything_that_is_wrong_is_told_at_once(cstp: Caller) -> None:
+def test_everything_that_is_wrong_is_reported_at_once(cstp: Caller) -> None:
     _, message = cstp.error("queryDecisions", {"query": 5, "limit": "5"})
     assert "query: must be a text" in message
     assert "limit: must be a whole number" in message

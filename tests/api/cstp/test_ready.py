@@ -116,6 +116,6 @@ def test_a_day_of_review_that_came_by_review_in_counts(waiting: Caller) -> None:
     ],
 )
 def test_what_is_wrong_is_named(waiting: Caller, params: dict[str, object], message: str) -> None:
-    code, told = waiting.error("ready", params)
+    code, reported = waiting.error("ready", params)
     assert code == -32602
-    assert told.startswith(f"Validation failed: {message}")
+    assert reported.startswith(f"Validation failed: {message}")

@@ -56,7 +56,7 @@ def test_the_answer_before_a_decision(cstp: Caller, scope: dict[str, str], key: 
         ({"text": "x" * 70_000}, "The event is 70,"),
     ],
 )
-def test_what_is_wrong_with_a_thought_is_told_and_nothing_written(
+def test_what_is_wrong_with_a_thought_is_reported_and_nothing_written(
     cstp: Caller, given: dict[str, object], message: str
 ) -> None:
     before = cstp.http.get("/readyz").json()["head"]

@@ -107,11 +107,11 @@ def test_the_checkpoint_covers_it_all(ledger: Ledger, tmp_path: Path, filters: d
     proofs = tmp_path / "out" / "proofs.ndjson"
     assert proofs.exists() == bool(filters)
     if filters:
-        told: list[dict[str, Any]] = [msgspec.json.decode(line) for line in proofs.read_bytes().splitlines()]
-        assert [proof["position"] for proof in told] == [
+        reported: list[dict[str, Any]] = [msgspec.json.decode(line) for line in proofs.read_bytes().splitlines()]
+        assert [proof["position"] for proof in reported] == [
             VOCABULARY.event(line).position for line in ledger.lines if fits(line, filters)
         ]
-        for proof in told:
+        for proof in reported:
             index, hashes = proof["position"] - 1, [b64decode(text) for text in proof["hashes"]]
             assert verify_inclusion(nodes[index], index, checkpoint.size, hashes, checkpoint.root)
 
@@ -191,7 +191,7 @@ def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_p
     finally:
         witnessed.unlink()
     assert (tmp_path / "out" / "checkpoint.earlier").read_bytes() == older.encode()
-    told = manifest.consistency
-    assert told is not None
-    assert (told.size, told.root) == (size, root)
-    assert verify_consistency(size, manifest.size, told.hashes, root, manifest.root)
+    reported = manifest.consistency
+    assert reported is not None
+    assert (reported.size, reported.root) == (size, root)
+    assert verify_consistency(size, manifest.size, reported.hashes, root, manifest.root)

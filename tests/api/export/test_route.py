@@ -39,7 +39,7 @@ def test_the_verb_exports_beside_a_server_and_through_it(ledger: Ledger, server:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beside", "through", "through.zip"]
 
 
-def test_the_door_answers_the_zip_of_the_verb(server: Served, tmp_path: Path) -> None:
+def test_the_interface_answers_the_zip_of_the_verb(server: Served, tmp_path: Path) -> None:
     answer = httpx.get(f"{server.url}/export", params={"agent": "agent-1", "format": "csv", "gzip": "true"})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/zip")
     with ZipFile(BytesIO(answer.content)) as archive:

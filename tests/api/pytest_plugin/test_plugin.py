@@ -188,7 +188,7 @@ def test_a_session_in_which_nobody_was_asked_is_no_success(tmp_path: Path) -> No
     assert "tallystick: nothing was scored: no agent was asked, and nothing captured." in said
 
 
-def test_an_agent_is_asked_and_its_errors_are_told(tmp_path: Path) -> None:
+def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "crash", None, unanswered("crash"))
     said = pytest_in(
@@ -262,7 +262,7 @@ def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path)
     assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
 
 
-def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_broken_scenarios_are_all_reported_before_anything_is_asked(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "one", expecting(root_cause={"patterns": [""], "match_type": "regexp"}))
     scenario(tmp_path / "fixtures" / "two", None, b"[]")

@@ -11,7 +11,7 @@ from api.service.ledger import LedgerService
 from events.errors import TallystickError
 from tests.support.event_loop import run
 
-Told = TypeVar("Told")
+Reported = TypeVar("Reported")
 
 
 def digest_of(data: bytes) -> str:
@@ -20,11 +20,11 @@ def digest_of(data: bytes) -> str:
 
 def within(
     ledger: Path, *, writable: bool = True
-) -> Callable[[Callable[[LedgerService], Coroutine[Any, Any, Told]]], Told]:
+) -> Callable[[Callable[[LedgerService], Coroutine[Any, Any, Reported]]], Reported]:
     """Decorate a scenario: run it at once in a newly opened ledger service, and bind its result to its name."""
 
-    def perform(scenario: Callable[[LedgerService], Coroutine[Any, Any, Told]]) -> Told:
-        async def opened() -> Told:
+    def perform(scenario: Callable[[LedgerService], Coroutine[Any, Any, Reported]]) -> Reported:
+        async def opened() -> Reported:
             service = await LedgerService.open(ledger, writable=writable)
             try:
                 return await scenario(service)

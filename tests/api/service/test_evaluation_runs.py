@@ -125,10 +125,10 @@ def test_what_was_erased_is_not_kept_again(tmp_path: Path) -> None:
     async def _(ledger: LedgerService) -> None:
         store = LocalStore(ledger)
         run = await begin_run(store, STARTED)
-        told = structs.replace(graded("a", analysis_digest=digest), blobs=(blob,))
-        await add_scores(store, run, [told])
+        reported = structs.replace(graded("a", analysis_digest=digest), blobs=(blob,))
+        await add_scores(store, run, [reported])
         await store.erase(digest, None)
-        await add_scores(store, run, [structs.replace(told, score=structs.replace(told.score, attempt=2))])
+        await add_scores(store, run, [structs.replace(reported, score=structs.replace(reported.score, attempt=2))])
         assert [attempt for _, attempt, _ in await scores(store)] == [1, 2]
 
 
@@ -181,11 +181,11 @@ def test_whatever_is_lost_on_the_way_stands_once(tmp_path: Path, monkeypatch: py
 
 def line(version: int, recorded: str, kind: str, data: object) -> bytes:
     """A stored event of the run `one`."""
-    told = {
+    reported = {
         "specversion": "1.0", "id": str(version), "source": "/agents/owner", "type": kind, "subject": "evaluation/one",
         "time": recorded, "recordedtime": recorded, "position": version, "streamversion": version, "data": data,
     }  # fmt: skip
-    return msgspec.json.encode(told)
+    return msgspec.json.encode(reported)
 
 
 def test_interruptions_are_no_time_that_was_worked() -> None:
@@ -199,8 +199,8 @@ def test_interruptions_are_no_time_that_was_worked() -> None:
         return line(version, at(second), "eval.scored.v1", data)
 
     started = line(1, at(0), "eval.started.v1", {"run_id": "one", "suite": "kube"})
-    told = [started, score(2, 10, 10), score(3, 12, 5), score(4, 15, 1), score(5, 600, 20), score(6, 610, None)]
-    run = EvalRun.of(VOCABULARY.events(b"\n".join(told)))
+    reported = [started, score(2, 10, 10), score(3, 12, 5), score(4, 15, 1), score(5, 600, 20), score(6, 610, None)]
+    run = EvalRun.of(VOCABULARY.events(b"\n".join(reported)))
     assert run.worked_ns == (12 + 1 + 20) * 10**9
     assert (run.version, len(run.scored), run.finished) == (6, 5, False)
 

@@ -47,7 +47,7 @@ async def history(target: EventStore, title: str) -> list[Event]:
 
 @either
 def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path, opened: Opened) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         first = scenario(tmp_path, "image/llm", description="The tag is gone.", captured_at="2026-11-20T10:00:00Z")
         other = scenario(tmp_path, "memory", data=b"{}")
         async with opened(tmp_path / "a.db") as target:
@@ -81,14 +81,14 @@ def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path
             kept = await target.evidence(digest_of(b'{"evidence": {}}'))
             assert (kept.data, kept.media_type) == (b'{"evidence": {}}', "application/json")
 
-    run(told())
+    run(reported())
 
 
 @either
 def test_many_are_recorded_in_batches(tmp_path: Path, opened: Opened) -> None:
     names = [f"case-{number:03}-{'x' * 55}" for number in range(2 * SCENARIOS_PER_BATCH + 7)]
 
-    async def told() -> None:
+    async def reported() -> None:
         many = [scenario(tmp_path, name, data=b"%d" % number) for number, name in enumerate(names)]
         async with opened(tmp_path / "a.db") as target:
             assert await record_scenarios(target, many) == RecordedScenarios(captured=len(names))
@@ -98,11 +98,11 @@ def test_many_are_recorded_in_batches(tmp_path: Path, opened: Opened) -> None:
             )
             assert await record_scenarios(target, []) == RecordedScenarios()
 
-    run(told())
+    run(reported())
 
 
 def test_what_an_evaluation_makes_known_is_kept_later(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         one = scenario(tmp_path, "image")
         async with open_store(tmp_path / "a.db", None, None) as target:
             assert isinstance(target, LocalStore)
@@ -115,12 +115,12 @@ def test_what_an_evaluation_makes_known_is_kept_later(tmp_path: Path) -> None:
             assert await record_scenarios(target, [one], keep=False) == RecordedScenarios(unchanged=1)
             assert (await target.ledger.reader.head()).position == 2
 
-    run(told())
+    run(reported())
 
 
 @either
 def test_what_was_erased_is_not_kept_again(tmp_path: Path, opened: Opened) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         one = scenario(tmp_path, "image")
         async with opened(tmp_path / "a.db") as target:
             await record_scenarios(target, [one])
@@ -130,11 +130,11 @@ def test_what_was_erased_is_not_kept_again(tmp_path: Path, opened: Opened) -> No
                 captured=1
             )
 
-    run(told())
+    run(reported())
 
 
 def test_who_captured_it_when_and_from_where_makes_it_no_other(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with open_store(tmp_path / "a.db", None, None) as target:
             await record_scenarios(target, [scenario(tmp_path, "image", captured_at="then", source="opsbench")])
             again = scenario(tmp_path, "image", captured_at="now", captured_by="ada")
@@ -142,12 +142,12 @@ def test_who_captured_it_when_and_from_where_makes_it_no_other(tmp_path: Path) -
             renamed = replace(again, about=replace(again.about, family="images"))
             assert await record_scenarios(target, [renamed]) == RecordedScenarios(revised=1)
 
-    run(told())
+    run(reported())
 
 
 @either
 def test_two_at_once_write_each_change_once(tmp_path: Path, opened: Opened) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with opened(tmp_path / "a.db") as target:
 
             async def both(scenarios: Sequence[Scenario]) -> None:
@@ -161,11 +161,11 @@ def test_two_at_once_write_each_change_once(tmp_path: Path, opened: Opened) -> N
             for one in first:
                 assert len(await history(target, one.id)) == 2
 
-    run(told())
+    run(reported())
 
 
 def test_of_two_different_changes_each_follows_the_other(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with open_store(tmp_path / "a.db", None, None) as target:
             changes = [scenario(tmp_path, "image", about=f"Change {number}") for number in range(6)]
             await asyncio.gather(*(record_scenarios(target, [one]) for one in changes))
@@ -173,7 +173,7 @@ def test_of_two_different_changes_each_follows_the_other(tmp_path: Path) -> None
             assert [event.streamversion for event in events] == [1, 2, 3, 4, 5, 6]
             assert {asdict(event.data)["name"] for event in events} == {one.about.name for one in changes}
 
-    run(told())
+    run(reported())
 
 
 def _too_large(root: Path) -> list[Scenario]:
@@ -206,7 +206,7 @@ def _changed(root: Path) -> list[Scenario]:
 def test_what_cannot_be_recorded_is_named_and_nothing_is_written(
     tmp_path: Path, made: Callable[[Path], list[Scenario]], kind: type[Exception], said: str
 ) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with open_store(tmp_path / "a.db", None, None) as target:
             assert isinstance(target, LocalStore)
             with pytest.raises(kind) as caught:
@@ -214,4 +214,4 @@ def test_what_cannot_be_recorded_is_named_and_nothing_is_written(
             assert str(caught.value).startswith(said)
             assert (await target.ledger.reader.head()).position == 0
 
-    run(told())
+    run(reported())

@@ -104,7 +104,7 @@ def test_whatever_is_altered_is_found(ledger: Sealed, first: int | None, stateme
     assert report.first.position == first, report.checks
 
 
-def test_a_line_is_told_from_its_tile(ledger: Sealed) -> None:
+def test_a_line_is_reported_from_its_tile(ledger: Sealed) -> None:
     alter(ledger.path, LINE.format(300))
     report = verified(ledger.path)
     assert wrong(report) == {"roots", "tiles"}

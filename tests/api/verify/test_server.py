@@ -150,7 +150,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_who_cannot_be_asked_is_told(tmp_path: Path) -> None:
+def test_who_cannot_be_asked_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="cannot be reached"):
         verified(f"http://127.0.0.1:{free_port()}")
     with pytest.raises(InvalidQuery, match="not the address"):

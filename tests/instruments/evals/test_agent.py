@@ -48,9 +48,9 @@ def test_nothing_of_the_scenario_reaches_it_but_the_investigation(tmp_path: Path
         pathlib.Path(sys.argv[1]).write_text(chr(10).join(told))
         """
     assert ask(python(tmp_path, code, tmp_path / "told")).failure is None
-    told = (tmp_path / "told").read_text()
-    assert "pull access denied" in told
-    assert "hush" not in told.lower()
+    reported = (tmp_path / "told").read_text()
+    assert "pull access denied" in reported
+    assert "hush" not in reported.lower()
 
 
 def test_an_answer_that_was_captured_never_comes_back(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_an_answer_that_was_captured_never_comes_back(tmp_path: Path) -> None:
     assert reply.text == "{}"
 
 
-def test_it_is_told_that_live_systems_are_out_of_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_reported_that_live_systems_are_out_of_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEADOW", "as it was")
     monkeypatch.setenv("TALLYSTICK_REPLAY", "0")
     code = """

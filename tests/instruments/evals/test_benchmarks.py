@@ -110,10 +110,10 @@ def test_the_taxonomy_names_the_family_where_there_is_no_category() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"{", "labels.jsonl, line 1 is no JSON: input data was truncated. Write it as JSON"),
+        (b"{", "labels.jsonl, line 1 is not JSON: input data was truncated. Write it as JSON"),
         (b'{"id": "a", "id": "b"}', "labels.jsonl, line 1 has the key 'id' twice. Keep one"),
-        (b"[NaN]", "labels.jsonl, line 1 is no JSON: NaN, which is no number"),
-        (b"{} {}", "labels.jsonl, line 1 is no JSON: trailing characters"),
+        (b"[NaN]", "labels.jsonl, line 1 is not JSON: NaN, which is not a number"),
+        (b"{} {}", "labels.jsonl, line 1 is not JSON: trailing characters"),
         (b"[1]", "labels.jsonl, line 1 is not what it should be: expected `object`, got `array`"),
         (b'\n\n{"id": 3}', "labels.jsonl, line 3: id is not what it should be: expected `str`, got `int`. Correct"),
         (
@@ -127,10 +127,10 @@ def test_the_taxonomy_names_the_family_where_there_is_no_category() -> None:
         (lines(LABEL | {"fault_taxonomy": "***"}), "line 1: fault_taxonomy has no word: '***'"),
         (lines(LABEL | {"process": {"path1": ["a", "::x"]}}), "line 1: process.path1[1] names no tool: '::x'"),
         (lines(LABEL | {"process": {"path1": "a"}}), "line 1: process[...] is not what it should be"),
-        (b"\xff{}", "line 1 is no JSON"),
+        (b"\xff{}", "line 1 is not JSON"),
     ],
 )
-def test_a_faulty_line_is_told_with_its_number_its_key_and_what_to_do(body: bytes, said: str) -> None:
+def test_a_faulty_line_is_reported_with_its_number_its_key_and_what_to_do(body: bytes, said: str) -> None:
     assert said in fault(body)
 
 
@@ -222,7 +222,7 @@ def test_a_case_folder_follows_the_paths_its_metadata_names() -> None:
     }
 
 
-def test_every_fault_of_a_case_folder_is_told_with_its_file() -> None:
+def test_every_fault_of_a_case_folder_is_reported_with_its_file() -> None:
     files = {"metadata.json": b"{}", "path1.json": b"[", "path2.json": b'{"diagnostic_trace": [{}]}'}
     found = opsbench_folder.decode(files, "a", "cases/a")
     assert isinstance(found, list)
@@ -278,7 +278,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"a: [", "truth.yaml is no YAML: line 2"),
+        (b"a: [", "truth.yaml is not YAML: line 2"),
         (b"x: 1", "truth.yaml: groups is required and missing"),
         (b"!!python/object:os.system {}", "truth.yaml cannot be read: line 1: the tag"),
         (json.dumps(TRUTH | {"groups": []}).encode(), "groups has none with root_cause: true"),
@@ -290,7 +290,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
         ),
     ],
 )
-def test_a_faulty_ground_truth_is_told_with_its_key(body: bytes, said: str) -> None:
+def test_a_faulty_ground_truth_is_reported_with_its_key(body: bytes, said: str) -> None:
     found = itbench.decode(body, "a", "truth.yaml")
     assert isinstance(found, FixtureFault)
     assert said in str(found)
@@ -317,7 +317,7 @@ def test_cases_are_found_in_files_and_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["opsbench", "case", "itbench"])
-def test_a_path_without_cases_is_told(tmp_path: Path, kind: Any) -> None:  # noqa: ANN401 - one of the formats
+def test_a_path_without_cases_is_reported(tmp_path: Path, kind: Any) -> None:  # noqa: ANN401 - one of the formats
     empty = tmp_path / "labels.jsonl"
     empty.write_bytes(b"\n")
     for path in (tmp_path, tmp_path / "gone", empty):

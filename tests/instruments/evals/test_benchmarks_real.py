@@ -68,14 +68,14 @@ def test_all_labels_load_with_all_that_they_say(scenarios: dict[str, Scenario]) 
         assert scenario.about.expected_outcomes.next_steps is not None
 
 
-def test_no_agent_is_told_the_truth(scenarios: dict[str, Scenario]) -> None:
+def test_no_agent_is_reported_the_truth(scenarios: dict[str, Scenario]) -> None:
     for label in labels():
         given = scenarios[label["id"]].investigation
         assert given["alert"]["fingerprint"] == fingerprint(label["id"])
         text = json.dumps(given).lower()
         name = object_of(label) if object_of(label) != label["namespace"] else label["id"]
-        told = [label["root_cause"], spaced(label), label["fault_taxonomy"], label["id"], name, "getresources"]
-        assert not [word for word in told if word.lower() in text], label["id"]
+        reported = [label["root_cause"], spaced(label), label["fault_taxonomy"], label["id"], name, "getresources"]
+        assert not [word for word in reported if word.lower() in text], label["id"]
 
 
 @pytest.mark.parametrize("answer", [first_path, second_path])

@@ -159,7 +159,7 @@ def test_a_key_that_stands_twice_is_found_at_any_depth(value: dict[str, Any], da
     for text in (double, f'[{{"a": "\\\\", "b": [{double}]}}]'):
         with pytest.raises(UnreadableFile, match="twice, again in line 1"):
             json_value(text.encode())
-        with pytest.raises(UnreadableFile, match=r"twice, again in line 1|is no YAML"):
+        with pytest.raises(UnreadableFile, match=r"twice, again in line 1|is not YAML"):
             yaml_value(text.encode())
 
 

@@ -140,7 +140,7 @@ DESCRIPTIONS: list[tuple[object, str | None, str]] = [
     (DESCRIPTION | {"test_config": "llm"}, "test_config", "is 'llm', but must be a mapping"),
     (DESCRIPTION | {"scorings": {}}, "scorings", "is not a key that is read"),
     ([DESCRIPTION], None, "is a list, but must be a mapping"),
-    (None.__class__.__name__.encode(), None, "is no JSON"),
+    (None.__class__.__name__.encode(), None, "is not JSON"),
 ]
 
 
@@ -152,7 +152,7 @@ def test_a_description_that_could_not_be_scored(tmp_path: Path, description: obj
     assert found[0].file == str(tmp_path / "suite" / "case" / "scenario.json")
 
 
-def test_a_misspelt_key_is_told_what_was_meant(tmp_path: Path) -> None:
+def test_a_misspelt_key_is_reported_what_was_meant(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, expecting(root_cause=SUBSTRING, propsed_fix=SUBSTRING))
     assert fault.advice == "Did you mean proposed_fix?"
     (fault,) = faults(tmp_path, cause(patterns=["a"], match_type="regexp"))
@@ -167,9 +167,9 @@ YAMLS: list[tuple[str, str | None, str, str]] = [
     ("root_cause: !!python/object/apply:os.system [ls]", None, "line 3: the tag tag:yaml.org,2002:python", "tag out"),
     ("root_cause: !include other.yaml", None, "line 3: the tag !include", "Leave the tag out"),
     ("root_cause: {exact: *missing}", None, "line 3: the alias *missing names nothing before it", "Name an anchor"),
-    ("root_cause: {? [a, b] : c}", None, "line 3: a key is no text", "Write a key"),
+    ("root_cause: {? [a, b] : c}", None, "line 3: a key is not text", "Write a key"),
     ("root_cause: {<<: [a]}", None, "line 3: << adds what has no keys", "mapping"),
-    ("root_cause: [", None, "is no YAML: line", "Correct it"),
+    ("root_cause: [", None, "is not YAML: line", "Correct it"),
     ("root_cause: {exact: a}\n---\nmore", None, "holds 2 documents", "Keep one"),
 ]
 
@@ -211,12 +211,12 @@ INVESTIGATIONS: list[tuple[object, str | None, str]] = [
     (b"", None, "is empty"),
     (b'{\n "a": 1,\n "a": 2}', None, "has the key 'a' twice, again in line 3"),
     (b'{"a": [{"b": ":", "c\\"": {"\\u0062": 1, "b": 2}}]}', None, "has the key 'b' twice, again in line 1"),
-    (b'{\n"a": NaN}', None, "line 2 has NaN, which is no number"),
-    (b'{"a": -Infinity}', None, "is no JSON"),
-    (b'{"a": 1e999}', None, "is no JSON: number out of range"),
-    (b'{"a": "\xff"}', None, "is no JSON"),
-    (b'{"a": 1', None, "is no JSON: input data was truncated"),
-    (b'{"a": 1} 2', None, "is no JSON"),
+    (b'{\n"a": NaN}', None, "line 2 has NaN, which is not a number"),
+    (b'{"a": -Infinity}', None, "is not JSON"),
+    (b'{"a": 1e999}', None, "is not JSON: number out of range"),
+    (b'{"a": "\xff"}', None, "is not JSON"),
+    (b'{"a": 1', None, "is not JSON: input data was truncated"),
+    (b'{"a": 1} 2', None, "is not JSON"),
     (b'{"a":' + b"[" * 100_000, None, "nests more than 200 deep"),
     (b'{"a":' + b"[" * 300 + b"]" * 300 + b"}", None, "nests more than 200 deep"),
     ({"analysis": "rca"}, "analysis", "is 'rca', but must be an object"),
@@ -237,7 +237,7 @@ def test_an_investigation_that_is_none(tmp_path: Path, investigation: object, ke
     assert found[0].file == str(tmp_path / "suite" / "case" / "investigation.json")
 
 
-def test_every_fault_of_a_suite_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_of_a_suite_is_reported_at_once(tmp_path: Path) -> None:
     suite = tmp_path / "suite"
     fix = {"all_of": [SUBSTRING, {"patterns": ["("], "match_type": "regexp"}]}
     scenario(suite / "a", expecting(root_cause={}, proposed_fix=fix) | {"scoring": {"pass_threshold": 0}}, b"[]")
@@ -252,8 +252,8 @@ def test_every_fault_of_a_suite_is_told_at_once(tmp_path: Path) -> None:
     scenario(suite / "i", name="scenario.json")
     with pytest.raises(BadFixtures) as refused:
         load(suite)
-    told = [(fault.file.removeprefix(f"{suite}/"), fault.key) for fault in refused.value.faults]
-    assert sorted(told, key=str) == sorted(
+    reported = [(fault.file.removeprefix(f"{suite}/"), fault.key) for fault in refused.value.faults]
+    assert sorted(reported, key=str) == sorted(
         [
             ("a/scenario.json", "expected_outcomes.root_cause"),
             ("a/scenario.json", "expected_outcomes.proposed_fix.all_of[1].match_type"),
@@ -285,8 +285,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load(suite)
     assert [fault.what for fault in refused.value.faults] == [
         "cannot be read: Too many levels of symbolic links",
-        "is no file, but a folder, a pipe or a device",
-        "is no UTF-8: line 1 has the byte 0xff",
+        "is not a file, but a folder, a pipe or a device",
+        "is not UTF-8: line 1 has the byte 0xff",
         "is larger than 1,048,576 bytes",
     ]
 

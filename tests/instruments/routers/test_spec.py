@@ -43,7 +43,7 @@ def test_what_is_no_router_shows_the_two_forms(spec: str, detail: str) -> None:
     assert "openai:" in FORMS
 
 
-def test_a_program_that_is_not_there_is_told_before_anything_begins() -> None:
+def test_a_program_that_is_not_there_is_reported_before_anything_begins() -> None:
     assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' cannot be found")
 
 

@@ -71,17 +71,17 @@ def test_equal_agents_differ_significantly_in_a_twentieth_of_samples() -> None:
     losses = [
         (np.clip(hard + rng.normal(0, 0.05, hard.shape), 0, 1) - (rng.random(hard.shape) < hard)) ** 2 for _ in "ab"
     ]
-    told = sum(diebold_mariano(one, other).p <= 0.05 for one, other in zip(*losses, strict=True))
-    assert 0.03 * runs < told < 0.065 * runs
+    reported = sum(diebold_mariano(one, other).p <= 0.05 for one, other in zip(*losses, strict=True))
+    assert 0.03 * runs < reported < 0.065 * runs
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 60), st.integers(0, 1), st.booleans()), max_size=250)
 )
-def test_pairs_are_those_of_the_reference_model(told: list[tuple[str, int, int, bool]]) -> None:
+def test_pairs_are_those_of_the_reference_model(reported: list[tuple[str, int, int, bool]]) -> None:
     drafts: list[Draft] = []
     losses: dict[str, dict[tuple[int, int], list[float]]] = {"a": defaultdict(list), "b": defaultdict(list)}
-    for at, (agent, question, category, right) in enumerate(told):
+    for at, (agent, question, category, right) in enumerate(reported):
         confidence = (at * 37 % 101) / 100
         outcome: Outcome = "success" if right else "failure"
         drafts += answered(f"d{at}", agent, f"q{question}", confidence, outcome, category=f"c{category}")

@@ -67,7 +67,7 @@ def test_the_view_is_the_models(
     drafts: list[Draft], wanted: CalibrationFilter, group_by: GroupBy, min_decisions: int
 ) -> None:
     seen = calibration_of(drafts).view(wanted, group_by, min_decisions)
-    reference_model.view_agrees(seen, reference_model.tell(lines_of(drafts)), wanted, group_by, min_decisions)
+    reference_model.view_agrees(seen, reference_model.report(lines_of(drafts)), wanted, group_by, min_decisions)
 
 
 @given(drafts=histories(), order=st.randoms(use_true_random=False), group_by=st.sampled_from(GROUPINGS))
@@ -84,7 +84,7 @@ def test_decisions_may_come_in_any_order(drafts: list[Draft], order: Any, group_
     mixed = [next(remaining[name]) for name in names]
     reference_model.view_agrees(
         calibration_of(mixed).view(CalibrationFilter(), group_by, 2),
-        reference_model.tell(lines_of(timed)),
+        reference_model.report(lines_of(timed)),
         CalibrationFilter(),
         group_by,
         2,

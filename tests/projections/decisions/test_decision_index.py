@@ -79,8 +79,8 @@ def test_find_order_and_count_are_the_models(
     drafts: list[Draft], wanted: DecisionSelection, sort: SortField, descending: bool
 ) -> None:
     lines = lines_of(drafts)
-    told, index = reference_model.tell(lines), index_of(drafts)
-    kept = reference_model.find(told, wanted)
+    reported, index = reference_model.report(lines), index_of(drafts)
+    kept = reference_model.find(reported, wanted)
     places = index.find(wanted)
     assert index.subjects(places) == [one.subject for one in kept]
     ordered = index.sort_places(places, sort, descending=descending)
@@ -92,7 +92,7 @@ def test_find_order_and_count_are_the_models(
         *expected.by_agent.items(),
     ]
     assert encode(seen)
-    assert len(index) == len(told)
+    assert len(index) == len(reported)
     for since in filter(None, MOMENTS):
         assert index.recorded_within(places, since) == sum(one.time >= since for one in kept)
 

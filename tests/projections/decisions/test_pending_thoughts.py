@@ -112,7 +112,7 @@ def test_a_thought_dated_into_another_age_moves_no_other() -> None:
     assert waiting(projection, now=far) == ["far"]
 
 
-def test_the_oldest_of_an_agents_thoughts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_an_agents_thoughts_make_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thoughts_module, "THOUGHTS_MAX", 3)
     projection = folded(
         ponder("other", agent="bo"), *(ponder(f"t{n}", time=DAWN) for n in range(5)), adopt("t0", "d"), adopt("t3", "d")

@@ -27,9 +27,9 @@ from tests.projections.short_evaluations import (
     mean_of,
     newest,
     pooled,
+    report,
     score,
     skip,
-    tell,
     weights_of,
 )
 
@@ -54,11 +54,11 @@ def versions(found: SuiteScoreboard) -> list[tuple[str | None, str | None]]:
 @given(drafts=evaluations(60))
 @settings(max_examples=200, deadline=None)
 def test_the_board_is_what_a_plain_reading_says(drafts: list[Draft]) -> None:
-    told = tell(events_of(drafts))
+    reported = report(events_of(drafts))
     shown = board(*drafts)
-    assert [one.suite for one in shown.suites] == sorted({one.suite for one in told})
+    assert [one.suite for one in shown.suites] == sorted({one.suite for one in reported})
     for found in shown.suites:
-        scores = [one for one in told if one.suite == found.suite]
+        scores = [one for one in reported if one.suite == found.suite]
         kept = current(scores)
         weights = {one.scenario: 1.0 for one in scores} | weights_of(sorted(kept, key=lambda one: one.time))
         assert found.scenarios == len({one.scenario for one in scores})

@@ -55,9 +55,9 @@ def test_whatever_is_said_the_events_are_in_the_vocabulary(said: dict[str, Any])
     if account is None:
         assert notes.losses
         return
-    told = decision_events(account, None, notes)
-    assert told is not None
-    for one in told:
+    reported = decision_events(account, None, notes)
+    assert reported is not None
+    for one in reported:
         body = msgspec.json.encode(one.draft)
         assert VOCABULARY.draft(body).data == one.draft.data
         assert one.size_bytes <= DATA_BYTES_MAX + 1000
@@ -72,8 +72,8 @@ def test_two_accounts_are_joined_whatever_they_say(one: dict[str, Any], other: d
     joined = merge_decisions(accounts, notes)
     assert len(joined) == min(len(accounts), 1)
     for account in joined:
-        for told in decision_events(account, None, notes) or ():
-            msgspec.json.encode(told.draft)
+        for reported in decision_events(account, None, notes) or ():
+            msgspec.json.encode(reported.draft)
     msgspec.json.encode(notes.contradictions)
 
 

@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     moved: int
 
 
-class Indoors:
+class InProcess:
     """An open ledger service, with its application and event loop."""
 
     def __init__(self, ledger: Path) -> None:
@@ -37,7 +37,7 @@ class Indoors:
         self._runner = asyncio.Runner()
         self._runner.get_loop().set_exception_handler(lambda _, context: self._lost.append(str(context)))
         self.ledger = self.run(LedgerService.open(ledger, writable=True))
-        self.sink = LocalStore(self.ledger)
+        self.store_ = LocalStore(self.ledger)
         self._app = make_app(self.ledger)
 
     def __enter__(self) -> Self:
