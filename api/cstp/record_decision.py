@@ -8,9 +8,9 @@ import msgspec
 from msgspec import structs
 
 from api.auth import Principal
-from api.cstp.append import check_key
 from api.cstp.calibration_note import calibration_note
 from api.cstp.decision_quality import quality_of
+from api.cstp.idempotency_key import check_key
 from api.cstp.params import ParameterError, ParamsSchema, refusal
 from api.service.ledger import LedgerService
 from api.service.thoughts import decide

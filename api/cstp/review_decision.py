@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 
 from api.auth import Principal
-from api.cstp.append import check_key, post
+from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params import ParameterError, ParamsSchema, refusal
 from api.errors import INTERNAL_ERROR
+from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed
 from events.envelope import EventId
-from events.errors import InvalidEvent
-from ledger.errors import LifecycleViolation
+from ledger.errors import NotFound
 
 
 class _Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,19 +35,15 @@ async def review_decision(ledger: LedgerService, caller: Principal, params: dict
     review, key = DecisionReviewed(**values), beside.get("idempotency_key")
     check_key(key, _beside.spelling("idempotency_key", params))
     try:
-        posted = await post(ledger, caller, review, key, ledger.clock())
-    except LifecycleViolation:
-        raise _not_found(review.decision_id) from None
-    except InvalidEvent as error:
-        if error.field != "data.decision_id":
-            raise
+        recorded = await record_review(ledger, caller, review, event_id=key)
+    except NotFound:
         raise _not_found(review.decision_id) from None
     return {
         "success": True,
-        "id": posted.decision_id,
-        "path": posted.placed.subject,
+        "id": recorded.decision_id,
+        "path": f"decision/{recorded.decision_id}",
         "status": "reviewed",
-        "reviewedAt": posted.moment.isoformat(),
+        "reviewedAt": recorded.time.isoformat(),
         "reindexed": True,
         "compactionLevel": "full",
     }

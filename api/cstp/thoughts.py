@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 
 from api.auth import Principal
-from api.cstp.append import check_key, post
+from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params import ParamsSchema, missing
 from api.errors import INVALID_PARAMS
+from api.service.decision_writer import append_payload
 from api.service.deliberation import STEP_TYPE
 from api.service.ledger import LedgerService
 from api.service.thoughts import (
@@ -68,7 +69,7 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         return await _after(ledger, caller, thought.id, thought.text, thought.idempotency_key)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
-    posted = await post(ledger, caller, payload, thought.idempotency_key, ledger.clock())
+    posted = await append_payload(ledger, caller, payload, thought.idempotency_key, ledger.clock())
     return {
         "success": True,
         "mode": "pre-decision",
@@ -81,7 +82,7 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
 async def _after(ledger: LedgerService, caller: Principal, decision_id: str, text: str, key: str | None) -> object:
     payload = DecisionThought(decision_id=decision_id, text=text)
     try:
-        posted = await post(ledger, caller, payload, key, ledger.clock())
+        posted = await append_payload(ledger, caller, payload, key, ledger.clock())
     except LifecycleViolation:
         raise _not_found(decision_id) from None
     except InvalidEvent as error:

@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 
 from api.auth import Principal
-from api.cstp.append import check_key, post
+from api.cstp.idempotency_key import check_key
 from api.cstp.params import ParameterError, ParamsSchema, missing, refusal
 from api.cstp.record_decision import BRIDGE, REASON
+from api.service.decision_writer import append_payload
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended
 from events.envelope import EventId
@@ -49,7 +50,9 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
     decision_id, key = update["id"], update.get("idempotency_key")
     check_key(key, _update.spelling("idempotency_key", params))
     try:
-        posted = await post(ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock())
+        posted = await append_payload(
+            ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock()
+        )
     except LifecycleViolation:
         return _not_found(decision_id)
     except InvalidEvent as error:

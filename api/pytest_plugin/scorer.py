@@ -14,7 +14,12 @@ from api.service.evaluation.resume import RunSettings
 from api.service.evaluation.runner import EvalOptions, build_start, check_options
 from api.service.evaluation.runs import GradedAttempt
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario, Suite, load, meaning_of
+from instruments.evals import (
+    Scenario,
+    Suite,
+    load,
+    matcher_from_environment,
+)
 from instruments.evals.suite.loader import SCENARIO_FILES
 from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
 
@@ -29,7 +34,7 @@ class AttemptScorer:
         self._agent = check_options(self._options)
         self.suite: Suite = load(self._options.fixtures)
         self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
-        self.meaning = meaning_of(os.environ)
+        self.meaning = matcher_from_environment(os.environ)
         nowhere = structs.replace(self.opening(0), run_id="-")
         self._grader = Grader(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
         self._grading = ThreadPoolExecutor(1)
@@ -96,5 +101,5 @@ def _eval_options(request: Load) -> EvalOptions:
         enable_llm=request.enable_llm,
     )
     return EvalOptions(
-        fixtures=Path(request.fixtures), agent=request.agent, terms=settings, timeout_s=request.timeout_s
+        fixtures=Path(request.fixtures), agent=request.agent, settings=settings, timeout_s=request.timeout_s
     )

@@ -20,11 +20,18 @@ import msgspec
 
 from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
-from ledger.atomic_file import PART, failure, replace_whole, sync_folder
+from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
-from ledger.sqlite.file_copy import SQLITES, clear, copy, kept_evidence, move, was_erased
+from ledger.sqlite.file_copy import (
+    SQLITE_SUFFIXES,
+    copy_ledger,
+    is_erased,
+    move_files,
+    remove_files,
+    stored_evidence,
+)
 from ledger.sqlite.lock import WriterLock, lock_path
-from ledger.transparency.checkpoints import checkpoint_path, read_signed
+from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from ledger.transparency.keys import read_key
 from ledger.transparency.signed_note import SignedCheckpoint, encode_base64
 from ledger.verify import FileFindings, Finding, Findings, verify_file
@@ -37,9 +44,9 @@ COMPANIONS = (".tokens", *SIGNED)
 KEY = ".key"
 PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 """How the names of a backup's files end."""
-LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITES[1:], "")
+LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
 """How those end that an attempt may leave; the one that says that there was an attempt is the last."""
-DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITES)
+DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITE_SUFFIXES)
 """Files beside a ledger that are rebuilt, and would belong to another log."""
 
 
@@ -92,15 +99,15 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
         _copy(ledger, part, progress)
         evidence, missing = _copy_evidence((ledger,), part, progress)
         while missing:
-            if not any(was_erased(ledger, digest) for digest in missing):
+            if not any(is_erased(ledger, digest) for digest in missing):
                 raise next(iter(missing.values()))
-            clear(part, *SQLITES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
+            remove_files(part, *SQLITE_SUFFIXES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
             _copy(ledger, part, progress)
             evidence, missing = _copy_evidence((ledger,), part, progress)
         found = _verify_copy(part, ledger, progress)
         size_bytes = part.stat().st_size
-        signed = read_signed(checkpoint_path(part))
-        files = move(part, target, *reversed(PARTS))
+        signed = read_checkpoint(checkpoint_path(part))
+        files = move_files(part, target, *reversed(PARTS))
     return BackupResult(
         file=str(target),
         events=found.events,
@@ -137,7 +144,7 @@ def restore(
     try:
         if ledger.exists() and not replace:
             raise Occupied(str(ledger), "--replace restores in its place and keeps it; or name another with --ledger.")
-        signed = read_signed(checkpoint_path(ledger))
+        signed = read_checkpoint(checkpoint_path(ledger))
         with _translate_os_errors(f"Restoring {ledger}"), _clear_parts(part):
             beside = _read_companions(backup, with_key=True)
             _write_beside(part, beside)
@@ -148,9 +155,9 @@ def restore(
             found = _verify_copy(part, backup, progress, without=missing)
             forked = signed is not None and asyncio.run(_is_forked(part, found.events, signed.checkpoint))
             aside = _set_aside(ledger, now)
-            clear(ledger, *DISPOSABLE)
-            move(part, ledger, *_companions_to_restore(ledger, beside), EVIDENCE, "")
-            clear(part, *LEFT)
+            remove_files(ledger, *DISPOSABLE)
+            move_files(part, ledger, *_companions_to_restore(ledger, beside), EVIDENCE, "")
+            remove_files(part, *LEFT)
     finally:
         lock.release()
     return RestoreResult(
@@ -176,18 +183,18 @@ def _reserve_name(target: Path, part: Path) -> Iterator[None]:
     lock = WriterLock.acquire(part)
     try:
         left_behind = () if target.exists() or not part.exists() else PARTS[1:]
-        for ending in (*PARTS, *SQLITES):
+        for ending in (*PARTS, *SQLITE_SUFFIXES):
             there = target.with_name(target.name + ending)
             if ending not in left_behind and os.path.lexists(there):
                 raise Occupied(str(there), "Name another file: a backup overwrites nothing.")
         with _translate_os_errors(f"Writing {target}"):
-            clear(target, *left_behind)
+            remove_files(target, *left_behind)
             with _clear_parts(part):
                 try:
                     yield
                 except BaseException:
                     if not target.exists():
-                        clear(target, *PARTS[1:])
+                        remove_files(target, *PARTS[1:])
                     raise
     finally:
         lock.release()
@@ -197,12 +204,12 @@ def _reserve_name(target: Path, part: Path) -> Iterator[None]:
 @contextmanager
 def _clear_parts(part: Path) -> Iterator[None]:
     """Remove the `.part` files of an earlier attempt before, and of this one after, the block."""
-    clear(part, *LEFT)
+    remove_files(part, *LEFT)
     try:
         yield
     except BaseException:
         with suppress(OSError):
-            clear(part, *LEFT)
+            remove_files(part, *LEFT)
         raise
 
 
@@ -212,12 +219,12 @@ def _translate_os_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise failure(error, what, "nothing was put in its place") from error
+        raise write_error(error, what, "nothing was put in its place") from error
 
 
 def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = False) -> None:
     with progress("copying", "pages") as report:
-        copy(source, part, still=still, progress=report)
+        copy_ledger(source, part, still=still, progress=report)
 
 
 def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) -> tuple[int, dict[str, Damaged]]:
@@ -225,15 +232,15 @@ def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) 
 
     Return how many blobs were copied, and the errors of the others by digest. Errors: LedgerFull, LedgerUnavailable.
     """
-    kept = kept_evidence(part)
+    kept = stored_evidence(part)
     stores, target = [EvidenceStore(source) for source in sources], EvidenceStore(part)
     missing: dict[str, Damaged] = {}
     with progress("copying", "blobs of evidence") as report:
         for done, (digest, stored) in enumerate(kept.items(), 1):
-            contents = (store for store in stores if store.holds(digest, stored.size_bytes))
+            contents = (store for store in stores if store.is_readable(digest, stored.size_bytes))
             try:
-                target.hold({digest: next(contents, stores[0]).read(digest, stored.size_bytes)})
-                target.settle(digest)
+                target.write_pending({digest: next(contents, stores[0]).read(digest, stored.size_bytes)})
+                target.publish(digest)
             except Damaged as error:
                 missing[digest] = error
             report(done, len(kept))
@@ -303,7 +310,7 @@ def _companions_to_restore(ledger: Path, beside: Mapping[str, bytes]) -> list[st
         ending
         for ending, data in beside.items()
         if not (there := ledger.with_name(ledger.name + ending)).exists()
-        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_signed(there)))
+        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_checkpoint(there)))
     ]
 
 
@@ -315,11 +322,11 @@ def _is_newer(offered: SignedCheckpoint, contents: SignedCheckpoint | None) -> b
 
 def _set_aside(ledger: Path, now: datetime) -> Path | None:
     """Move a ledger and its evidence into a dated folder; the file first, so that no half ledger is left."""
-    endings = (*SQLITES, EVIDENCE)
+    endings = (*SQLITE_SUFFIXES, EVIDENCE)
     if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
         return None
     aside = ledger.with_name(f"{ledger.name}.replaced-{now:%Y%m%dT%H%M%S%fZ}")
     aside.mkdir()
     sync_folder(aside.parent)
-    move(ledger, aside / ledger.name, *endings)
+    move_files(ledger, aside / ledger.name, *endings)
     return aside

@@ -62,6 +62,20 @@ async def find_decision(
 ) -> DecisionState:
     """Return one decision with its history; with `prefix` by an unambiguous beginning of its id. Errors: NotFound."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    found = _match(projection, decision_id, prefix=prefix)
+    events = await _events_of(ledger, [f"decision/{found}"], position)
+    state = fold_decision(VOCABULARY.events(events))
+    assert state is not None, "the index names a stream that the log does not hold"
+    return state
+
+
+async def find_decision_id(ledger: LedgerService, beginning: str) -> str:
+    """Return the id of the decision that has this id, or whose id alone begins so. Errors: NotFound."""
+    projection, _ = await ledger.engine.at(DecisionIndex)
+    return _match(projection, beginning, prefix=True)
+
+
+def _match(projection: DecisionIndex, decision_id: str, *, prefix: bool) -> str:
     found = [decision_id] if projection.has(decision_id) else []
     if not found and prefix and decision_id:
         found = projection.ids_starting_with(decision_id)
@@ -70,10 +84,7 @@ async def find_decision(
         raise NotFound(
             f"Decision not found: {decision_id}", advice or "Check the id, or list the decisions to find it."
         )
-    events = await _events_of(ledger, [f"decision/{found[0]}"], position)
-    state = fold_decision(VOCABULARY.events(events))
-    assert state is not None, "the index names a stream the log does not hold"
-    return state
+    return found[0]
 
 
 async def count_decisions(

@@ -23,12 +23,12 @@ from api.service.as_of import as_of as date_position
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
-from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_WORDS_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
+from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
 from events.payload import DIGEST_PATTERN
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, EvidenceStore, LogReader, Query
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerUnavailable, LifecycleViolation, NotFound
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 from projections.engine import Engine
 from projections.evidence import EvidenceEntry, EvidenceIndex
 
@@ -122,12 +122,12 @@ class EvidenceService:
 
     async def recover(self) -> None:
         """Finish what the last writer had begun when it ended. Errors: LedgerUnavailable."""
-        digests = await on_thread(self._store.pending)
+        digests = await run_on_thread(self._store.pending)
         known = await self.known(digests)
         for digest in digests:
             found = known.get(digest)
-            finish = self._store.settle if found is not None and found.erasure is None else self._store.remove
-            await on_thread(finish, digest)
+            finish = self._store.publish if found is not None and found.erasure is None else self._store.remove
+            await run_on_thread(finish, digest)
 
     async def put(self, blob: Blob, caller: Principal) -> StoredEvidence:
         """Store a blob; the same bytes again give the first answer and no second event.
@@ -173,11 +173,11 @@ class EvidenceService:
             missing = [
                 digest
                 for digest, found in known.items()
-                if not await on_thread(self._store.holds, digest, found.stored.size_bytes)
+                if not await run_on_thread(self._store.is_readable, digest, found.stored.size_bytes)
             ]
             fresh = [digest for digest in requested if digest not in known]
             blank = {digest: requested[digest].data for digest in (*fresh, *missing)}
-            new = await on_thread(self._store.hold, blank) if blank else []
+            new = await run_on_thread(self._store.write_pending, blank) if blank else []
             drafts = [_stored_draft(digest, requested[digest]) for digest in fresh]
             with self._appending(drafts):
                 try:
@@ -194,7 +194,7 @@ class EvidenceService:
         caller.require("read")
         found = await self._found(digest)
         try:
-            data = await on_thread(self._store.read, digest, found.stored.size_bytes)
+            data = await run_on_thread(self._store.read, digest, found.stored.size_bytes)
         except Damaged:
             await self._found(digest)  # which says so, where it was erased meanwhile
             raise
@@ -217,7 +217,7 @@ class EvidenceService:
             if not duplicate:
                 await self._record_erasure(digest, reason, caller)
                 found = (await self.known([digest]))[digest]
-            await on_thread(self._store.remove, digest)
+            await run_on_thread(self._store.remove, digest)
         assert found.erasure is not None
         return ErasureReceipt(
             digest=digest,
@@ -268,23 +268,23 @@ class EvidenceService:
 
     async def _record_erasure(self, digest: str, reason: str | None, caller: Principal) -> None:
         draft = _erased(data=EvidenceErased(digest=digest, reason=_check_text("reason", reason)))
-        await on_thread(self._store.withdraw, digest)
+        await run_on_thread(self._store.unpublish, digest)
         with self._appending([draft]):
             try:
                 await self._record([draft], caller)
             except LedgerUnavailable:
                 raise
             except TallystickError:
-                await on_thread(self._store.settle, digest)
+                await run_on_thread(self._store.publish, digest)
                 raise
 
     async def _conclude(self, digests: Iterable[str], new: Sequence[str]) -> None:
         """Move recorded blobs to their final place, and remove new ones that were not recorded."""
         known = await self.known(tuple(digests))
         for digest in known:
-            await on_thread(self._store.settle, digest)
+            await run_on_thread(self._store.publish, digest)
         for digest in set(new) - known.keys():
-            await on_thread(self._store.remove_pending, digest)
+            await run_on_thread(self._store.remove_pending, digest)
 
     @contextmanager
     def _appending(self, drafts: Sequence[Draft]) -> Iterator[None]:
@@ -326,8 +326,8 @@ def _check_blob(blob: Blob) -> Blob:
 def _check_text(name: str, text: str | None) -> str | None:
     if text == "":
         raise InvalidQuery(name, "is empty.", "Say it in words, or leave it out.")
-    if text is not None and len(text) > EVIDENCE_WORDS_CHARS_MAX:
-        raise InvalidQuery(name, f"is over {EVIDENCE_WORDS_CHARS_MAX:,} characters long.", "Shorten it.")
+    if text is not None and len(text) > EVIDENCE_NOTE_CHARS_MAX:
+        raise InvalidQuery(name, f"is over {EVIDENCE_NOTE_CHARS_MAX:,} characters long.", "Shorten it.")
     return text
 
 

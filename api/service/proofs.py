@@ -7,7 +7,12 @@ import msgspec
 
 from api.service.ledger import LedgerService
 from ledger.errors import InvalidQuery, NotFound
-from ledger.transparency.tiles import WIDTH, TileAddress, bundle, width_of
+from ledger.transparency.tiles import (
+    WIDTH,
+    TileAddress,
+    entry_bundle,
+    tile_width,
+)
 
 
 class InclusionAnswer(msgspec.Struct, frozen=True):
@@ -43,7 +48,7 @@ async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
     """Return the lines under a tile of level 0, each after its length. Errors: NotFound, for more than exist."""
     await _check_width(ledger, 0, address)
     first = address.number * WIDTH
-    return bundle(await ledger.proving.tree.lines(first, first + address.width))
+    return entry_bundle(await ledger.proving.tree.lines(first, first + address.width))
 
 
 async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
@@ -68,7 +73,7 @@ async def consistency(ledger: LedgerService, older: int, newer: int | None = Non
 
 async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
     head = (await ledger.reader.head()).position
-    there = width_of(level, address.number, head)
+    there = tile_width(level, address.number, head)
     if address.width > there:
         held = f"its first {there} hashes are" if there else "nothing of it is"
         detail = f"Tile {address.number} of level {level} is not {address.width} wide: {held} in the tree of {head}."

@@ -82,12 +82,14 @@ async def decide(
 
     A thought that does not fit, by the limits of a line and of a list, stays pending. `key`, if the client gives one,
     is the event's id: a repetition with the same content returns the first result, whatever is pending by then. The
-    `question` that the decision answers, if given, is an event of the same append.
+    `question` that the decision answers, if given, is an event of the same append. A decision may have an id already.
     Errors: those of `LedgerService.record`; no thought was adopted.
     """
     now = ledger.clock()
     refused: set[str] = set()
     while True:
+        if (earlier := await _recorded(ledger, stated(now).decision_id)) is not None:
+            return await _repeat_first_result(ledger, caller, scope, stated, key, earlier, question)
         pending = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
         decision, thoughts = await _add_pending_thoughts(
             ledger, caller, stated(now), pending, key, has_question=question is not None
@@ -97,18 +99,35 @@ async def decide(
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
             if error.subject == f"decision/{decision.decision_id}":
-                continue  # another decision has this id: make another
+                continue  # the id is taken: by another decision, or by this one, recorded meanwhile
             if not thoughts:
                 raise
             refused.add(error.subject)
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
-                return await _repeat_first_result(ledger, caller, scope, stated, error, question)
+                first = await _first_post(ledger, error)
+                return await _repeat_first_result(ledger, caller, scope, stated, key, first, question)
         else:
             if placed.duplicate:
                 await _check_question(ledger, placed.position, question)
                 return await _first_result(ledger, caller, scope, placed, ())
             return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
+
+
+async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
+    """Return the event that recorded a decision under the id that the client chose, if there is one."""
+    if decision_id is None:
+        return None
+    page = await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))
+    return VOCABULARY.event(page.ndjson) if page.positions else None
+
+
+async def _first_post(ledger: LedgerService, conflict: IdentityConflict) -> Event:
+    """Return the decision that has the id of a conflict. Errors: IdentityConflict, if it is another event."""
+    first = VOCABULARY.event(await ledger.event(conflict.position))
+    if not isinstance(first.data, DecisionRecorded):
+        raise conflict
+    return first
 
 
 def _drafts(
@@ -184,7 +203,9 @@ async def _add_pending_thoughts(
     """
     if not pending and not has_question:
         return decision, []
-    named = structs.replace(decision, decision_id=stream_name((await ledger.reader.head()).position, _rng))
+    named = decision
+    if decision.decision_id is None:
+        named = structs.replace(decision, decision_id=stream_name((await ledger.reader.head()).position, _rng))
     thoughts = select_fitting(named, await _events_of(ledger, pending[:ITEMS_MAX]), caller.source, key)
     if thoughts:
         return append_steps(named, thoughts), thoughts
@@ -218,20 +239,22 @@ async def _repeat_first_result(
     caller: Principal,
     scope: ThoughtScope,
     stated: StateDecision,
-    conflict: IdentityConflict,
+    key: str | None,
+    first: Event,
     question: str | None,
 ) -> DecisionResult:
     """Return the first result for a call that differs from its first post only by its time and the pending thoughts.
 
-    Errors: IdentityConflict, if it differs by more.
+    Errors: IdentityConflict, if it differs by more; LifecycleViolation, if the first post had another id.
     """
-    first = VOCABULARY.event(await ledger.event(conflict.position))
-    if not isinstance(first.data, DecisionRecorded):
-        raise conflict
-    await _check_question(ledger, first.position, question)
+    assert isinstance(first.data, DecisionRecorded)
     thoughts = await _thoughts_adopted_with(ledger, first)
-    decision = structs.replace(append_steps(stated(first.moment), thoughts), decision_id=first.data.decision_id)
-    (placed,) = await ledger.record([_decision(data=decision, id=first.id, time=first.moment)], caller)
+    decision = append_steps(stated(first.moment), thoughts)
+    if decision.decision_id is None:
+        decision = structs.replace(decision, decision_id=first.data.decision_id)
+    if (caller.source, key) == (first.source, first.id):
+        await _check_question(ledger, first.position, question)
+    (placed,) = await ledger.record([_decision(data=decision, id=key, time=first.moment)], caller)
     return await _first_result(ledger, caller, scope, placed, thoughts)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from instruments.evals.analysis import analysis_of
+from instruments.evals.analysis import parse_analysis
 from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.scorer import ScenarioScore, score
 from instruments.evals.suite.loader import Suite, load
@@ -53,7 +53,7 @@ def answer(investigation: dict[str, Any], *options: str) -> dict[str, Any]:
 
 
 def judged(scenario: Scenario, analysis: object) -> ScenarioScore:
-    return score(scenario, analysis_of(analysis))
+    return score(scenario, parse_analysis(analysis))
 
 
 @cache

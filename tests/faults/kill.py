@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
-from benchmarks.ledgers import make
+from benchmarks.ledgers import make_ledger
 from tests.faults.lines import body, examine, wrong_tiles
 from tests.faults.row import Fault, Figures, Outcome, Tell
 from tests.faults.wire import GONE, Told, Wire
@@ -152,7 +152,7 @@ COUNTS = ("acknowledged", "posted again", "of them there already")
 def _large(folder: Path, kills: int, rng: random.Random) -> list[float]:
     """How long a ledger of a million events takes until it is ready, after each of some kills under load."""
     ledger = folder / "large.db"
-    asyncio.run(make(ledger, LARGE_EVENTS))
+    asyncio.run(make_ledger(ledger, LARGE_EVENTS))
     writers = [Writer(f"large{number}", random.Random(rng.random())) for number in range(WRITERS)]
     return [_killed(ledger, writers, rng) for _ in range(kills + 1)][1:]
 

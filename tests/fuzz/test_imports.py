@@ -1,4 +1,4 @@
-"""Whatever stands in a file that is imported, it is taken whole, or refused in words, and nothing of it is written."""
+"""Any file is imported completely, or refused with a message and without a write."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
-from api.importers.runs import RunImportResult, readable, take
+from api.importers.runs import RunImportResult, import_runs, read_runs
 from api.service.evaluation.scenarios import record_scenarios
 from instruments.evals import load
 from tests.fuzz.indoors import Indoors
@@ -40,7 +40,7 @@ ROWS = [
 
 
 def table(rows: list[Any]) -> bytes:
-    """Rows as CSV; what is no row is a cell."""
+    """Return rows as CSV. A value that is not a row becomes a cell."""
     named = [row if isinstance(row, dict) else {"decision": row} for row in rows]
     text = io.StringIO()
     writer = csv.writer(text)
@@ -122,7 +122,7 @@ def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> N
 
     def call() -> None:
         with show_progress("importing", "runs") as shown:
-            indoors.run(take(readable(map(os.fspath, paths), "ann"), indoors.sink, taken, shown, len(paths)))
+            indoors.run(import_runs(read_runs(map(os.fspath, paths), "ann"), indoors.sink, taken, shown, len(paths)))
 
     told = indoors.admits(call)
     assert told is not None, "a report that is wrong is left out, and the others are taken"

@@ -111,7 +111,7 @@ def test_a_draft_keeps_the_content_it_was_retried_with() -> None:
 
 @pytest.mark.parametrize("bad", ["a\nb", "\x00", "\ud800", "a\u200bb", "\x7f"])
 def test_an_id_is_printable(bad: str) -> None:
-    with pytest.raises(InvalidEvent, match="do not print") as caught:
+    with pytest.raises(InvalidEvent, match="are not printable") as caught:
         prepare(given().vocabulary, start("a", id=bad), 7)
     assert (caught.value.field, caught.value.index) == ("id", 7)
 

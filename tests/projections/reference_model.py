@@ -40,7 +40,7 @@ class Told:
     feature: str | None
     tags: tuple[str, ...]
     shown: float | None
-    """The confidence as it stands now."""
+    """The current confidence."""
     counted: float | None
     """The confidence in force before the first review."""
     outcome: str | None = None

@@ -166,7 +166,7 @@ def test_a_position_beyond_the_head_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_a_projection_that_lies_is_found_out(tmp_path: Path) -> None:
+def test_a_wrong_projection_is_detected(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db", (DecisionIndex, Lying, Counting)) as opened:
             for draft in some(3):
@@ -183,7 +183,7 @@ def test_a_projection_that_lies_is_found_out(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_projection_that_forgets_is_found_out_after_a_restart(tmp_path: Path) -> None:
+def test_a_projection_that_loses_state_is_detected_after_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db", (Forgetting,)) as opened:
             await opened.log.append(some(3))
@@ -313,7 +313,7 @@ def test_an_empty_log_has_empty_views(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
+def test_progress_is_reported_up_to_the_end(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
     async def scenario() -> None:
@@ -328,7 +328,7 @@ def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
 
 
 def test_what_is_found_is_what_was_posted(tmp_path: Path) -> None:
-    """From the door's side: after an append the views hold it."""
+    """As an interface sees it: after an append the views have the event."""
 
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db") as opened:

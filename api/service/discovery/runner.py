@@ -14,7 +14,7 @@ from api.service.discovery.messages import ResponseResult, RunConfig, StartResul
 from api.service.discovery.runs import prompt, start
 from api.service.discovery.summary import DiscoverySummary, read_first_response, summarize_run
 from api.service.store import EventStore
-from events.decode_errors import refuse
+from events.decode_errors import explain_decode_error
 from events.discovery import DiscoveryStarted
 from events.errors import TallystickError
 from events.registry import VOCABULARY
@@ -101,7 +101,7 @@ class DiscoveryRunner:
         try:
             config = msgspec.convert(asked, RunConfig)
         except msgspec.ValidationError as error:
-            raise refuse(error, ()) from None
+            raise explain_decode_error(error, ()) from None
         run_id = _started.stream_id(DiscoveryStarted(run_id=config.run_id))
         there = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
         begun = StartResult(run_id or "", duplicate=True) if there else await start(store, config)

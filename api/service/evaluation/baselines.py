@@ -20,7 +20,7 @@ from api.service.store import EventStore
 from events.evaluation import Baseline, EvalStarted
 from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
-from instruments.evals.scoring.baselines import answer
+from instruments.evals.scoring.baselines import baseline_answer
 from instruments.evals.scoring.semantic import SemanticMatcher
 from ledger.errors import LifecycleViolation
 
@@ -45,7 +45,10 @@ async def record_baselines(
         run = await _load_or_begin(store, _start_payload(kind, started, len(known)))
         if run.finished:
             continue
-        grader, reply = Grader(run.started, meaning), captured_output(await run_on(grading, answer, kind, scenarios))
+        grader, reply = (
+            Grader(run.started, meaning),
+            captured_output(await run_on(grading, baseline_answer, kind, scenarios)),
+        )
         score = partial(_grade_baseline, grading, grader, reply, known)
         await score_attempts(store, run, [(name, 1) for name in known], score, CAPTURED_JOBS, stop, _report_nothing)
         if len(run.scored) == len(known):

@@ -25,11 +25,16 @@ from api.service.evidence import digest_of
 from api.service.store import EventStore
 from events.evaluation import EvalScenarioCaptured
 from events.limits import EVIDENCE_BYTES_MAX
-from instruments.evals import Description, scenario_id, write
-from instruments.evals.capture.scenario_template import UNEDITED, ScenarioDetails, description, readme
+from instruments.evals import Description, scenario_id, write_scenario
+from instruments.evals.capture.scenario_template import (
+    UNEDITED,
+    ScenarioDetails,
+    scenario_description,
+    scenario_readme,
+)
 from instruments.evals.suite.json_yaml import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
-from instruments.evals.suite.validate_scenario import check_analysis, describe
+from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
 from instruments.evals.suite.writer import FILES, check_free, json_text
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
@@ -129,9 +134,8 @@ def check_writable(folder: Path) -> None:
     """Refuse a path that is not a folder, or that cannot be created or written. Errors: InvalidQuery."""
     existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
-        raise unwritable_error(
-            folder, f"{existing}: {os.strerror(errno.EACCES if existing.is_dir() else errno.ENOTDIR)}"
-        )
+        code = errno.EACCES if existing.is_dir() else errno.ENOTDIR
+        raise unwritable_error(folder, f"{existing}: {os.strerror(code)}")
 
 
 def unwritable_error(folder: Path, why: str) -> InvalidQuery:
@@ -156,11 +160,13 @@ async def capture(
     Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `opened` and
     `EventStore.append`, after which the files exist but the ledger does not contain the scenario.
     """
-    description_data = description(details, investigation)
+    description_data = scenario_description(details, investigation)
     _check_edited(description_data)
     account = _build_info(place, details, description_data, json_text(investigation).encode())
     try:
-        write(place.folder, description_data, investigation, readme(details, investigation), force=force)
+        write_scenario(
+            place.folder, description_data, investigation, scenario_readme(details, investigation), force=force
+        )
     except OSError as error:
         raise unwritable_error(place.folder, error.strerror or type(error).__name__) from None
     try:
@@ -216,7 +222,7 @@ def _check_edited(description_data: dict[str, Any]) -> None:
     def refuse(key: str, what: str, advice: str) -> None:
         raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
 
-    describe(_fill_in(description_data), refuse)
+    check_scenario(_fill_in(description_data), refuse)
 
 
 def _fill_in(value: Any) -> Any:  # noqa: ANN401 - YAML

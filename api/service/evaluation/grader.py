@@ -13,7 +13,7 @@ from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.limits import PAYLOAD_BYTES_MAX
 from instruments.evals import Scenario
-from instruments.evals.agent import AgentOutput, answer_of
+from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic import SemanticMatcher
 
@@ -115,7 +115,7 @@ def _fit_findings(score_event: EvalScored, *blobs: Blob) -> GradedAttempt:
 def captured_output(value: dict[str, Any]) -> AgentOutput:
     """Return an analysis that exists already as the output of an agent."""
     try:
-        analysis = answer_of(value).analysis
+        analysis = parse_answer(value).analysis
     except ValueError as error:
         return AgentOutput(failure="unreadable", detail=str(error))
     return AgentOutput(analysis=analysis, text=_json(value).decode())

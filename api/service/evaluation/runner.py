@@ -64,7 +64,7 @@ CHOICE_SHOWN = 20
 
 Say = Callable[[str], None]
 OnScore = Callable[[GradedAttempt | None, int, int], None]
-"""Called with each durable score, the number of scores, and that of attempts; first with None for a score."""
+"""Receives each score once it is durable (None at the start), the number of scores, and that of attempts."""
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from api.errors import RunEnded
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_unavailable
 from api.service.store import EventStore, without_erased
-from events.decode_errors import refuse
+from events.decode_errors import explain_decode_error
 from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
@@ -214,7 +214,7 @@ def _validate(payload: _Payload) -> _Payload:
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise refuse(error, VOCABULARY.types) from None
+        raise explain_decode_error(error, VOCABULARY.types) from None
 
 
 def _event_id(run_id: str, place: Place) -> str:

@@ -183,7 +183,7 @@ def test_who_gives_up_leaves_nothing_behind(ledger: Path, tmp_path: Path, invest
         (b"[]", "--investigation: standard input is not a JSON object."),
         (b'{"status": "success", "data": []}', "is not an investigation: it has none of alert, evidence, analysis."),
         (b'{"alert": {}, "alert": {}}', "standard input has the key 'alert' twice"),
-        (b'{"alert": {}, "analysis": []}', "standard input: analysis is a list, and an object belongs there."),
+        (b'{"alert": {}, "analysis": []}', "standard input: analysis is a list, but must be an object."),
         (b'{"analysis": {"rca": {"root_cause": 1}}}', "standard input: analysis.rca.root_cause has a wrong type"),
         (b'{"evidence": ' + b"[" * 300 + b"]" * 300 + b"}", "standard input nests more than 200 deep."),
         (b'{"evidence": {"note": "' + b"x" * (16 << 20) + b'"}}', "standard input is larger than 16,777,216 bytes."),
@@ -252,7 +252,7 @@ def test_a_fixture_that_is_there_is_not_overwritten(ledger: Path, tmp_path: Path
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
     done(ledger, *words)
     (tmp_path / "a" / "README.md").write_text("mine")
-    assert "holds a fixture already" in refused(ledger, *words)
+    assert "already contains a fixture" in refused(ledger, *words)
     assert (tmp_path / "a" / "README.md").read_text() == "mine"
     assert len(scenarios(ledger)) == 1
 

@@ -190,10 +190,10 @@ def test_a_server_that_misbehaves_is_told(ledger: Path, reply: Reply, said: str)
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("127.0.0.1:9093", "alertmanager: is no address of a server."),
-        ("ftp://127.0.0.1/quite-secret-7", "alertmanager: is no address of a server."),
-        ("http://ada:quite-secret-7@", "alertmanager: is no address of a server."),
-        ("http://ada:quite-secret-7@127.0.0.1:99999/", "alertmanager: is no address of a server."),
+        ("127.0.0.1:9093", "alertmanager: is not the address of a server."),
+        ("ftp://127.0.0.1/quite-secret-7", "alertmanager: is not the address of a server."),
+        ("http://ada:quite-secret-7@", "alertmanager: is not the address of a server."),
+        ("http://ada:quite-secret-7@127.0.0.1:99999/", "alertmanager: is not the address of a server."),
         ("http://ada:quite-secret-7@127.0.0.1:1/", "alertmanager: http://127.0.0.1:1 gave no answer:"),
     ],
 )
@@ -245,7 +245,7 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
 @pytest.mark.parametrize(
     ("investigator", "said"),
     [
-        ("no-such-program --x", "--investigate: 'no-such-program' is no program that can be run here."),
+        ("no-such-program --x", "--investigate: 'no-such-program' cannot be found or run here."),
         ("'", "--investigate: cannot be split into words: no closing quotation."),
         (program("sys.exit('the cluster is away')"), "ended with exit code 1.\nIts last lines:\nthe cluster is away\n"),
         (program("os.kill(os.getpid(), 9)"), "was ended by SIGKILL."),
@@ -256,10 +256,10 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
         (program("print('x' * (5 << 20))"), "wrote more than 4,194,304 bytes and was ended."),
         (program("print('I looked into it.')"), "wrote no investigation: it is no JSON: line 1: "),
         (program("pass"), "wrote no investigation: it is empty."),
-        (program("print('[]')"), "wrote no investigation: it is JSON, but no object."),
+        (program("print('[]')"), "wrote no investigation: its output is JSON, but not an object."),
         (program("print('{} {}')"), "wrote no investigation: it is no JSON: line 1: trailing characters"),
         (program("print('{}')"), "its answer is not an investigation: it has none of alert, evidence, analysis."),
-        (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, and an object belongs there."),
+        (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, but must be an object."),
         (program("sys.exit('token ' + os.environ['SHOP_TOKEN'])"), "Its last lines:\ntoken [redacted]\n"),
     ],
 )

@@ -240,10 +240,10 @@ def test_each_model_that_is_not_known_has_the_command_that_registers_it(ledger: 
 @pytest.mark.parametrize(
     ("arguments", "detail"),
     [
-        (("--router", "magpie:x"), "--router: begins with neither command: nor openai:."),
+        (("--router", "magpie:x"), "--router: must begin with command: or openai:."),
         (("--router", "command:"), "--router: names no program."),
-        (("--router", "openai:nowhere"), "--router: gives openai: no address of a server."),
-        (("--router", "command:cat", "--key-env", "K"), "--key-env: is for openai: alone."),
+        (("--router", "openai:nowhere"), "--router: gives openai: an invalid server address."),
+        (("--router", "command:cat", "--key-env", "K"), "--key-env: applies to openai: only."),
         (("--router", "command:cat", "--timeout", "0"), "--timeout: 0 is not a time."),
         (("--router", "command:cat", "--timeout", "nan"), "--timeout: nan is not a time."),
         (("--router", "command:cat", "--max-time", "inf"), "--max-time: inf is not a time."),

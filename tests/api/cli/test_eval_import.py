@@ -83,7 +83,7 @@ def test_a_case_that_changed_is_replaced_on_purpose_alone(tmp_path: Path) -> Non
     changed = three(tmp_path, root_cause="wrong_config_map")
     before = (suite / "c" / "scenario.yaml").read_bytes()
     said = refused(ledger, "eval", "import", "opsbench", changed, "--output", suite)
-    assert "a fixture that says something else than its case: c; nothing was written." in said
+    assert "a fixture that differs from the imported case: c; nothing was written." in said
     assert (suite / "c" / "scenario.yaml").read_bytes() == before
     assert len(told(ledger)) == 3
     forced = brought(ledger, "opsbench", changed, "--output", suite, "--force")
@@ -98,7 +98,7 @@ def test_a_fixture_that_was_edited_is_never_overwritten_unasked(tmp_path: Path) 
     for name, edited in (("b", "README.md"), ("c", "scenario.yml")):
         (suite / name / edited).write_text("Ours.\n")
     said = refused(ledger, "eval", "import", "opsbench", file, "--output", suite)
-    assert "2 fixtures that say something else than its case: b, c" in said
+    assert "2 fixtures that differ from the imported case: b, c" in said
     assert (suite / "b" / "README.md").read_text() == "Ours.\n"
 
 

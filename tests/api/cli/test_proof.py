@@ -82,7 +82,7 @@ def test_a_receipt_is_checked_by_whoever_has_the_key(ledger: Path, tmp_path: Pat
     assert (wrong.code, wrong.out) == (1, b"")
     assert wrong.err.startswith("wrong: The receipt is of the log")
     (tmp_path / "none").write_bytes(event)
-    assert "no receipt" in refused(ledger, "receipt", "--check", tmp_path / "none", "--key", key)
+    assert "not a receipt" in refused(ledger, "receipt", "--check", tmp_path / "none", "--key", key)
     assert "key" in refused(ledger, "receipt", "--check", file)
     assert "not in the log" in refused(ledger, "receipt", 6)
     assert "--check" in refused(ledger, "receipt")

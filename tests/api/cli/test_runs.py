@@ -108,9 +108,9 @@ def test_a_run_that_says_something_else_is_a_contradiction_and_the_rest_is_impor
     assert said.code == 1
     assert said.text.startswith("12 files: 6 runs written (6 results), 0 there already, 6 left out.\n")
     for path in files[::2]:
-        assert f"error: {path}: run_id: r is in the ledger, and says something else." in said.err
+        assert f"error: {path}: run_id: the ledger has another run r." in said.err
     said_saved = refused(ledger, "run", "save", "--report-file", files[0], code=1)
-    assert "r is in the ledger, and says something else" in said_saved
+    assert "the ledger has another run r; nothing was written." in said_saved
     assert shown(ledger, "r") == report("r", "m-1", "m-2")
 
 

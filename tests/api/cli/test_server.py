@@ -56,7 +56,7 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         assert "4 events appended" in done(ledger, "import", "decisions", file, "--url", url).text
         assert "0 events appended, 4 there" in done(ledger, "import", "decisions", file, "--url", url).text
         nowhere = refused(ledger, "append", "--url", f"{url}/nowhere", given=decided("a"))
-        assert "There is nothing at /nowhere/events." in nowhere
+        assert "Nothing is at /nowhere/events." in nowhere
         token = done(ledger, "token", "add", "ann").text.strip()
         while httpx.get(f"{url}/events").status_code != 401:
             time.sleep(POLL_S)

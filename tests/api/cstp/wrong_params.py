@@ -15,7 +15,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "_evidence": ("evidence", "12"),
     "ACTION": ("action",),
 }
-"""Shapes whose parameters stand within one of the method's, by name."""
+"""Shapes that are nested in a parameter of the method, by name."""
 
 APART = ("similar",)
 """Functions that are called with parameters of the caller's own making."""
@@ -28,10 +28,10 @@ NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
 """What a method asks for before it looks at the rest, and the parameters that are that."""
 
 OVERRULED = {("preAction", "decision")}
-"""Parameters for which something else stands."""
+"""Parameters that another parameter overrides."""
 
 FILTERED = [name for name in ("getCalibration", "queryDecisions", "getReasonStats") if f"cstp.{name}" in METHODS]
-"""Methods whose parameters may stand within `filters`, too."""
+"""Methods that also accept their parameters within `filters`."""
 
 ADMITTED = {("queryDecisions", "tags"): str, ("queryDecisions", "status"): str, ("queryDecisions", "stakes"): str}
 """A type that a method takes where the shape has another."""
@@ -93,7 +93,7 @@ def parameters(method: str) -> list[Parameter]:
 
 
 def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
-    """The shapes that a function uses, itself or through others of the door, by name."""
+    """Return the shapes that a function uses, itself or through other functions of the CSTP interface, by name."""
     found: dict[str, ParamsSchema[Any]] = {}
     waiting, seen = [function], {function}
     while waiting:

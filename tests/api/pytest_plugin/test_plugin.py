@@ -146,7 +146,7 @@ def test_scenarios_are_tests(tmp_path: Path) -> None:
     assert "1 failed, 1 passed, 1 skipped" in said
     assert "0.0 points, 70.0 needed\nroot cause: 0.0, mark 70.0, weight 1.00, not passed\n" in said
     assert "- not found: OOMKilled (substring, root_cause.patterns[0])\n" in said
-    assert "- said, and must not be: image (substring, root_cause.none_of[0]) in rca.root_cause: Image" in said
+    assert "- forbidden, but found: image (substring, root_cause.none_of[0]) in rca.root_cause: Image" in said
     assert "Traceback" not in said
     assert "attempts.py" not in said
     assert not list(tmp_path.glob("*.db"))
@@ -270,7 +270,7 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
     assert "ERROR: 3 faults in the scenarios:\n" in said
     assert "  fixtures/one/scenario.json: expected_outcomes.root_cause.match_type 'regexp' is unknown." in said
     assert "  fixtures/one/scenario.json: expected_outcomes.root_cause.patterns[0] is empty." in said
-    assert "  fixtures/two/investigation.json is no JSON object." in said
+    assert "  fixtures/two/investigation.json is not a JSON object." in said
     assert "Traceback" not in said
     assert not (tmp_path / "l.db").exists()
 
@@ -278,7 +278,10 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tallystick-fixtures", "empty"], "ERROR: empty holds no scenario. Name a folder with NAME/scenario.yaml"),
+        (
+            ["--tallystick-fixtures", "empty"],
+            "ERROR: empty contains no scenario. Name a folder with NAME/scenario.yaml",
+        ),
         (["--tallystick-fixtures", "nowhere"], "nowhere cannot be read: No such file or directory."),
         (["--tallystick-ledger", "l.db"], "--tallystick-ledger is for scenarios: name their folder with"),
         (

@@ -1,4 +1,4 @@
-"""One run in each ledger that runs are written in: a house, a file, a server. And texts that no line holds."""
+"""Write a run to each kind of store: a ledger service, a file, a server. Some texts are too long for a line."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -27,9 +27,9 @@ from tests.api.http.discovery_agent import (
     PROBE,
     WORK,
     Asker,
+    checked,
     model,
     problem,
-    told,
 )
 from tests.api.http.posts import Json
 from tests.support.server import serving
@@ -157,7 +157,7 @@ def test_an_answer_that_was_erased_may_come_again_and_stays_erased(asker: Asker)
     answer = GARBAGE | {"response": "I will not say. " * 5_000}
     digest = sha256(str(answer["response"]).encode()).hexdigest()
     first = asker.drive([answer])[0]
-    told(asker.ask("DELETE", f"/evidence/{digest}", reason="private"), 200)
+    checked(asker.ask("DELETE", f"/evidence/{digest}", reason="private"), 200)
     run = asker.begin()["run_id"]
     again = asker.respond(run, answer)
     assert (again["outcome"], again["attempt"]) == (first["outcome"], 1)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.evaluation import Component, PatternFinding
-from instruments.evals.agent import Agent, question, read
+from instruments.evals.agent import Agent, build_question, parse_output
 from instruments.evals.analysis import Analysis, RootCause
 from instruments.routers.subprocess_io import BadCommand
 from tests.instruments.evals.asking import (
@@ -136,7 +136,7 @@ def test_what_it_wrote_instead_is_kept(tmp_path: Path) -> None:
 @given(text=st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(repr))
 def test_whatever_a_text_is_it_is_read_or_refused(text: str) -> None:
     try:
-        answered = read(text)
+        answered = parse_output(text)
     except ValueError as error:
         refusal = str(error)
     else:
@@ -218,8 +218,8 @@ def test_it_is_named_by_its_program_alone(tmp_path: Path) -> None:
         ("", "names no program."),
         ("'' x", "names no program."),
         ("python 'x", "cannot be split into words: no closing quotation."),
-        ("no-such-program-here --token=abcdef", "'no-such-program-here' is no program that can be run here."),
-        ("cat \0", "has a NUL character, which no program can be given."),
+        ("no-such-program-here --token=abcdef", "'no-such-program-here' cannot be found or run here."),
+        ("cat \0", "has a NUL character, which no program accepts as an argument."),
     ],
 )
 def test_a_command_that_is_none(line: str, detail: str) -> None:
@@ -233,4 +233,4 @@ def test_an_investigation_cannot_set_what_is_ours() -> None:
         scenario(test_config={"enable_llm": False}),
         investigation={"test_config": {"enable_llm": True, "more": 1}, "analysis": {"rca": {"root_cause": "known"}}},
     )
-    assert msgspec.json.decode(question(sly)) == {"analysis": {}, "test_config": {"enable_llm": False}}
+    assert msgspec.json.decode(build_question(sly)) == {"analysis": {}, "test_config": {"enable_llm": False}}

@@ -10,11 +10,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.evals.benchmarks import Case, cases, itbench, opsbench_folder, opsbench_labels
-from instruments.evals.benchmarks.opsbench_case import common
+from instruments.evals.benchmarks import (
+    Case,
+    itbench,
+    opsbench_folder,
+    opsbench_labels,
+    read_cases,
+)
+from instruments.evals.benchmarks.opsbench_case import common_tools
 from instruments.evals.errors import BadFixtures, FixtureFault
 from instruments.evals.suite.loader import load
-from instruments.evals.suite.writer import write
+from instruments.evals.suite.writer import write_scenario
 from tests.instruments.evals.labels import (
     LABEL,
     METADATA,
@@ -76,7 +82,7 @@ def test_an_agent_is_given_the_symptom_and_nothing_of_the_truth() -> None:
     ],
 )
 def test_only_what_every_golden_path_uses_is_expected(paths: list[list[str]], shared: tuple[str, ...]) -> None:
-    assert common(paths) == shared
+    assert common_tools(paths) == shared
 
 
 @pytest.mark.parametrize(
@@ -176,12 +182,12 @@ def test_any_ground_truth_loads_or_is_a_fault(
 
 
 def _loads_or_is_a_fault(found: Case | FixtureFault, into: Path) -> None:
-    """A case is written and loaded: it is what it says, or every fault of it is told."""
+    """Write a case and load it: the loader returns the same case, or reports every fault in it."""
     if isinstance(found, FixtureFault):
         assert found.what
         assert found.advice
         return
-    write(into / "one", found.description, found.investigation, found.readme)
+    write_scenario(into / "one", found.description, found.investigation, found.readme)
     try:
         (loaded,) = load(into).scenarios
     except BadFixtures:
@@ -280,7 +286,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
         (json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True}]}).encode(), "has neither a name nor a filter"),
         (
             json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True, "filter": ["(web"]}]}).encode(),
-            "groups.filter is no regular expression",
+            "groups.filter is not a regular expression",
         ),
     ],
 )
@@ -300,12 +306,12 @@ def test_cases_are_found_in_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
 
     def ids(kind: Any, path: Path) -> list[str]:  # noqa: ANN401 - one of the formats
-        return [case(one).id for one in cases(kind, path)]
+        return [case(one).id for one in read_cases(kind, path)]
 
     assert ids("opsbench", tmp_path / "labels.jsonl") == ["shop/startup/7"]
     assert ids("case", tmp_path) == ["a", "b"] == ids("itbench", tmp_path)
     assert ids("case", tmp_path / "a") == ["a"] == ids("itbench", tmp_path / "a" / "groundtruth_v1.yaml")
-    assert [case(one).where for one in cases("itbench", tmp_path / "a")] == [
+    assert [case(one).where for one in read_cases("itbench", tmp_path / "a")] == [
         str(tmp_path / "a" / "groundtruth_v1.yaml")
     ]
 
@@ -315,6 +321,6 @@ def test_a_path_without_cases_is_told(tmp_path: Path, kind: Any) -> None:  # noq
     empty = tmp_path / "labels.jsonl"
     empty.write_bytes(b"\n")
     for path in (tmp_path, tmp_path / "gone", empty):
-        (found,) = cases(kind, path)
+        (found,) = read_cases(kind, path)
         assert isinstance(found, FixtureFault)
         assert found.file == str(path)

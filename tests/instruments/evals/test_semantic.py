@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import ScenarioScore, analysis_of, score
+from instruments.evals import ScenarioScore, parse_analysis, score
 from instruments.evals.scoring import embeddings_client
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.semantic import (
     BATCH_TEXTS,
     FAILURES_MAX,
     PIECE_CHARS_MAX,
-    SIMILAR,
+    SIMILARITY_MIN,
     SemanticMatcher,
-    meaning_of,
-    pieces,
+    matcher_from_environment,
+    split_pieces,
 )
 from tests.instruments.evals.answers import finding, scenario
 from tests.instruments.evals.embedder import (
@@ -36,13 +36,13 @@ KEY = "sk-meadow-0123456789"
 
 
 def knowing(running: Embedder, cache: Path | None = None, **more: str) -> SemanticMatcher:
-    meaning = meaning_of({"TALLYSTICK_EMBEDDINGS_URL": running.url, **more}, cache)
+    meaning = matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": running.url, **more}, cache)
     assert meaning is not None
     return meaning
 
 
 def told(meaning: SemanticMatcher | None, answer: dict[str, Any]) -> ScenarioScore:
-    return score(scenario(EXPECTED), analysis_of(answer), meaning)
+    return score(scenario(EXPECTED), parse_analysis(answer), meaning)
 
 
 def test_what_means_the_same_is_found_with_its_similarity_and_place() -> None:
@@ -53,11 +53,11 @@ def test_what_means_the_same_is_found_with_its_similarity_and_place() -> None:
     found = finding(PATH, same)
     assert (found.matched, found.where, found.text) == (True, "rca.root_cause", SAME["rca"]["root_cause"])
     assert found.similarity is not None
-    assert found.similarity >= SIMILAR
+    assert found.similarity >= SIMILARITY_MIN
     assert found.note is None
     missed = finding(PATH, other)
     assert missed.similarity is not None
-    assert missed.similarity < SIMILAR
+    assert missed.similarity < SIMILARITY_MIN
     first = running.asked[0]
     assert (first.path, first.model) == ("/v1/embeddings", "meadow-embed")
     assert first.headers["authorization"] == f"Bearer {KEY}"
@@ -81,24 +81,24 @@ def test_each_item_is_compared_and_the_nearest_counts() -> None:
 
 def test_a_long_text_is_compared_in_pieces_that_end_with_sentences() -> None:
     text = "The disk has room. " * 200 + "It had no memory and was killed. " + "The volume is fine. " * 200
-    spans = list(pieces(text))
+    spans = list(split_pieces(text))
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(end - start <= PIECE_CHARS_MAX for start, end in spans)
     assert all(text[start:end].endswith(". ") for start, end in spans[:-1])
-    assert list(pieces("x" * 2_500)) == [(0, 1_000), (1_000, 2_000), (2_000, 2_500)]
-    assert list(pieces(" " * 1_500 + "a")) == [(1_000, 1_501)]
+    assert list(split_pieces("x" * 2_500)) == [(0, 1_000), (1_000, 2_000), (2_000, 2_500)]
+    assert list(split_pieces(" " * 1_500 + "a")) == [(1_000, 1_501)]
     line = "y" * 900 + "\nno memory, killed\n" + "z" * 990
     with embedder(
         lambda asked: embedded([[1.0, float("no memory" in one or "out of" in one)] for one in asked.texts])
     ) as own:
         near = knowing(own).nearest("out of memory", ["disk", line])
     assert not isinstance(near, str)
-    assert (near.which, line[near.start : near.end]) == (1, "y" * 900 + "\nno memory, killed\n")
+    assert (near.text_index, line[near.start : near.end]) == (1, "y" * 900 + "\nno memory, killed\n")
 
 
 def test_without_an_endpoint_it_is_a_substring_and_says_so() -> None:
-    assert meaning_of({}) is None
-    assert meaning_of({"TALLYSTICK_EMBEDDINGS_URL": " "}) is None
+    assert matcher_from_environment({}) is None
+    assert matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": " "}) is None
     for answer in (SAME, {"rca": {"root_cause": "Out of memory and killed"}}):
         result = told(None, answer)
         assert result.total == (0.0 if answer is SAME else 100.0)
@@ -107,7 +107,7 @@ def test_without_an_endpoint_it_is_a_substring_and_says_so() -> None:
 
 @pytest.mark.parametrize("address", ["meadow", "ftp://meadow/v1", "http://", "http://[::1", "http://a:b:c/"])
 def test_an_address_that_is_none_is_said_in_the_note(address: str) -> None:
-    result = told(meaning_of({"TALLYSTICK_EMBEDDINGS_URL": address}), SAME)
+    result = told(matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": address}), SAME)
     assert result.total == 0.0
     note = finding(PATH, result).note
     assert note is not None
@@ -175,7 +175,7 @@ def test_an_endpoint_that_is_not_there_hides_what_its_address_hides() -> None:
     with embedder() as running:
         port = running.server.server_port
     secret = f"http://meadow:{KEY}@127.0.0.1:{port}/v1?api_key=abcdefgh"
-    note = finding(PATH, told(meaning_of({"TALLYSTICK_EMBEDDINGS_URL": secret}), SAME)).note
+    note = finding(PATH, told(matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": secret}), SAME)).note
     assert note is not None
     assert note.startswith("looked for as a substring: the embeddings endpoint gave no answer: ")
     assert KEY not in note
@@ -222,7 +222,7 @@ def test_vectors_are_kept_in_a_file_that_may_be_damaged_or_deleted(tmp_path: Pat
         cache.unlink()
         assert told(knowing(running, cache), SAME).total == 100.0
         assert len(running.asked) == 3
-        assert told(knowing(running, tmp_path), SAME).total == 100.0, "a folder is no file, and does no harm"
+        assert told(knowing(running, tmp_path), SAME).total == 100.0, "a folder in place of the cache file does no harm"
         assert told(knowing(running, cache, TALLYSTICK_EMBEDDINGS_MODEL="other"), SAME).total == 100.0
         assert len(running.asked) == 5
 

@@ -45,7 +45,7 @@ def test_where_too_few_are_alike_wider_ones_are() -> None:
     assert (stakes.category, stakes.stakes, stakes.reviewed) == (None, "high", 45)
 
 
-def test_without_a_confidence_all_are_told() -> None:
+def test_without_a_confidence_all_decisions_count() -> None:
     said = told(PAST, category="tooling", stakes="high")
     assert list(said.confidence) == [0, 1]
     assert said.message == (

@@ -64,7 +64,7 @@ def test_differences_that_are_all_alike() -> None:
     assert diebold_mariano(same, same / 3).p == 0.0
 
 
-def test_agents_that_are_as_good_are_told_apart_in_a_twentieth_of_samples() -> None:
+def test_equal_agents_differ_significantly_in_a_twentieth_of_samples() -> None:
     rng = np.random.default_rng(6)
     runs, n = 2_000, SHARED_QUESTIONS_MIN
     hard = rng.uniform(0.5, 0.95, (runs, n))
@@ -78,7 +78,7 @@ def test_agents_that_are_as_good_are_told_apart_in_a_twentieth_of_samples() -> N
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 60), st.integers(0, 1), st.booleans()), max_size=250)
 )
-def test_pairing_is_that_of_a_plain_model(told: list[tuple[str, int, int, bool]]) -> None:
+def test_pairs_are_those_of_the_reference_model(told: list[tuple[str, int, int, bool]]) -> None:
     drafts: list[Draft] = []
     losses: dict[str, dict[tuple[int, int], list[float]]] = {"a": defaultdict(list), "b": defaultdict(list)}
     for at, (agent, question, category, right) in enumerate(told):
@@ -120,7 +120,7 @@ def test_a_question_is_that_of_its_project_and_category(differs: dict[str, str])
     assert (only(drafts).paired, only(drafts).shared) == (False, 0)
 
 
-def test_different_questions_stand_side_by_side_and_are_marked() -> None:
+def test_agents_with_different_questions_are_listed_side_by_side_with_a_note() -> None:
     drafts: list[Draft] = []
     for at in range(60):
         drafts += answered(f"a{at}", "ada", None, 0.75, "success" if at % 4 else "failure", category="c")

@@ -146,7 +146,7 @@ def test_min_decisions_is_honoured_exactly(least: int) -> None:
     assert (group.reviewed, group.total, group.accuracy) == (least - 1, least + 3, None)
 
 
-def test_below_the_floor_buckets_and_spread_are_still_told() -> None:
+def test_below_the_minimum_buckets_and_spread_are_still_shown() -> None:
     view = calibration_of(judged((0.95, "SSS"))).view(CalibrationFilter())
     assert view.overall is None
     assert [bucket.decisions for bucket in view.buckets] == [3]
@@ -277,7 +277,7 @@ def test_a_range_is_of_the_decisions_own_times_and_not_of_their_reviews() -> Non
     assert (overall.reviewed, overall.total) == (1, 1)
 
 
-def test_groups_stand_in_order_with_the_unnamed_last() -> None:
+def test_groups_are_in_order_with_the_unnamed_last() -> None:
     drafts = [
         *judged((0.95, "SSSSF"), prefix="a", project="zeta", category="b", stakes="low", agent="bo"),
         *judged((0.6, "SSF"), prefix="b", project="alpha", category="a", agent="ada"),

@@ -140,7 +140,7 @@ def test_a_decision_counts_once_for_a_type_it_gives_twice_and_each_strength_coun
     assert (view.mean_types, view.mean_reasons) == (2.0, 3.0)
 
 
-def test_what_nobody_stated_is_not_averaged() -> None:
+def test_values_that_were_not_stated_are_not_averaged() -> None:
     (only,) = reasons_of(judged(["analysis"], "SF")).view(CalibrationFilter()).types
     assert (only.mean_confidence, only.brier_score, only.mean_strength) == (None, None, None)
     assert only.success_rate == 0.5
@@ -158,16 +158,16 @@ def test_nothing_is_recommended_on_fewer_reviews_than_asked_for() -> None:
     assert advice([]) == {}
 
 
-def test_the_best_type_is_told_with_its_evidence() -> None:
+def test_the_best_type_is_recommended_with_its_numbers() -> None:
     found = advice([*judged(["empirical"], "SSSP"), *judged(["intuition"], "FFSA"), *judged(["analogy"], "FF")])
     assert found["best_reason_type"] == (
         "info: With reasons of type empirical 88% went well (4 reviewed), with intuition 25% (4 reviewed)."
     )
-    assert "overconfident_type" not in found, "nobody stated a confidence"
+    assert "overconfident_type" not in found, "no decision stated a confidence"
 
 
 @pytest.mark.parametrize(("letters", "told"), [("SFFFF", True), ("SSSFF", False)])
-def test_confidence_above_what_a_type_came_to_is_told(letters: str, told: bool) -> None:
+def test_overconfidence_with_a_type_is_recommended_against(letters: str, told: bool) -> None:
     found = advice(judged(["authority"], letters, 0.9))
     assert ("overconfident_type" in found) is told
     if told:

@@ -91,7 +91,7 @@ def test_what_is_better_is_no_alert() -> None:
     assert (decline.alerts, decline.unsupported) == ([], [])
 
 
-def test_a_fall_from_perfection_is_told() -> None:
+def test_a_fall_from_perfection_raises_an_alert() -> None:
     decline = found((days(60), 1.0, "S" * 30), (days(5), 1.0, "S" * 20 + "F" * 10))
     assert [alert.type for alert in decline.alerts] == ["brier_degradation", "accuracy_drop"]
     assert decline.alerts[0].historical == 0
@@ -140,7 +140,7 @@ def skewed(rng: np.random.Generator, n: int) -> np.ndarray[tuple[int], np.dtype[
 
 
 @pytest.mark.parametrize("sizes", [(5, 5), (10, 200), (800, SHUFFLED_MAX)])
-def test_samples_of_one_lot_are_told_apart_as_often_as_the_level_says(sizes: tuple[int, int]) -> None:
+def test_samples_of_one_distribution_differ_as_often_as_the_level(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(5)
     runs = 400
     told = sum(permutation_p_value(skewed(rng, sizes[0]), skewed(rng, sizes[1])) <= 0.05 for _ in range(runs))

@@ -1,4 +1,4 @@
-"""The decisions view against the model: find, order, count, look up; and one decision as it stands."""
+"""The decisions projection against the reference model: find, order, count, look up; and the state of one decision."""
 
 from datetime import timedelta
 from typing import get_args
@@ -99,7 +99,7 @@ def test_find_order_and_count_are_the_models(
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("sort", ["confidence", "category", "stakes"])
-def test_a_missing_value_stands_last_either_way(sort: SortField, descending: bool) -> None:
+def test_a_missing_value_comes_last_in_both_directions(sort: SortField, descending: bool) -> None:
     index = index_of(
         [
             record("none"),

@@ -40,7 +40,7 @@ def told(drafts: list[Draft], field: str) -> dict[str, Any]:
 
 @given(drafts=histories(), before=st.sampled_from([moment for moment in MOMENTS if moment is not None]))
 @settings(max_examples=200, deadline=None)
-def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) -> None:
+def test_review_dates_are_those_stated(drafts: list[Draft], before: datetime) -> None:
     index = index_of(drafts)
     every = index.find(DecisionSelection())
     dues = {name: datetime.fromisoformat(text) for name, text in told(drafts, "review_by").items()}
@@ -55,7 +55,7 @@ def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) ->
 
 @given(drafts=histories(), wanted=narrow)
 @settings(max_examples=200, deadline=None)
-def test_pull_requests_and_patterns_are_those_told(drafts: list[Draft], wanted: DecisionSelection) -> None:
+def test_pull_requests_and_patterns_are_those_stated(drafts: list[Draft], wanted: DecisionSelection) -> None:
     index = index_of(drafts)
     every, places = index.subjects(index.find(DecisionSelection())), index.find(wanted)
     kept = {one.subject for one in reference_model.find(reference_model.tell(lines_of(drafts)), wanted)}

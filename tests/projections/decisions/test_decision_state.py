@@ -1,4 +1,4 @@
-"""One decision as its stream leaves it: given these events, then it stands so."""
+"""The state of one decision: given these events, then this state."""
 
 from datetime import timedelta
 
@@ -24,11 +24,11 @@ def given(*drafts: Draft) -> DecisionState:
     return standing
 
 
-def test_nothing_stands_where_nothing_was_recorded() -> None:
+def test_without_events_there_is_no_state() -> None:
     assert fold_decision([]) is None
 
 
-def test_a_recorded_decision_stands_as_stated() -> None:
+def test_a_recorded_decision_is_as_stated() -> None:
     standing = given(record("d", 0.7, agent="bo", category="process", tags=("a",)))
     assert (standing.decision_id, standing.agent, standing.position, standing.streamversion) == ("d", "bo", 1, 1)
     assert standing.recorded_at == standing.updated_at == DAWN
@@ -55,7 +55,7 @@ def test_an_amendment_changes_what_it_names_and_nothing_else() -> None:
     assert standing.recorded_at == DAWN
 
 
-def test_thoughts_stand_in_their_order() -> None:
+def test_thoughts_are_in_order() -> None:
     standing = given(record("d"), think("d", "one"), amend("d", context="x"), think("d", "two"))
     assert standing.thoughts == ("one", "two")
     assert standing.streamversion == 4
@@ -109,7 +109,7 @@ def test_an_amendment_after_the_review_never_gives_it_a_confidence() -> None:
     assert standing.confidence_at_review is None
 
 
-def test_a_long_stream_stands_whole() -> None:
+def test_a_long_stream_is_complete() -> None:
     standing = given(record("d"), *(think("d", str(number)) for number in range(500)))
     assert standing.thoughts == tuple(map(str, range(500)))
     assert len(standing.history) == 501

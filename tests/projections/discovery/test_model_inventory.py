@@ -67,7 +67,7 @@ def test_an_answer_that_was_not_accepted_is_no_sighting() -> None:
     assert view.routers[0].outcomes == {"failed": 1, "refused": 1}
 
 
-def test_hosts_and_names_of_nothing_stand_apart_whatever_came_of_them() -> None:
+def test_wrappers_and_unresolved_names_are_listed_separately_whatever_the_outcome() -> None:
     view = surveyed(
         start("r"),
         attempt("r", 1, "Auto", "wrapper"),

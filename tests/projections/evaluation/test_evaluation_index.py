@@ -111,7 +111,7 @@ def test_weights_say_what_a_scenario_counts() -> None:
     assert evaluation(begin("r"), score("r", "a", 80, weight=0)).mean is None
 
 
-def test_who_answered_is_what_scores_agree_on_where_the_start_names_nobody() -> None:
+def test_the_agent_is_the_one_that_scores_agree_on_if_the_start_names_none() -> None:
     told: dict[str, Any] = {"agent": "scout", "agent_version": "2", "scorer_id": "rca", "scorer_version": "1"}
     (head,) = listed(folded(begin("r", agent=None), score("r", "a", 80, **told), score("r", "b", 80)))
     assert (head.agent, head.agent_version, head.scorer_id, head.scorer_version) == ("scout", "2", "rca", "1")

@@ -216,7 +216,7 @@ def runs(draw: st.DrawFn, run: str) -> Evaluation:
 
 @given(before=runs("old"), after=runs("new"))
 @settings(max_examples=150, deadline=None)
-def test_every_scenario_stands_in_one_place(before: Evaluation, after: Evaluation) -> None:
+def test_every_scenario_is_in_one_list(before: Evaluation, after: Evaluation) -> None:
     told = compare_runs(before, after)
     places = [told.regressed, told.lower, told.improved, told.missing, told.added, told.not_comparable]
     named = [name for place in places for name in names(place)]

@@ -152,7 +152,7 @@ def test_the_newest_is_so_by_its_time_and_not_by_when_it_was_posted() -> None:
     assert {row.agent_version: row.superseded for row in found.rows} == {None: 0, "old": 1}
 
 
-def test_baselines_stand_apart_after_the_agents_whichever_is_asked_for() -> None:
+def test_baselines_come_after_the_agents_whatever_the_filter() -> None:
     drafts = [
         begin("r1", agent="baseline", baseline="empty"), score("r1", "a", 0),
         begin("r2", agent="baseline", baseline="most_frequent"), score("r2", "a", 100),

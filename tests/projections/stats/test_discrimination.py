@@ -114,9 +114,7 @@ def test_the_order_makes_no_difference(groups: list[list[int]], others: list[int
 
 
 @pytest.mark.parametrize("shuffled_max", [discrimination.SHUFFLED_MAX, 0], ids=["shuffled", "by the F distribution"])
-def test_models_that_do_not_differ_are_hardly_ever_told_apart(
-    monkeypatch: pytest.MonkeyPatch, shuffled_max: int
-) -> None:
+def test_equal_models_are_rarely_told_apart(monkeypatch: pytest.MonkeyPatch, shuffled_max: int) -> None:
     monkeypatch.setattr(discrimination, "SHUFFLED_MAX", shuffled_max)
     rng = np.random.default_rng([5, shuffled_max])
     samples = 400

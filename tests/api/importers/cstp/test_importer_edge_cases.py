@@ -1,4 +1,4 @@
-"""import cstp over what people and crashes leave behind: each oddity is told, and the rest is taken over."""
+"""import cstp over damaged and unusual stores: it reports each oddity and imports the rest."""
 
 import os
 import sqlite3
@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_read_is_left_out_and_the_others_taken(tmp_path: P
     for name, _, value in FILES:
         assert told[name][0].startswith(value)
     assert told["link"][0] == "No such file or directory"
-    assert told["pipe"][0] == "no file, but a folder, a pipe or a device"
+    assert told["pipe"][0] == "not a regular file, but a folder, a pipe or a device"
     assert told["long"][0] == "has 17,825,792 bytes, more than 16,777,216"
     assert {left for _, left in told.values()} == {"file"}
     assert len(told) == len(FILES) + 3
@@ -172,7 +172,7 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
         "kpi_indicators": ["a", "null"], "feature": "no", "commit": "0123456",
     }  # fmt: skip
     assert losses(report) == [
-        (name, "confidence", "stands twice", "the first value"),
+        (name, "confidence", "occurs twice", "the first value"),
         (name, "context", '["tag:yaml.org,2002:python/object/apply:os.system"]', "context"),
         (name, "kpi_indicators[2]", "", "kpi_indicators[2]"),
         (name, "tags[2]", "", "tags[2]"),
@@ -373,7 +373,7 @@ def test_a_path_with_nothing_of_cstp(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused(ledger, "import", "cstp", tmp_path / "missing")
     (tmp_path / "notes.yaml").write_text("a: 1\n")
     said = refused(ledger, "import", "cstp", tmp_path)
-    assert "holds neither a file *-decision-ID.yaml nor a .db file" in said
+    assert "has neither a file *-decision-ID.yaml nor a .db file" in said
     assert not ledger.exists()
     assert taken(ledger, tmp_path / "notes.yaml", code=1)["recorded"] == 0
 
