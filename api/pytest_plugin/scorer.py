@@ -101,5 +101,5 @@ def _eval_options(request: Load) -> EvalOptions:
         enable_llm=request.enable_llm,
     )
     return EvalOptions(
-        fixtures=Path(request.fixtures), agent=request.agent, terms=settings, timeout_s=request.timeout_s
+        fixtures=Path(request.fixtures), agent=request.agent, settings=settings, timeout_s=request.timeout_s
     )

@@ -80,9 +80,9 @@ def _match(projection: DecisionIndex, decision_id: str, *, prefix: bool) -> str:
     if not found and prefix and decision_id:
         found = projection.ids_starting_with(decision_id)
     if len(found) != 1:
-        several = f"{decision_id} begins more than one id." if found else ""
+        advice = f"{decision_id} begins more than one id." if found else ""
         raise NotFound(
-            f"Decision not found: {decision_id}", several or "Check the id, or list the decisions to find it."
+            f"Decision not found: {decision_id}", advice or "Check the id, or list the decisions to find it."
         )
     return found[0]
 

@@ -164,9 +164,9 @@ class EvidenceService:
         Errors: Gone, for erased bytes; BodyTooLarge, InvalidQuery, LedgerFull, LedgerUnavailable.
         """
         self._require_writer()
-        wanted = {digest_of(blob.data): blob for blob in map(_check_blob, blobs)}
-        async with self._turn(wanted):
-            known = await self.known(tuple(wanted))
+        requested = {digest_of(blob.data): blob for blob in map(_check_blob, blobs)}
+        async with self._turn(requested):
+            known = await self.known(tuple(requested))
             for digest, found in known.items():
                 if found.erasure is not None:
                     raise _gone_error(digest, found)
@@ -175,10 +175,10 @@ class EvidenceService:
                 for digest, found in known.items()
                 if not await run_on_thread(self._store.is_readable, digest, found.stored.size_bytes)
             ]
-            fresh = [digest for digest in wanted if digest not in known]
-            blank = {digest: wanted[digest].data for digest in (*fresh, *missing)}
+            fresh = [digest for digest in requested if digest not in known]
+            blank = {digest: requested[digest].data for digest in (*fresh, *missing)}
             new = await run_on_thread(self._store.write_pending, blank) if blank else []
-            drafts = [_stored_draft(digest, wanted[digest]) for digest in fresh]
+            drafts = [_stored_draft(digest, requested[digest]) for digest in fresh]
             with self._appending(drafts):
                 try:
                     yield drafts
@@ -353,15 +353,15 @@ def _gone_error(digest: str, found: EvidenceInfo) -> Gone:
 
 
 async def read_blobs(
-    evidence: EvidenceService, wanted: Collection[str], named: Collection[str] = ()
+    evidence: EvidenceService, requested: Collection[str], named: Collection[str] = ()
 ) -> dict[str, bytes | None]:
     """Read the blobs of some digests, if available; None for erased ones, also among `named`.
 
     An erased blob is erased in views of the past too: its bytes no longer exist.
     """
-    known = await evidence.known(sorted({*wanted, *named}))
+    known = await evidence.known(sorted({*requested, *named}))
     found: dict[str, bytes | None] = {digest: None for digest, one in known.items() if one.erasure is not None}
-    for digest in set(wanted) & known.keys() - found.keys():
+    for digest in set(requested) & known.keys() - found.keys():
         try:
             found[digest] = (await evidence.get(digest, OWNER)).data
         except Gone:

@@ -52,24 +52,24 @@ class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
-async def attribute(ledger: LedgerService, caller: Principal, asked: AttributionQuery) -> Attribution:
+async def attribute(ledger: LedgerService, caller: Principal, query: AttributionQuery) -> Attribution:
     """Review, in the caller's name, each candidate whose pull request has evidence; not with `dry_run`.
 
     Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each all or nothing.
     """
     projection, position = await ledger.engine.at(DecisionIndex)
-    pending = DecisionSelection(project=asked.project, status="pending", range=TimeRange(asked.since, None))
+    pending = DecisionSelection(project=query.project, status="pending", range=TimeRange(query.since, None))
     processed = len(projection.find(pending))
-    latest = ledger.clock() - asked.age
-    old = msgspec.structs.replace(pending, range=TimeRange(asked.since, latest))
-    early = asked.since is None or asked.since <= latest
+    latest = ledger.clock() - query.age
+    old = msgspec.structs.replace(pending, range=TimeRange(query.since, latest))
+    early = query.since is None or query.since <= latest
     prs = projection.pull_requests(projection.find(old)) if early else {}
     subjects = projection.subjects(np.array(list(prs), dtype=np.intp))
     candidates = [
-        Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=asked.evidence.get(pr))
+        Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=query.evidence.get(pr))
         for subject, pr in zip(subjects, prs.values(), strict=True)
     ]
-    if not asked.dry_run:
+    if not query.dry_run:
         vouched = [one for one in candidates if one.evidence is not None]
         done: set[str] = set()
         for batch in _batches(vouched):
@@ -82,14 +82,15 @@ async def attribute(ledger: LedgerService, caller: Principal, asked: Attribution
 
 async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Candidate], position: int) -> set[str]:
     """Review decisions in one append, and return which; decisions reviewed meanwhile are left as they are."""
-    waiting = {one.decision_id: one for one in batch}
-    while waiting:
-        states = await decision_states(ledger, [f"decision/{name}" for name in waiting], position)
+    unrecorded = {one.decision_id: one for one in batch}
+    while unrecorded:
+        states = await decision_states(ledger, [f"decision/{name}" for name in unrecorded], position)
         versions = {one.decision_id: one.streamversion for one in states if one.review is None}
         drafts = [
-            _review(data=_review_payload(waiting[name]), expectedversion=version) for name, version in versions.items()
+            _review(data=_review_payload(unrecorded[name]), expectedversion=version)
+            for name, version in versions.items()
         ]
-        waiting = {name: waiting[name] for name in versions}
+        unrecorded = {name: unrecorded[name] for name in versions}
         if not drafts:
             break
         try:
@@ -97,7 +98,7 @@ async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Cand
         except StreamConflict:
             position = (await ledger.reader.head()).position
         else:
-            return set(waiting)
+            return set(unrecorded)
     return set()
 
 

@@ -154,8 +154,8 @@ def find_scorer(name: str) -> Scorer:
 
 def _selected_probe_ids(scorer: Scorer, probe_id: str | None) -> frozenset[str]:
     """Return the ids of the probes whose outputs are selected, former ids included."""
-    meant = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if probe_id is None else {probe_id}
-    return frozenset(meant | {former for former, now in FORMER_PROBE_IDS.items() if now in meant})
+    probe_ids = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if probe_id is None else {probe_id}
+    return frozenset(probe_ids | {former for former, now in FORMER_PROBE_IDS.items() if now in probe_ids})
 
 
 async def _find_outputs(

@@ -92,7 +92,7 @@ async def decide(
             return await _repeat_first_result(ledger, caller, scope, stated, key, earlier, question)
         pending = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
         decision, thoughts = await _add_pending_thoughts(
-            ledger, caller, stated(now), pending, key, asked=question is not None
+            ledger, caller, stated(now), pending, key, has_question=question is not None
         )
         drafts = _drafts(decision, thoughts, question, key, now)
         try:
@@ -195,13 +195,13 @@ async def _add_pending_thoughts(
     pending: Sequence[ThoughtEntry],
     key: str | None,
     *,
-    asked: bool,
+    has_question: bool,
 ) -> tuple[DecisionRecorded, list[Event]]:
     """Add the pending thoughts that fit to a decision; return it and them.
 
     The decision gets an id of its own if other events are to name it.
     """
-    if not pending and not asked:
+    if not pending and not has_question:
         return decision, []
     named = decision
     if decision.decision_id is None:
@@ -209,7 +209,7 @@ async def _add_pending_thoughts(
     thoughts = select_fitting(named, await _events_of(ledger, pending[:ITEMS_MAX]), caller.source, key)
     if thoughts:
         return append_steps(named, thoughts), thoughts
-    return (named if asked else decision), []
+    return (named if has_question else decision), []
 
 
 async def _check_question(ledger: LedgerService, position: int, question: str | None) -> None:

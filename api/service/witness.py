@@ -49,8 +49,8 @@ async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier
             "key", f"The key of {witness.name} is not a witness key.", "A witness key is of the kind 0x04."
         )
     signed = await ledger.proving.checkpoint()
-    kept = await ledger.proving.kept_witnessed()
-    old = kept.size if kept is not None and witness.cosigned_at(kept.note) is not None else 0
+    latest = await ledger.proving.kept_witnessed()
+    old = latest.size if latest is not None and witness.cosigned_at(latest.note) is not None else 0
     async with _open_client(url) as client:
         answer = await _request_signature_lines(client, ledger.proving.tree, signed, old, witness)
     cosigned = _verify_answer(signed, answer, witness)
@@ -122,10 +122,10 @@ def _refusal_error(status: int, answer: bytes, witness: Verifier, signed: Signed
 def _verify_answer(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
     """Return the note with the verified cosignature, without the rest of the answer. Errors: Unwitnessed."""
     try:
-        answered = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
+        received = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
     except BadNote as error:
         raise Unwitnessed(f"{witness.name} answers without a cosignature: {error.detail}", "Is it a witness?") from None
-    mine = tuple(found for found in answered.signatures if found[:2] == (witness.name, witness.key_id))
+    mine = tuple(found for found in received.signatures if found[:2] == (witness.name, witness.key_id))
     note = signed.note._replace(signatures=(*signed.note.signatures, *mine))
     if witness.cosigned_at(note) is None:
         detail = f"{witness.name} answers without a cosignature that fits its key."

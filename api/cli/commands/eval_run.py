@@ -106,7 +106,7 @@ def run(
     options = EvalOptions(
         fixtures=fixtures,
         agent=agent,
-        terms=settings,
+        settings=settings,
         jobs=jobs,
         timeout_s=timeout,
         run_id=run,

@@ -66,8 +66,8 @@ async def show_run(
     projection, position = await ledger.engine.at(RunIndex, as_of)
     found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
     if len(found) != 1:
-        several = f"{run_id} begins more than one id." if found else "Check the id, or list the runs to find it."
-        raise NotFound(f"Run not found: {run_id}", several)
+        advice = f"{run_id} begins more than one id." if found else "Check the id, or list the runs to find it."
+        raise NotFound(f"Run not found: {run_id}", advice)
     entry, scores = projection.entry(found[0]), projection.scores(found[0])
     streams = await ledger.engine.read_streams([f"discovery/{found[0]}"], position)
     run = DiscoveryRun.of(streams[f"discovery/{found[0]}"], await _read_scores(ledger, scores))

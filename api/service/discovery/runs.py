@@ -73,9 +73,9 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
         started = self.session.started
         probe = None if started.probe_id is None else find_probe(started.probe_id, started.probe_version)
         if probe is None:
-            asked = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
+            named = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
             raise LifecycleViolation(
-                f"Run {self.session.run_id} asks {asked}, which this version does not have: it has {_PROBE_IDS}.",
+                f"Run {self.session.run_id} asks {named}, which this version does not have: it has {_PROBE_IDS}.",
                 "Finish it, and start another; its findings stay.",
                 subject=f"discovery/{self.session.run_id}",
                 index=0,
@@ -103,7 +103,7 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
     Errors: InvalidEvent, naming the field; LifecycleViolation, for an id that another run has; those of appending.
     """
     probe = _find_probe(_check_config(config).probe_id)
-    asked = DiscoveryStarted(
+    settings = DiscoveryStarted(
         run_id=config.run_id,
         probe_id=probe.id,
         probe_version=probe.version,
@@ -117,7 +117,7 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
         requested_model=config.requested_model,
     )
     while True:
-        started = structs.replace(asked, run_id=config.run_id or secrets.token_hex(4))
+        started = structs.replace(settings, run_id=config.run_id or secrets.token_hex(4))
         assert started.run_id is not None
         try:
             await store.append([_draft(started, 0)])
@@ -213,10 +213,7 @@ async def finish(store: EventStore, run_id: str, reason: str | None = None, endi
 
 
 async def _read_stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
-    """Return the events of a run, or those of some types.
-
-    A run whose append was refused as a conflict may not be committed yet: then there are none.
-    """
+    """Return the events of a run; none, if the append that conflicted with one is not committed yet."""
     return VOCABULARY.events(await store.streams([f"discovery/{run_id}"], types)) if _id.fullmatch(run_id) else []
 
 
@@ -270,12 +267,12 @@ async def load_registered_names(store: EventStore) -> Callable[[str], bool]:
 
 def _next_prompt(session: Session, probe: Probe | None) -> NextPrompt:
     finished = session.finished
-    asked = session.prompt(probe) if finished is None and probe is not None else None
+    next_prompt = session.prompt(probe) if finished is None and probe is not None else None
     return NextPrompt(
         run_id=session.run_id,
-        attempt=None if asked is None else asked.attempt,
-        prompt=None if asked is None else asked.text,
-        exclusion_prompt=None if asked is None else asked.exclusion,
+        attempt=None if next_prompt is None else next_prompt.attempt,
+        prompt=None if next_prompt is None else next_prompt.text,
+        exclusion_prompt=None if next_prompt is None else next_prompt.exclusion,
         excluded=[identity.model_name for identity in session.excluded],
         ending=session.ending,
         reason=None if finished is None else finished.reason,

@@ -45,20 +45,20 @@ async def record_baselines(
         run = await _load_or_begin(store, _start_payload(kind, started, len(known)))
         if run.finished:
             continue
-        marker, reply = (
+        grader, reply = (
             Grader(run.started, meaning),
             captured_output(await run_on(grading, baseline_answer, kind, scenarios)),
         )
-        score = partial(_grade_baseline, grading, marker, reply, known)
+        score = partial(_grade_baseline, grading, grader, reply, known)
         await score_attempts(store, run, [(name, 1) for name in known], score, CAPTURED_JOBS, stop, _report_nothing)
         if len(run.scored) == len(known):
             await finish_run(store, run)
 
 
 async def _grade_baseline(
-    grading: Executor, marker: Grader, reply: AgentOutput, known: Mapping[str, Scenario], place: Place
+    grading: Executor, grader: Grader, reply: AgentOutput, known: Mapping[str, Scenario], place: Place
 ) -> GradedAttempt:
-    return await run_on(grading, marker.grade, known[place[0]], place[1], reply)
+    return await run_on(grading, grader.grade, known[place[0]], place[1], reply)
 
 
 def _report_nothing(graded: GradedAttempt) -> None:

@@ -132,9 +132,10 @@ def check_investigation(field: str, name: str, value: object) -> dict[str, Any]:
 
 def check_writable(folder: Path) -> None:
     """Refuse a path that is not a folder, or that cannot be created or written. Errors: InvalidQuery."""
-    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
-    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        raise unwritable_error(folder, f"{there}: {os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)}")
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
+        code = errno.EACCES if existing.is_dir() else errno.ENOTDIR
+        raise unwritable_error(folder, f"{existing}: {os.strerror(code)}")
 
 
 def unwritable_error(folder: Path, why: str) -> InvalidQuery:
@@ -152,18 +153,20 @@ async def check_ledger(opened: OpenStore, place: CaptureFolder) -> None:
 
 
 async def capture(
-    opened: OpenStore, place: CaptureFolder, about: ScenarioDetails, investigation: dict[str, Any], *, force: bool
+    opened: OpenStore, place: CaptureFolder, details: ScenarioDetails, investigation: dict[str, Any], *, force: bool
 ) -> CaptureResult:
     """Write the files, and record them.
 
     Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `opened` and
     `EventStore.append`, after which the files exist but the ledger does not contain the scenario.
     """
-    said = scenario_description(about, investigation)
-    _check_edited(said)
-    account = _build_info(place, about, said, json_text(investigation).encode())
+    description_data = scenario_description(details, investigation)
+    _check_edited(description_data)
+    account = _build_info(place, details, description_data, json_text(investigation).encode())
     try:
-        write_scenario(place.folder, said, investigation, scenario_readme(about, investigation), force=force)
+        write_scenario(
+            place.folder, description_data, investigation, scenario_readme(details, investigation), force=force
+        )
     except OSError as error:
         raise unwritable_error(place.folder, error.strerror or type(error).__name__) from None
     try:
@@ -172,52 +175,54 @@ async def capture(
     except TallystickError as error:
         error.advice += f" The files are in {place.folder}; `tallystick eval run` records them once they are edited."
         raise
-    event = account.said
+    event = account.event
     assert event.investigation_digest is not None
     return CaptureResult(
         scenario_id=place.id,
         folder=str(place.folder),
         files=tuple(sorted(FILES)),
         recorded="captured" if recorded.captured else "revised" if recorded.revised else "unchanged",
-        source=about.source,
+        source=details.source,
         fixture_digest=event.fixture_digest,
         investigation_digest=event.investigation_digest,
         fingerprint=event.fingerprint,
     )
 
 
-def _build_info(place: CaptureFolder, about: ScenarioDetails, said: dict[str, Any], body: bytes) -> ScenarioInfo:
+def _build_info(
+    place: CaptureFolder, details: ScenarioDetails, description_data: dict[str, Any], body: bytes
+) -> ScenarioInfo:
     """Return the event of the template, checked. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
     try:
-        given = json_value(body)
+        fixture = json_value(body)
     except UnreadableFile as unreadable:
         raise InvalidQuery("investigation", f"it {unreadable}.", unreadable.advice) from None
-    assert isinstance(given, dict)
-    given.pop("analysis", None)
+    assert isinstance(fixture, dict)
+    fixture.pop("analysis", None)
     event = EvalScenarioCaptured(
         scenario_id=place.id,
-        name=about.name,
-        family=about.family,
-        failure_type=about.failure_type,
+        name=details.name,
+        family=details.family,
+        failure_type=details.failure_type,
         mode=place.mode,
-        description=about.description,
-        fixture_digest=fixture_digest(msgspec.convert(said, Description), given),
+        description=details.description,
+        fixture_digest=fixture_digest(msgspec.convert(description_data, Description), fixture),
         investigation_digest=digest_of(body),
-        source=about.source,
-        fingerprint=alert_fingerprint(given),
-        captured_at=said["captured_at"],
-        captured_by=about.captured_by,
+        source=details.source,
+        fingerprint=alert_fingerprint(fixture),
+        captured_at=description_data["captured_at"],
+        captured_by=details.captured_by,
     )
     return build_scenario_info(place.title, event, body)
 
 
-def _check_edited(said: dict[str, Any]) -> None:
+def _check_edited(description_data: dict[str, Any]) -> None:
     """Check that the scenario can be loaded once it is edited. Errors: InvalidQuery, naming the option."""
 
     def refuse(key: str, what: str, advice: str) -> None:
         raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
 
-    check_scenario(_fill_in(said), refuse)
+    check_scenario(_fill_in(description_data), refuse)
 
 
 def _fill_in(value: Any) -> Any:  # noqa: ANN401 - YAML

@@ -35,7 +35,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
         return meta or None
 
 
-def check_settings(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
+def check_settings(run: EvalRun, settings: RunSettings, command_name: str | None) -> None:
     """Refuse options that differ from those the run began with; `command_name` names the agent's command, if any.
 
     Errors: InvalidQuery, naming the option.
@@ -43,15 +43,15 @@ def check_settings(run: EvalRun, terms: RunSettings, command_name: str | None) -
     started, run_id = run.started, run.run_id
     meta = started.meta or {}
     pairs = (
-        ("name", terms.suite, started.suite),
-        ("-k", terms.selection, started.selection),
-        ("attempts", terms.attempts, started.attempts),
-        ("agent_name", terms.agent_name, started.agent),
-        ("agent_version", terms.agent_version, started.agent_version),
-        (LLM, None if terms.enable_llm is None else str(terms.enable_llm).lower(), meta.get(LLM)),
+        ("name", settings.suite, started.suite),
+        ("-k", settings.selection, started.selection),
+        ("attempts", settings.attempts, started.attempts),
+        ("agent_name", settings.agent_name, started.agent),
+        ("agent_version", settings.agent_version, started.agent_version),
+        (LLM, None if settings.enable_llm is None else str(settings.enable_llm).lower(), meta.get(LLM)),
         *(
             ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)
-            for key, value in terms.meta.items()
+            for key, value in settings.meta.items()
         ),
     )
     for option, typed, began in pairs:
@@ -60,8 +60,10 @@ def check_settings(run: EvalRun, terms: RunSettings, command_name: str | None) -
                 option, f"run {run_id} began with {_format_value(began)}, not with {_format_value(typed)}"
             )
     if (command_name is not None) != (started.answers == "command"):
-        asked = f"the answers of {started.agent}" if started.answers == "command" else "the captured answers"
-        raise InvalidQuery("agent", f"run {run_id} scores {asked}.", "Give the agent's command as it was given then.")
+        graded_answers = f"the answers of {started.agent}" if started.answers == "command" else "the captured answers"
+        raise InvalidQuery(
+            "agent", f"run {run_id} scores {graded_answers}.", "Give the agent's command as it was given then."
+        )
     named = started.agent or ""
     if command_name is not None and named.startswith("command:") and named != command_name:
         raise _mismatch_error("agent", f"run {run_id} asks {named}, not {command_name}")

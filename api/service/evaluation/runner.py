@@ -72,7 +72,7 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     fixtures: Path
     agent: str | None = None
-    terms: RunSettings = RunSettings()
+    settings: RunSettings = RunSettings()
     jobs: int = 1
     timeout_s: float = 600.0
     run_id: str | None = None
@@ -87,11 +87,11 @@ class EvalRunner:
 
     def __init__(self, options: EvalOptions, meaning: SemanticMatcher | None) -> None:
         self._options = options
-        self._terms = options.terms
+        self._settings = options.settings
         self._meaning = meaning
         self._agent = check_options(options)
         self.suite: Suite = load(options.fixtures)
-        self._chosen = select_scenarios(self.suite, options.terms.selection)
+        self._chosen = select_scenarios(self.suite, options.settings.selection)
 
     async def run(
         self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
@@ -132,7 +132,7 @@ class EvalRunner:
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
         """Return a run that may continue, with the scenarios that it began with."""
         run = await find_unfinished(store, run_id)
-        check_settings(run, self._terms, None if self._agent is None else self._agent.name)
+        check_settings(run, self._settings, None if self._agent is None else self._agent.name)
         self._chosen = select_scenarios(self.suite, run.started.selection)
         check_scenarios(run, self._chosen)
         if (changed := describe_changes(run, self._chosen, self.suite.digest)) is not None:
@@ -160,14 +160,14 @@ class EvalRunner:
     def _make_grade_attempt(self, run: EvalRun, grading: Executor) -> GradeAttempt:
         """Return a function that asks the agent, or takes the captured answer, and scores it."""
         agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._chosen}
-        marker = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
+        grader = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
 
         async def answered(place: Place) -> GradedAttempt:
             scenario = scenarios[place[0]]
             if agent is None and scenario.captured is None:
-                return marker.skip(scenario, place[1], NOT_CAPTURED)
+                return grader.skip(scenario, place[1], NOT_CAPTURED)
             reply = await agent.ask(scenario) if agent is not None else captured_output(scenario.captured or {})
-            return await run_on(grading, marker.grade, scenario, place[1], reply)
+            return await run_on(grading, grader.grade, scenario, place[1], reply)
 
         return answered
 
@@ -187,31 +187,31 @@ def select_scenarios(suite: Suite, expression: str | None) -> tuple[Scenario, ..
 
 def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
     """Return the start event of a run of so many of a suite's scenarios."""
-    terms = options.terms
+    settings = options.settings
     return EvalStarted(
         run_id=options.run_id,
-        suite=terms.suite or suite.name,
-        agent=terms.agent_name or (CAPTURED if agent is None else agent.name),
-        agent_version=terms.agent_version,
+        suite=settings.suite or suite.name,
+        agent=settings.agent_name or (CAPTURED if agent is None else agent.name),
+        agent_version=settings.agent_version,
         answers="captured" if agent is None else "command",
         scenarios=scenarios,
-        attempts=terms.attempts or 1,
+        attempts=settings.attempts or 1,
         suite_digest=suite.digest,
         scorer_id=SCORER_ID,
         scorer_version=SCORER_VERSION,
-        selection=terms.selection,
-        meta=terms.build_meta(),
+        selection=settings.selection,
+        meta=settings.build_meta(),
     )
 
 
 def check_options(options: EvalOptions) -> Agent | None:
     """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
-    terms = options.terms
+    settings = options.settings
     if not (math.isfinite(options.timeout_s) and 0 < options.timeout_s <= TIME_S_MAX):
         raise InvalidQuery(
             "timeout", f"{options.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}."
         )
-    labels = (("name", terms.suite), ("agent_name", terms.agent_name), ("agent_version", terms.agent_version))
+    labels = (("name", settings.suite), ("agent_name", settings.agent_name), ("agent_version", settings.agent_version))
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):
             raise InvalidQuery(
@@ -221,13 +221,13 @@ def check_options(options: EvalOptions) -> Agent | None:
         check_id(options.run_id)
     if options.run_id is not None and options.resume is not None:
         raise InvalidQuery("run", "is fixed by the run that is resumed.", "Leave it out, or start another run.")
-    if LLM in terms.meta:
+    if LLM in settings.meta:
         raise InvalidQuery("meta", f"{LLM} is set by --enable-llm itself.", "Leave it out.")
-    if terms.enable_llm is not None and options.agent is None:
+    if settings.enable_llm is not None and options.agent is None:
         raise InvalidQuery(LLM, "is an option of an agent, and none is asked.", "Give its command with --agent.")
     if options.agent is None:
         return None
     try:
-        return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=terms.enable_llm)
+        return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=settings.enable_llm)
     except BadCommand as error:
         raise InvalidQuery("agent", error.detail, error.advice) from None

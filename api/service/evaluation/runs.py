@@ -192,9 +192,9 @@ async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = N
 
 
 async def _refresh(store: EventStore, run: EvalRun) -> None:
-    there = await find_run(store, run.run_id)
-    assert there is not None, "a run that has begun is never removed"
-    run.version, run.scored, run.finished = there.version, there.scored, there.finished
+    stored = await find_run(store, run.run_id)
+    assert stored is not None, "a run that has begun is never removed"
+    run.version, run.scored, run.finished = stored.version, stored.scored, stored.finished
 
 
 def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, named: bool) -> list[Draft]:

@@ -47,7 +47,7 @@ class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The event of a scenario, and the bytes of its investigation if they are to be kept."""
 
     title: str
-    said: EvalScenarioCaptured
+    event: EvalScenarioCaptured
     investigation: bytes | None = None
 
 
@@ -80,7 +80,7 @@ async def record_batch(store: EventStore, accounts: Sequence[ScenarioInfo]) -> R
 
     async def attempt(again: bool) -> RecordedScenarios:
         known = await _read_known(store, accounts)
-        drafts = [draft for account in accounts if (draft := known.draft(account.said)) is not None]
+        drafts = [draft for account in accounts if (draft := known.draft(account.event)) is not None]
         blobs = [blob for account in accounts if (blob := known.blob(account)) is not None]
         async with store.keep(blobs) as evidence:
             if evidence or drafts:
@@ -91,11 +91,11 @@ async def record_batch(store: EventStore, accounts: Sequence[ScenarioInfo]) -> R
     return await retry(attempt, while_refused)
 
 
-def build_scenario_info(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
+def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
     """Return the event of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
     if investigation is not None:
         _check_size(title, len(investigation))
-    line = _encode(_captured(data=said))
+    line = _encode(_captured(data=event))
     try:
         VOCABULARY.draft(line)
     except InvalidEvent as error:
@@ -108,27 +108,27 @@ def build_scenario_info(title: str, said: EvalScenarioCaptured, investigation: b
             "Shorten the description. Nothing was written.",
             field="description",
         )
-    return ScenarioInfo(title=title, said=said, investigation=investigation)
+    return ScenarioInfo(title=title, event=event, investigation=investigation)
 
 
 def _scenario_info(scenario: Scenario, source: str | None) -> ScenarioInfo:
-    about = scenario.about
-    said = EvalScenarioCaptured(
+    description = scenario.about
+    event = EvalScenarioCaptured(
         scenario_id=scenario.id,
-        name=about.name or None,
-        family=about.family or None,
-        failure_type=about.failure_type or None,
+        name=description.name or None,
+        family=description.family or None,
+        failure_type=description.failure_type or None,
         mode=scenario.mode or None,
-        description=about.description or None,
+        description=description.description or None,
         fixture_digest=scenario.fixture_digest,
         expectation_digest=scenario.expectation_digest,
         investigation_digest=scenario.investigation_digest,
-        source=source or about.source or None,
+        source=source or description.source or None,
         fingerprint=alert_fingerprint(scenario.investigation),
-        captured_at=about.captured_at or None,
-        captured_by=about.captured_by or None,
+        captured_at=description.captured_at or None,
+        captured_by=description.captured_by or None,
     )
-    return build_scenario_info(scenario.title, said)
+    return build_scenario_info(scenario.title, event)
 
 
 def alert_fingerprint(investigation: dict[str, object]) -> str | None:
@@ -180,32 +180,34 @@ class _Known(msgspec.Struct, frozen=True):
     last: dict[str, EvalScenarioCaptured | EvalScenarioRevised]
     evidence: set[str]
 
-    def draft(self, said: EvalScenarioCaptured) -> Draft | None:
+    def draft(self, event: EvalScenarioCaptured) -> Draft | None:
         """Return the event to append; None if nothing is new."""
-        assert said.scenario_id is not None
-        last = self.last.get(said.scenario_id)
-        made: Draft
+        assert event.scenario_id is not None
+        last = self.last.get(event.scenario_id)
+        draft: Draft
         if last is None:
-            made = _captured(data=said, expectedversion=0)
-            return made
-        if all(getattr(last, name) == getattr(said, name) for name in said.__struct_fields__ if name not in _apart):
+            draft = _captured(data=event, expectedversion=0)
+            return draft
+        if all(getattr(last, name) == getattr(event, name) for name in event.__struct_fields__ if name not in _apart):
             return None
-        data = EvalScenarioRevised(**msgspec.structs.asdict(said))
-        made = _revised(data=data, expectedversion=self.versions[said.scenario_id])
-        return made
+        data = EvalScenarioRevised(**msgspec.structs.asdict(event))
+        draft = _revised(data=data, expectedversion=self.versions[event.scenario_id])
+        return draft
 
     def blob(self, account: ScenarioInfo) -> Blob | None:
         """Return the bytes to keep; None if they are stored, were erased, or are not to be kept."""
-        if account.investigation is None or account.said.investigation_digest in self.evidence:
+        if account.investigation is None or account.event.investigation_digest in self.evidence:
             return None
-        return Blob(account.investigation, "application/json", f"Investigation of scenario {account.said.scenario_id}")
+        return Blob(account.investigation, "application/json", f"Investigation of scenario {account.event.scenario_id}")
 
 
 async def _read_known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
-    scenarios = [f"scenario/{account.said.scenario_id}" for account in accounts]
-    kept = {f"evidence/{one.said.investigation_digest}" for one in accounts if one.investigation is not None}
+    scenarios = [f"scenario/{account.event.scenario_id}" for account in accounts]
+    evidence_subjects = {
+        f"evidence/{account.event.investigation_digest}" for account in accounts if account.investigation is not None
+    }
     known = _Known({}, {}, set())
-    for fact in VOCABULARY.facts(await store.streams([*scenarios, *sorted(kept)])):
+    for fact in VOCABULARY.facts(await store.streams([*scenarios, *sorted(evidence_subjects)])):
         data = fact.data
         if isinstance(data, EvidenceStored | EvidenceErased):
             known.evidence.add(data.digest)
