@@ -122,7 +122,6 @@ SURFACE: dict[str, list[str]] = {
         "Suite",
         "baseline_answer",
         "load",
-        "load_one",
         "matcher_from_environment",
         "parse_analysis",
         "scenario_id",
