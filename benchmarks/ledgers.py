@@ -78,13 +78,13 @@ async def make_run_ledger(path: Path, runs: int, attempts: int, *, seed: int = 7
     try:
         batch: list[Draft] = []
         for number in range(runs):
-            told = run_events(
+            converted = run_events(
                 "", decode(msgspec.json.encode(make_run_report(f"run-{number:06}", attempts, rng))), "agent-0"
             )
-            if len(batch) + len(told.drafts) > BATCH:
+            if len(batch) + len(converted.drafts) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(said.draft for said in told.drafts)
+            batch.extend(said.draft for said in converted.drafts)
         await log.append(batch)
     finally:
         await log.close()

@@ -181,8 +181,8 @@ SURFACE: dict[str, list[str]] = {
         "OrderCheck",
         "TimestampParser",
         "TreeRebuild",
+        "bundled_key",
         "difference",
-        "own_key",
         "verify_file",
     ],
     "tallystick": [
@@ -220,7 +220,7 @@ def rank(name: str) -> tuple[int, list[tuple[int, str]]]:
 
 
 def packages_with_surface() -> list[str]:
-    """Every package and subpackage of ours that states an `__all__`."""
+    """Return every package and subpackage of the project that has an `__all__`."""
     roots = [import_module(package) for package in PACKAGES]
     inner = [found.name for root in roots for found in walk_packages(root.__path__, f"{root.__name__}.") if found.ispkg]
     return [name for name in (*PACKAGES, *inner) if hasattr(import_module(name), "__all__")]

@@ -5,9 +5,9 @@ from typing import Any
 from api.auth import ANONYMOUS, Principal
 from api.cstp.get_calibration import rounded
 from api.cstp.query_decisions import QueryParams, decision_rows
-from api.service.decisions import searched
+from api.service.decisions import parse_search_words
 from api.service.ledger import LedgerService
-from api.service.search import SearchQuery, retrieve
+from api.service.search import SearchQuery, search_decisions
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.scores import CalibrationScores
 from projections.decisions.decision_index import DecisionSelection
@@ -28,10 +28,10 @@ async def similar_decisions(
 
     Errors: InvalidQuery, naming the field, for too many words.
     """
-    if not searched(text, field):
+    if not parse_search_words(text, field):
         return []
     selection = DecisionSelection(category=category, status=("pending", "reviewed"))
-    found = await retrieve(ledger, SearchQuery(query=text, selection=selection, limit=limit))
+    found = await search_decisions(ledger, SearchQuery(query=text, selection=selection, limit=limit))
     return decision_rows(found, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
 
 

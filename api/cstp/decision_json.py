@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from api.service.deliberation import deliberation_of
+from api.service.deliberation import build_deliberation
 from events.decision import DecisionReviewed
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
@@ -61,7 +61,7 @@ def decision_json(state: DecisionState) -> dict[str, object]:
     Thoughts since the decision are in `thoughts`, and are also the last steps of the deliberation.
     """
     row, decision = decision_row(state), state.decision
-    if (deliberation := deliberation_of(state)) is not None:
+    if (deliberation := build_deliberation(state)) is not None:
         row["deliberation"] = deliberation
     if decision.trace:
         row["trace"] = decision.trace

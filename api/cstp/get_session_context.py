@@ -11,9 +11,9 @@ from api.cstp.agent_context import Row, own_agent, scores_json, similar_decision
 from api.cstp.get_calibration import rounded
 from api.cstp.params import ParamsSchema
 from api.cstp.session_markdown import markdown
-from api.service.action_items import ActionItemQuery, ActionItems, agenda
+from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
 from api.service.calibration import CalibrationQuery, compute_calibration
-from api.service.decision_patterns import SharedPatterns, patterns
+from api.service.decision_patterns import SharedPatterns, find_shared_patterns
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup
@@ -62,7 +62,7 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
         "confirmedPatterns": [],
     }
     if "patterns" in asked.include:
-        found = await patterns(ledger, PATTERNS_MAX)
+        found = await find_shared_patterns(ledger, PATTERNS_MAX)
         answer |= {"confirmedPatterns": _patterns(found), "confirmedPatternsTotal": found.total}
     elapsed_ms = round((perf_counter() - began) * 1000)
     if asked.format == "markdown":
@@ -77,7 +77,7 @@ async def _relevant(ledger: LedgerService, asked: _Asked, name: str) -> list[Row
 
 async def _agenda(ledger: LedgerService, asked: _Asked) -> ActionItems:
     limit = min(max(asked.ready_limit, 1), READY_LIMIT_MAX)
-    return await agenda(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
+    return await list_action_items(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
 
 
 async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], dict[str, object]]:

@@ -13,7 +13,7 @@ from api.cstp.decision_json import decision_row
 from api.cstp.params import ParameterError, ParamsSchema, merge_filters, parse_period, refuse_params
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
-from api.service.search import SearchQuery, SearchResult, retrieve
+from api.service.search import SearchQuery, SearchResult, search_decisions
 from events.decision import Stakes
 from events.payload import Confidence, Count, Labels
 from projections.calibration.advice import PlannedDecision
@@ -84,7 +84,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     else:
         limit = min(max(asked.limit, 1), LIMIT_MAX)
         retrieval = SearchQuery(query=asked.query, selection=selection, limit=limit, side=asked.bridge_side)
-        mode, found = "keyword", await retrieve(ledger, retrieval)
+        mode, found = "keyword", await search_decisions(ledger, retrieval)
     answer: dict[str, object] = {
         "decisions": decision_rows(found, asked, now),
         "total": found.total,

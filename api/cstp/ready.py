@@ -6,7 +6,13 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.params import ParamsSchema
-from api.service.action_items import ActionItem, ActionItemQuery, Kind, Priority, agenda
+from api.service.action_items import (
+    ActionItem,
+    ActionItemQuery,
+    Kind,
+    Priority,
+    list_action_items,
+)
 from api.service.ledger import LedgerService
 
 LIMIT_DEFAULT = 20
@@ -33,7 +39,7 @@ async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]
     wanted = ActionItemQuery(
         least=asked.min_priority, kinds=asked.action_types, category=asked.category or None, limit=limit
     )
-    found = await agenda(ledger, wanted)
+    found = await list_action_items(ledger, wanted)
     return {"actions": [_row(action) for action in found.actions], "total": found.total, "filtered": found.filtered}
 
 

@@ -101,9 +101,9 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     }
     if decision.confidence is not None:
         answer |= await note_on_decision(ledger, caller, decision)
-    if decided.taken:
+    if decided.adopted:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
-        answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.taken}
+        answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.adopted}
     if decided.left:
         answer["thoughts_pending"] = decided.left
     return answer

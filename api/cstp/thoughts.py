@@ -13,7 +13,13 @@ from api.errors import INVALID_PARAMS
 from api.service.decision_writer import append_payload
 from api.service.deliberation import STEP_TYPE
 from api.service.ledger import LedgerService
-from api.service.thoughts import PendingThoughts, StoredThought, step_number, taken, waiting
+from api.service.thoughts import (
+    PendingThoughts,
+    StoredThought,
+    list_adopted,
+    list_pending,
+    step_number,
+)
 from events.decision import DecisionThought
 from events.envelope import EventId
 from events.errors import InvalidEvent
@@ -98,7 +104,7 @@ async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[s
     decisions adopted.
     """
     asked, now = _asked.decode(params), ledger.clock()
-    found = await waiting(ledger, asked.key or None, ITEMS_MAX)
+    found = await list_pending(ledger, asked.key or None, ITEMS_MAX)
     answer: dict[str, object] = {
         "sessions": [one.key for one in found],
         "sessionCount": len(found),
@@ -108,7 +114,7 @@ async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[s
         },
     }
     if asked.include_consumed:
-        answer["consumed"] = [_consumed(one, now) for one in await taken(ledger, TAKEN_MAX, SUMMARY_THOUGHTS)]
+        answer["consumed"] = [_consumed(one, now) for one in await list_adopted(ledger, TAKEN_MAX, SUMMARY_THOUGHTS)]
     return answer
 
 

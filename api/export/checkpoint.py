@@ -7,7 +7,7 @@ from typing import NamedTuple
 from api.service.ledger import LedgerService
 from ledger import SignedCheckpoint
 from ledger.errors import NotFound
-from ledger.transparency.checkpoints import checkpoint_path, read_signed
+from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 
 
 class ExportCheckpoint(NamedTuple):
@@ -23,7 +23,7 @@ async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
 
     Errors: NotFound, if nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
-    before = await asyncio.to_thread(read_signed, checkpoint_path(ledger.path))
+    before = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
     head = (await ledger.reader.head()).position if ledger.log is not None else 0
     signed = await ledger.proving.checkpoint(head)
     older = [before] if before is not None else []

@@ -13,8 +13,8 @@ from typing import get_args
 
 import msgspec
 
-from api.service.evaluation.capture import check_writable, unwritable
-from api.service.evaluation.scenarios import RecordedScenarios, record
+from api.service.evaluation.capture import check_writable, unwritable_error
+from api.service.evaluation.scenarios import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
 from instruments.evals import Scenario
 from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, read_cases
@@ -91,9 +91,9 @@ class BenchmarkImport:
                     try:
                         write_scenario(folder, one.description, one.investigation, one.readme, force=True)
                     except OSError as error:
-                        raise unwritable(folder, error.strerror or type(error).__name__) from None
+                        raise unwritable_error(folder, error.strerror or type(error).__name__) from None
             placed = [msgspec.structs.replace(one, folder=self._output / one.title) for one in batch]
-            done = _sum(done, await record(store, placed, source=self._kind))
+            done = _sum(done, await record_scenarios(store, placed, source=self._kind))
             report(start + len(batch), len(self._scenarios))
         return ImportedCases(
             format=self._kind,

@@ -13,7 +13,7 @@ from events.limits import EVIDENCE_BYTES_MAX
 from ledger import EvidenceStore
 from ledger.atomic_file import replace_whole
 from ledger.errors import UnusableExport
-from ledger.transparency.keys import beside
+from ledger.transparency.keys import path_beside
 from ledger.verify.rebuild import LedgerRebuild
 
 
@@ -48,15 +48,15 @@ def rebuild_ledger(
                 "export",
                 trusted,
                 lambda findings: verify_export(
-                    findings, export, key=trusted, progress=progress, on_page=rebuilding.take
+                    findings, export, key=trusted, progress=progress, on_page=rebuilding.add
                 ),
             )
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
             pieces = _put_evidence(package, ledger)
             with package.open(CHECKPOINT) as file:
-                replace_whole(beside(ledger, IMPORTED), file.read())
-            rebuilding.place(report.root)
+                replace_whole(path_beside(ledger, IMPORTED), file.read())
+            rebuilding.finish(report.root)
     return LedgerImportResult(str(ledger), True, pieces, report)
 
 

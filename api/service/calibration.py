@@ -95,13 +95,13 @@ async def compute_calibration_by_category(
     history = projection.history(question.filter) if question.include else None
     found = score_categories(table)
     view = await _calibrate(table, question, found)
-    course = (
+    trends = (
         CalibrationHistory()
         if history is None
         else await to_thread(build_history, history, question.include, question.trend_days)
     )
-    told = {**structs.asdict(view), **structs.asdict(course)}
-    return CalibrationByCategory(CalibrationAnswer(**told, as_of=await ledger.dated(position)), found)
+    fields = {**structs.asdict(view), **structs.asdict(trends)}
+    return CalibrationByCategory(CalibrationAnswer(**fields, as_of=await ledger.dated(position)), found)
 
 
 async def detect_recent_drift(
@@ -120,10 +120,10 @@ async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None
     return Advice(**structs.asdict(found), as_of=await ledger.dated(position))
 
 
-async def compute_reason_stats(ledger: LedgerService, wanted: CalibrationFilter, min_reviewed: int) -> ReasonsView:
+async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
     """Compute how decisions turned out by kind of reason."""
     projection, _ = await ledger.engine.at(ReasonIndex)
-    return projection.view(wanted, min_reviewed)
+    return projection.view(selection, min_reviewed)
 
 
 async def _calibrate(table: CountTable, asked: CalibrationQuery, found: Sequence[CategoryScores]) -> CalibrationView:

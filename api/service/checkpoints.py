@@ -9,14 +9,14 @@ import structlog
 from events.errors import TallystickError
 from ledger import CheckpointStore, LogReader, LogTree, Query, SignedCheckpoint, SqliteLog, Verifier
 from ledger.errors import BadNote, Forked, LedgerUnusable, NotFound
-from ledger.transparency.checkpoints import PACE_S, checkpoint_path, read_signed, witnessed_path
+from ledger.transparency.checkpoints import SIGNING_INTERVAL_S, checkpoint_path, read_checkpoint, witnessed_path
 from ledger.transparency.keys import key_path, others_may_read, read_key
 from ledger.transparency.receipt import Receipt
 
 log = structlog.get_logger()
 
 LASTING = (BadNote, Forked, LedgerUnusable)
-"""What no later try mends: it is told until the ledger is opened again."""
+"""Errors that no retry resolves: reported until the ledger is opened again."""
 
 
 class CheckpointService:
@@ -24,7 +24,7 @@ class CheckpointService:
 
     def __init__(self, ledger: Path, reader: LogReader, writer: SqliteLog | None) -> None:
         self.refusal: TallystickError | None = None
-        """Why nothing is signed, where something is wrong; as last told."""
+        """The latest reported reason why nothing is signed; None while signing works."""
         self.ledger = ledger
         self._reader = reader
         self._writer = writer
@@ -76,7 +76,7 @@ class CheckpointService:
         """
         if self._writer is not None:
             return await self._sign(self._writer, covering)
-        kept = await asyncio.to_thread(read_signed, checkpoint_path(self.ledger))
+        kept = await asyncio.to_thread(read_checkpoint, checkpoint_path(self.ledger))
         if kept is None or kept.size < covering:
             newest = "nothing is signed yet" if kept is None else f"the newest checkpoint is of {kept.size} events"
             advice = "A server that writes it signs within a second: ask it with --url, or ask again."
@@ -92,7 +92,7 @@ class CheckpointService:
 
     async def kept_witnessed(self) -> SignedCheckpoint | None:
         """Return the newest cosigned checkpoint, or None. Errors: BadNote, LedgerUnusable."""
-        return await asyncio.to_thread(read_signed, witnessed_path(self.ledger))
+        return await asyncio.to_thread(read_checkpoint, witnessed_path(self.ledger))
 
     async def receipt(self, position: int) -> Receipt:
         """Return the proof of the event at a position, with the cosigned checkpoint if that covers it.
@@ -132,10 +132,10 @@ class CheckpointService:
             return self._signing
 
     async def _sign_on(self, writer: SqliteLog) -> None:
-        """Sign every PACE_S if the log has grown, and the rest when the ledger closes."""
+        """Sign every SIGNING_INTERVAL_S if the log has grown, and the rest when the ledger closes."""
         while not self._closing.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), PACE_S)
+                await asyncio.wait_for(self._closing.wait(), SIGNING_INTERVAL_S)
             await self._try(writer)
 
     async def _try(self, writer: SqliteLog) -> None:

@@ -47,7 +47,7 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
     """List decisions in their current state. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     ordered = projection.sort_places(projection.find(query.selection), query.sort, descending=query.descending)
-    if query.search is not None and (words := searched(query.search, "search")):
+    if query.search is not None and (words := parse_search_words(query.search, "search")):
         hits = await ledger.search.find(words, position, projection.index)
         ordered = hits.filter_places(ordered, len(words))
     chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
@@ -113,9 +113,9 @@ async def decision_states(
     streams: dict[str, list[object]] = {subject: [] for subject in subjects}
     for event in VOCABULARY.events(await _events_of(ledger, subjects, upto)):
         streams[event.subject].append(event)
-    standings = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
-    found = [standing for standing in standings if standing is not None]
-    return found if history else [structs.replace(standing, history=()) for standing in found]
+    states = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
+    found = [state for state in states if state is not None]
+    return found if history else [structs.replace(state, history=()) for state in found]
 
 
 async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) -> bytes:
@@ -123,7 +123,7 @@ async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) 
     return b"\n".join([page.ndjson async for page in ledger.scan(query)])
 
 
-def searched(text: str, field: str) -> set[str]:
+def parse_search_words(text: str, field: str) -> set[str]:
     """Return the words of a search. Errors: InvalidQuery, naming the field, for too many words."""
     words = split_words(text)
     if len(words) > SEARCH_WORDS_MAX:

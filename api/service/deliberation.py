@@ -29,26 +29,26 @@ def last_step(deliberation: Deliberation | None) -> int:
     return max(highest, len(steps)) if highest <= STEP_NUMBER_MAX else len(steps)
 
 
-def deliberation_of(standing: DecisionState) -> Deliberation | None:
+def build_deliberation(state: DecisionState) -> Deliberation | None:
     """Return the thoughts before a decision and since: each thought on the recorded decision is a step."""
-    recorded = standing.decision.deliberation
-    thoughts = ((entry.data, entry.time) for entry in standing.history)
+    recorded = state.decision.deliberation
+    thoughts = ((entry.data, entry.time) for entry in state.history)
     since = [(data.text, timestamp(time)) for data, time in thoughts if isinstance(data, DecisionThought)]
-    return _carried_on(recorded, since) if since else recorded
+    return _with_later_thoughts(recorded, since) if since else recorded
 
 
-def fitting(decision: DecisionRecorded, thoughts: Sequence[Event], source: str, key: str | None) -> list[Event]:
+def select_fitting(decision: DecisionRecorded, thoughts: Sequence[Event], source: str, key: str | None) -> list[Event]:
     """Select the thoughts whose steps fit into the decision's list and line, in order."""
     stated = decision.deliberation
     places = ITEMS_MAX - (len(stated.steps) if stated is not None else 0)
-    room = LINE_BYTES_MAX - _line_bytes(decision, source, key) - AROUND_BYTES
+    free_bytes = LINE_BYTES_MAX - _line_bytes(decision, source, key) - AROUND_BYTES
     number = last_step(stated) + ITEMS_MAX
     chosen: list[Event] = []
     for thought in thoughts:
         size = len(msgspec.json.encode(_step(number, *text_and_time(thought)))) + 1
-        if len(chosen) < places and size <= room:
+        if len(chosen) < places and size <= free_bytes:
             chosen.append(thought)
-            room -= size
+            free_bytes -= size
     return chosen
 
 
@@ -70,11 +70,11 @@ def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int
     return len(encode_line(line))
 
 
-def merged(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRecorded:
+def append_steps(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRecorded:
     """Return the decision with thoughts as the last steps of its deliberation."""
     if not thoughts:
         return decision
-    carried_on = _carried_on(decision.deliberation, [text_and_time(thought) for thought in thoughts])
+    carried_on = _with_later_thoughts(decision.deliberation, [text_and_time(thought) for thought in thoughts])
     if decision.deliberation is None and len(thoughts) > 1:
         moments = [thought.moment for thought in thoughts]
         duration_ms = round((max(moments) - min(moments)).total_seconds() * 1000)
@@ -82,7 +82,7 @@ def merged(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRec
     return structs.replace(decision, deliberation=carried_on)
 
 
-def _carried_on(deliberation: Deliberation | None, said: Sequence[tuple[str, str]]) -> Deliberation:
+def _with_later_thoughts(deliberation: Deliberation | None, said: Sequence[tuple[str, str]]) -> Deliberation:
     """Return a deliberation with further steps: texts and times."""
     stated = deliberation if deliberation is not None else Deliberation()
     steps = [_step(number, text, time) for number, (text, time) in enumerate(said, last_step(stated) + 1)]

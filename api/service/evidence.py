@@ -142,7 +142,7 @@ class EvidenceService:
                 if drafts:
                     placed = await self._record(drafts, caller)
         except LifecycleViolation:
-            """Somebody gave up waiting for a put of these bytes that was written all the same."""
+            """An earlier put of these bytes was cancelled by its caller, but was written."""
         stored, position, *_ = (await self.known([digest]))[digest]
         return StoredEvidence(
             digest=digest,
@@ -160,16 +160,16 @@ class EvidenceService:
                 await ledger.record([*drafts, attempted], caller)
 
         The blobs are on disk when the block begins. They stay if the drafts were appended, and are removed otherwise.
-        Do not nest: two callers that wait for each other's digests would wait for ever.
+        Do not nest: two callers that wait for each other's digests would wait without end.
         Errors: Gone, for erased bytes; BodyTooLarge, InvalidQuery, LedgerFull, LedgerUnavailable.
         """
         self._require_writer()
-        wanted = {digest_of(blob.data): blob for blob in map(_checked, blobs)}
+        wanted = {digest_of(blob.data): blob for blob in map(_check_blob, blobs)}
         async with self._turn(wanted):
             known = await self.known(tuple(wanted))
             for digest, found in known.items():
                 if found.erasure is not None:
-                    raise _gone(digest, found)
+                    raise _gone_error(digest, found)
             missing = [
                 digest
                 for digest, found in known.items()
@@ -178,7 +178,7 @@ class EvidenceService:
             fresh = [digest for digest in wanted if digest not in known]
             blank = {digest: wanted[digest].data for digest in (*fresh, *missing)}
             new = await run_on_thread(self._store.write_pending, blank) if blank else []
-            drafts = [_draft(digest, wanted[digest]) for digest in fresh]
+            drafts = [_stored_draft(digest, wanted[digest]) for digest in fresh]
             with self._appending(drafts):
                 try:
                     yield drafts
@@ -209,7 +209,7 @@ class EvidenceService:
         """
         caller.require("admin")
         self._require_writer()
-        async with self._turn([_shaped(digest)]):
+        async with self._turn([_check_digest(digest)]):
             try:
                 found, duplicate = await self._found(digest), False
             except Gone:
@@ -259,15 +259,15 @@ class EvidenceService:
 
     async def _found(self, digest: str) -> EvidenceInfo:
         """Return the log's information about a stored digest. Errors: InvalidQuery, NotFound, Gone."""
-        found = (await self.known([_shaped(digest)])).get(digest)
+        found = (await self.known([_check_digest(digest)])).get(digest)
         if found is None:
             raise NotFound(f"There is no evidence {digest}.", "Check the digest; `tallystick evidence list` shows all.")
         if found.erasure is not None:
-            raise _gone(digest, found)
+            raise _gone_error(digest, found)
         return found
 
     async def _record_erasure(self, digest: str, reason: str | None, caller: Principal) -> None:
-        draft = _erased(data=EvidenceErased(digest=digest, reason=_worded("reason", reason)))
+        draft = _erased(data=EvidenceErased(digest=digest, reason=_check_text("reason", reason)))
         await run_on_thread(self._store.unpublish, digest)
         with self._appending([draft]):
             try:
@@ -310,7 +310,7 @@ def digest_of(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def _checked(blob: Blob) -> Blob:
+def _check_blob(blob: Blob) -> Blob:
     """Check a blob. Errors: BodyTooLarge; InvalidQuery, naming the parameter."""
     if len(blob.data) > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
@@ -319,11 +319,11 @@ def _checked(blob: Blob) -> Blob:
     media_type = blob.media_type
     if media_type is not None and (len(media_type) > LABEL_CHARS_MAX or _media_type.fullmatch(media_type) is None):
         raise InvalidQuery("media_type", f"{media_type!r} is not one.", "Write text/plain, or leave it out.")
-    _worded("note", blob.note)
+    _check_text("note", blob.note)
     return blob
 
 
-def _worded(name: str, text: str | None) -> str | None:
+def _check_text(name: str, text: str | None) -> str | None:
     if text == "":
         raise InvalidQuery(name, "is empty.", "Say it in words, or leave it out.")
     if text is not None and len(text) > EVIDENCE_NOTE_CHARS_MAX:
@@ -331,24 +331,24 @@ def _worded(name: str, text: str | None) -> str | None:
     return text
 
 
-def _shaped(digest: str) -> str:
+def _check_digest(digest: str) -> str:
     """Check the form of a digest. Errors: InvalidQuery."""
     if re.fullmatch(DIGEST_PATTERN, digest) is None:
         raise InvalidQuery("digest", f"{digest!r} is none.", "A digest is 64 lower-case hex digits, of SHA-256.")
     return digest
 
 
-def _draft(digest: str, blob: Blob) -> Draft:
+def _stored_draft(digest: str, blob: Blob) -> Draft:
     data = EvidenceStored(digest=digest, size_bytes=len(blob.data), media_type=blob.media_type, note=blob.note)
     draft: Draft = _stored(data=data)
     return draft
 
 
-def _gone(digest: str, found: EvidenceInfo) -> Gone:
+def _gone_error(digest: str, found: EvidenceInfo) -> Gone:
     why = f": {found.erasure.reason}" if found.erasure is not None and found.erasure.reason else ""
     return Gone(
         f"evidence {digest} was erased at position {found.erased_position}{why}.",
-        "It cannot come back. What the log says of it stands in its stream.",
+        "It cannot be restored. Its stream keeps the record of it.",
     )
 
 

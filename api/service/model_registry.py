@@ -54,7 +54,7 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
         ) from None
 
 
-def registration(claimed: ModelIdentity) -> str | None:
+def registration_command(claimed: ModelIdentity) -> str | None:
     """Return the command that registers a claimed model; None for a wrapper or a name that names no model."""
     if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
         return None
@@ -68,7 +68,7 @@ async def _append(target: EventStore, what: str, agent: str | None, **data: str 
     event: dict[str, object] = {"type": f"model.{what}.v1", "data": data}
     if agent is not None:
         if not is_valid_agent(agent):
-            raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
+            raise InvalidQuery("agent", f"{agent!r} is not an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
         event["source"] = source_of(agent)
     return await target.append([VOCABULARY.draft(msgspec.json.encode(event))])
 

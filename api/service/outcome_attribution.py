@@ -84,9 +84,11 @@ async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Cand
     """Review decisions in one append, and return which; decisions reviewed meanwhile are left as they are."""
     waiting = {one.decision_id: one for one in batch}
     while waiting:
-        standings = await decision_states(ledger, [f"decision/{name}" for name in waiting], position)
-        versions = {one.decision_id: one.streamversion for one in standings if one.review is None}
-        drafts = [_review(data=_reviewed(waiting[name]), expectedversion=version) for name, version in versions.items()]
+        states = await decision_states(ledger, [f"decision/{name}" for name in waiting], position)
+        versions = {one.decision_id: one.streamversion for one in states if one.review is None}
+        drafts = [
+            _review(data=_review_payload(waiting[name]), expectedversion=version) for name, version in versions.items()
+        ]
         waiting = {name: waiting[name] for name in versions}
         if not drafts:
             break
@@ -99,8 +101,8 @@ async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Cand
     return set()
 
 
-def _reviewed(candidate: Candidate) -> DecisionReviewed:
-    assert candidate.evidence is not None, "only what is vouched for is reviewed"
+def _review_payload(candidate: Candidate) -> DecisionReviewed:
+    assert candidate.evidence is not None, "only decisions with evidence are reviewed"
     evidence = candidate.evidence
     return DecisionReviewed(decision_id=candidate.decision_id, outcome=evidence.outcome, notes=evidence.text)
 

@@ -7,7 +7,12 @@ import msgspec
 
 from api.service.ledger import LedgerService
 from ledger.errors import InvalidQuery, NotFound
-from ledger.transparency.tiles import WIDTH, TileAddress, bundle, width_of
+from ledger.transparency.tiles import (
+    WIDTH,
+    TileAddress,
+    entry_bundle,
+    tile_width,
+)
 
 
 class InclusionAnswer(msgspec.Struct, frozen=True):
@@ -43,12 +48,12 @@ async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
     """Return the lines under a tile of level 0, each after its length. Errors: NotFound, for more than exist."""
     await _check_width(ledger, 0, address)
     first = address.number * WIDTH
-    return bundle(await ledger.proving.tree.lines(first, first + address.width))
+    return entry_bundle(await ledger.proving.tree.lines(first, first + address.width))
 
 
 async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
     """Prove that an event is in the tree of a size, by default the current one. Errors: InvalidQuery."""
-    size = await _checked_size(ledger, "size", size)
+    size = await _check_size(ledger, "size", size)
     if position > size:
         raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
     tree = ledger.proving.tree
@@ -58,7 +63,7 @@ async def inclusion(ledger: LedgerService, position: int, size: int | None = Non
 
 async def consistency(ledger: LedgerService, older: int, newer: int | None = None) -> ConsistencyAnswer:
     """Prove that a tree, by default the current one, begins with an older one. Errors: InvalidQuery."""
-    newer = await _checked_size(ledger, "to", newer)
+    newer = await _check_size(ledger, "to", newer)
     if older > newer:
         raise InvalidQuery("from", f"{older} is beyond the tree of {newer}.", "Name a size up to it.")
     tree = ledger.proving.tree
@@ -68,14 +73,14 @@ async def consistency(ledger: LedgerService, older: int, newer: int | None = Non
 
 async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
     head = (await ledger.reader.head()).position
-    there = width_of(level, address.number, head)
+    there = tile_width(level, address.number, head)
     if address.width > there:
         held = f"its first {there} hashes are" if there else "nothing of it is"
         detail = f"Tile {address.number} of level {level} is not {address.width} wide: {held} in the tree of {head}."
         raise NotFound(detail, "Take the sizes from a checkpoint.")
 
 
-async def _checked_size(ledger: LedgerService, name: str, size: int | None) -> int:
+async def _check_size(ledger: LedgerService, name: str, size: int | None) -> int:
     head = (await ledger.reader.head()).position
     if size is not None and size > head:
         raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")

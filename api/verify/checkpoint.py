@@ -9,7 +9,7 @@ import msgspec
 from api.export.manifest import LEAVES, PROOFS, Filters, Manifest
 from api.verify.event_files import EventFile, lines_of
 from events.envelope import source_of
-from ledger.transparency.merkle import HASH_BYTES, includes, leaf_hashes
+from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_inclusion
 from ledger.transparency.signed_note import Checkpoint
 from ledger.verify import Check, Findings, LineHeader, LineHeaders, NoteCheck, TreeRebuild
 from ledger.verify import OrderCheck as Run
@@ -58,7 +58,7 @@ class CompleteCheck:
     def judge(self, beside: Mapping[str, EventFile | None]) -> None:
         """Compare the lines with the signed root, their number, and the file `leaves`."""
         check_end(beside[LEAVES], LEAVES, self._leaves)
-        self._notes.judge(self._rebuild, LEAVES)
+        self._notes.compare_roots(self._rebuild, LEAVES)
         size = self._notes.sizes[0] if self._notes.sizes else self.run.events
         if self.run.events > size:
             extra = f"{self.run.events - size:,} more follow the {size:,} of the checkpoint."
@@ -150,10 +150,10 @@ class SelectionCheck:
         if proof.position != position:
             detail = f"the proof of position {proof.position:,} is in place of that of {position:,}."
             self._proofs.fault(detail, position)
-        elif includes(leaf, position - 1, size, proof.hashes, root):
+        elif verify_inclusion(leaf, position - 1, size, proof.hashes, root):
             if claimed and claimed != leaf:
                 self._leaves.fault(f"{LEAVES} has another hash than the line at position {position:,}.", position)
-        elif includes(claimed, position - 1, size, proof.hashes, root):
+        elif verify_inclusion(claimed, position - 1, size, proof.hashes, root):
             self._proofs.fault(f"the line at position {position:,} is not the one that is in the log.", position)
         else:
             self._proofs.fault(f"the line at position {position:,} is not in the log, or its proof is wrong.", position)

@@ -30,9 +30,18 @@ from api.verify.event_files import pages_of
 from api.verify.package import UNREADABLE, HashedReader, Package, open_hashed, open_package
 from events.decode_errors import UNDECODABLE
 from ledger.errors import UnusableExport
-from ledger.transparency.merkle import continues
+from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
-from ledger.verify import EvidenceCheck, FileFindings, Findings, LineHeader, LineHeaders, NoteCheck, OrderCheck, own_key
+from ledger.verify import (
+    EvidenceCheck,
+    FileFindings,
+    Findings,
+    LineHeader,
+    LineHeaders,
+    NoteCheck,
+    OrderCheck,
+    bundled_key,
+)
 
 MANIFEST_BYTES_MAX = 64 << 20
 """Far more than a manifest with all types and very many absent pieces of evidence."""
@@ -157,7 +166,7 @@ class _Export:
                 old is not None
                 and self._checkpoint is not None
                 and (old.size, old.root) == (consistency.size, consistency.root)
-                and continues(
+                and verify_consistency(
                     old.size, self._checkpoint.size, consistency.hashes, consistency.root, self._checkpoint.root
                 ),
                 f"its consistency does not prove that the checkpoint continues {EARLIER}.",
@@ -167,7 +176,7 @@ class _Export:
             if given is not None and not manifest.complete:
                 self._compare_given(given)
         if self._key is None:
-            self._key = own_key(self._findings, manifest.verifier, MANIFEST)
+            self._key = bundled_key(self._findings, manifest.verifier, MANIFEST)
         else:
             self._claim(manifest.verifier == str(self._key), "its verifier is not the key that was given.")
         self._notes.check_signatures(self._key)
@@ -207,8 +216,8 @@ class _Export:
             if events is None:
                 return
             for page in pages_of(self._events_name, events, format_):
-                found = lines.run.take(page)
-                self._evidence.take(found, page)
+                found = lines.run.check(page)
+                self._evidence.add(found, page)
                 lines.take(page, found, beside)
                 if on_page is not None:
                     on_page(page, found)

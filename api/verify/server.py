@@ -14,9 +14,14 @@ import msgspec
 from api.client.remote import client_of, error_of
 from events.decode_errors import UNDECODABLE
 from ledger.errors import LedgerUnavailable
-from ledger.transparency.merkle import HASH_BYTES, continues, leaf_hashes
+from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
-from ledger.transparency.tiles import WIDTH, Tile, TileAddress, width_of
+from ledger.transparency.tiles import (
+    WIDTH,
+    Tile,
+    TileAddress,
+    tile_width,
+)
 from ledger.verify import FileFindings, Findings, LineHeader, NoteCheck, OrderCheck, TreeRebuild, difference
 
 GROUP_TILES = 8
@@ -86,14 +91,14 @@ class _Served:
             await self._check_partial(rebuild)
             if older is not None:
                 await self._check_consistency(older, checkpoint)
-        self._notes.judge(rebuild, "the tiles")
+        self._notes.compare_roots(rebuild, "the tiles")
         return FileFindings(rebuild.edge.size, rebuild.edge.root(), self._key)
 
     async def _read(self, size: int, rebuild: TreeRebuild, run: OrderCheck[LineHeader], progress: Progress) -> None:
         """Read every entry with its tile of level 0, and the tiles above as they fill."""
         for first in range(0, -(-size // WIDTH), GROUP_TILES):
             numbers = range(first, min(first + GROUP_TILES, -(-size // WIDTH)))
-            addresses = [TileAddress(number, width_of(0, number, size)) for number in numbers]
+            addresses = [TileAddress(number, tile_width(0, number, size)) for number in numbers]
             fetched = await asyncio.gather(
                 *(self._fetch(f"tile/entries/{address}") for address in addresses),
                 *(self._fetch(f"tile/0/{address}") for address in addresses),
@@ -113,7 +118,7 @@ class _Served:
                     lines += found or []
             leaves = leaf_hashes(lines)
             claimed = self._compare(addresses, tiles, leaves)
-            run.take(lines)
+            run.check(lines)
             for tile in rebuild.grow(leaves, claimed):
                 if tile.level > 0:
                     await self._check_tile(tile, WIDTH)
@@ -157,7 +162,7 @@ class _Served:
             hashes = msgspec.json.decode(response.content, type=_Consistency).hashes
         except UNDECODABLE:
             hashes = None
-        if hashes is None or not continues(older.size, newer.size, hashes, older.root, newer.root):
+        if hashes is None or not verify_consistency(older.size, newer.size, hashes, older.root, newer.root):
             check.fault("the proof does not show that the log continues the earlier checkpoint.")
 
     async def _fetch(self, path: str) -> bytes | None:

@@ -44,7 +44,7 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     nodes = _count_nodes(pattern)
     if nodes > PATTERN_NODES_MAX:
         raise BadPattern(
-            f"repeats so much that it comes to {nodes:,} characters, and {PATTERN_NODES_MAX:,} are the most",
+            f"repeats so much that it comes to {nodes:,} characters; at most {PATTERN_NODES_MAX:,} are allowed",
             "Count less, or write * or +.",
         )
     try:
@@ -52,11 +52,11 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     except regex.error as error:
         reason = _place.sub(lambda place: f" at character {int(place[1]) + 1}", str(error))
         raise BadPattern(
-            f"is no regular expression: {reason}",
-            "Correct it; a character that only stands for itself needs a backslash.",
+            f"is not a regular expression: {reason}",
+            "Correct it; a special character that is meant literally needs a backslash.",
         ) from None
     except Exception as error:  # noqa: BLE001 - any exception of the compiler means a bad pattern
-        raise BadPattern(f"is no regular expression: {type(error).__name__}", "Correct it.") from None
+        raise BadPattern(f"is not a regular expression: {type(error).__name__}", "Correct it.") from None
 
 
 def compile_selective(pattern: str) -> "regex.Pattern[str]":
@@ -64,11 +64,11 @@ def compile_selective(pattern: str) -> "regex.Pattern[str]":
     compiled = compile_pattern(pattern)
     try:
         if compiled.search("", timeout=PROBE_TIMEOUT_S) is not None:
-            raise BadPattern("fits the empty text, and so every text", "Say what must stand there.")
+            raise BadPattern("matches the empty text, and so every text", "Say what must be there.")
         if all(compiled.search(letter, timeout=PROBE_TIMEOUT_S) is not None for letter in _ALPHABET):
-            raise BadPattern("fits every text", "Say what must stand there.")
+            raise BadPattern("matches every text", "Say what must be there.")
     except (TimeoutError, MemoryError):
-        raise BadPattern("takes for ever to search even in a text of one character", "Write it simpler.") from None
+        raise BadPattern("does not terminate even in a text of one character", "Write it simpler.") from None
     return compiled
 
 
@@ -110,7 +110,7 @@ def _min_repeats(digits: str) -> int:
 def _check_group(pattern: str, at: int, depth: int) -> None:
     if _calls.match(pattern, at) is not None:
         raise BadPattern(
-            f"calls a group again at character {at + 1}, which can go on for ever", "Write the group out where it is."
+            f"calls a group again at character {at + 1}, which may never end", "Write the group out where it is."
         )
     if depth > DEPTH_MAX:
         raise BadPattern(f"has groups more than {DEPTH_MAX} deep", "Write it flatter.")

@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--dose", type=int, help="how much of each (default: what the table says)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"what they follow from (default {SEED})")
     parser.add_argument("--json", type=Path, default=Path("faults.json"), help="where rows are kept; others there stay")
-    parser.add_argument("--markdown", type=Path, help="where the table is told")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in known]:
         parser.error(f"there is no fault {unknown[0]!r}; choose of {', '.join(known)}")

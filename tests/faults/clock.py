@@ -1,8 +1,8 @@
 """A clock that jumps: by an hour, a day back, ten years, there and back, while events are posted.
 
-I6: an event is recorded at the later of the clock and the newest event. So while the clock stands before the newest
-event, all that comes is recorded at that moment; after a jump of ten years and back, for ten years. Nothing is lost by
-it but the moment: the order is that of positions, and `time`, when a client says it, is the client's.
+I6: an event is recorded at the later of the clock and the newest event. So while the clock is behind the newest
+event, every new event gets that event's recording time; after a jump of ten years and back, for ten years. Only the
+recording time is inaccurate: positions define the order, and `time` is the client's if the client sends it.
 """
 
 import random
@@ -92,7 +92,7 @@ def views_as_of(poster: Poster, position: int) -> list[str]:
         if answer.status != 200 or at_least < position or (as_of != recorded and stands["position"] != position):
             wrong.append(f"/calibration as of {as_of} was answered {answer.status}, as of {stands}")
         elif datetime.fromisoformat(stands["time"]) != datetime.fromisoformat(recorded):
-            wrong.append(f"/calibration as of {as_of} stands at {stands}, recorded {recorded}")
+            wrong.append(f"/calibration as of {as_of} is as of {stands}, recorded {recorded}")
     return wrong
 
 

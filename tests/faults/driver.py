@@ -31,7 +31,7 @@ ROUNDS_AFTER = 8
 
 WAL_PAGES = 60
 LONG_WAL = 16_000
-"""Of who retries: nothing is moved into the file that hides what the log alone would have lost."""
+"""The limit while retrying: no checkpoint moves pages into the file, which would hide losses of the write-ahead log."""
 
 
 class Order(msgspec.Struct, kw_only=True):
@@ -47,12 +47,12 @@ class Order(msgspec.Struct, kw_only=True):
 
 
 class Told(msgspec.Struct, kw_only=True):
-    """What came of it."""
+    """The results of an order."""
 
     acknowledged: dict[str, int] = {}
     """Positions by id."""
     posted: list[list[str]] = []
-    """The ids of every batch, whatever came of it."""
+    """The ids of every batch, acknowledged or not."""
     new: list[str] = []
     """Ids that were not there yet when they were retried."""
     ids: list[str] = []

@@ -62,7 +62,7 @@ class Driver:
         self._process.communicate()
 
     def ask(self, order: Order) -> Told:
-        """What came of an order."""
+        """Send an order and return its results."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(msgspec.json.encode(order) + b"\n")
@@ -132,7 +132,7 @@ def trial(driver: Driver, call: Call, number: int, seed: int) -> Trial:
 
 
 def _elsewhere(when: str, acknowledged: dict[str, int], found: dict[str, int]) -> list[str]:
-    """What was acknowledged at a position, and does not stand there."""
+    """Report acknowledged events that are no longer at their position."""
     lost = [name for name, position in acknowledged.items() if found.get(name) != position]
     return (
         [f"{when}: {len(lost)} of {len(acknowledged)} acknowledged are not where they were: {lost[0]}"] if lost else []

@@ -19,16 +19,16 @@ from tests.support.server import Served, served
 WRITERS = 8
 DISK_BYTES = 512 << 20
 ROOM_BYTES = 2 << 20
-"""As much room is left, at most, before it is filled."""
+"""At most this much space is left free before the writers fill the disk."""
 
 ENOUGH_BYTES = 96 << 20
-"""Room for everything that was refused, and for all of the write-ahead log to be moved into the file."""
+"""Enough space for every refused event, and to move the whole write-ahead log into the file."""
 
 TIMES = 10
 """A disk is filled so often under one server."""
 
 SMALL_TIMES = 6
-"""Of them, how often there is little room; then the write-ahead log is filled up to where it is moved into the file."""
+"""How many of these times the disk has little space. The write-ahead log then fills up until it is moved."""
 
 COUNTS = ("refused", "of them unknown, events", "acknowledged", "read meanwhile", "with a full write-ahead log")
 """Figures that say how much was tried; of the others each one is a failure."""
@@ -66,14 +66,14 @@ def unfit() -> str | None:
 
 
 class Disk:
-    """What room there is on it, made and taken by a file that is nothing else."""
+    """A disk whose free space we control with a ballast file."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
         self._ballast = place / "ballast"
 
     def leave(self, room_bytes: int) -> None:
-        """Leave so much room, or as much as there is."""
+        """Leave this much free space, or less if the disk has less."""
         held = self._ballast.stat().st_size if self._ballast.exists() else 0
         size = max(0, held + self._free() - room_bytes)
         with self._ballast.open("ab") as file:
@@ -87,7 +87,7 @@ class Disk:
 
 
 class Writing:
-    """What was posted, and what came of it."""
+    """The posted batches and their results."""
 
     def __init__(self, rng: random.Random) -> None:
         self.acknowledged: dict[str, int] = {}
@@ -110,7 +110,7 @@ class Writing:
                 tasks.create_task(self._fill(url))
 
     async def again(self, url: str, share: float) -> None:
-        """Post a share of what was refused once more: there is room, and nothing of it is there. Forget the rest."""
+        """Post a share of the refused batches again: there is space now, and none was stored. Forget the rest."""
         refused, self.refused = self.refused, []
         async with Wire.open(url) as wire:
             for ids in refused:
@@ -131,7 +131,7 @@ class Writing:
         if answer.status in REFUSED:
             self.refused.append(ids)
             self.refusals += 1
-            if b"ledger-unavailable" in answer.body:  # it was in the write-ahead log, but the index found no room
+            if b"ledger-unavailable" in answer.body:  # it is in the write-ahead log, but not in the index
                 self.unknown.update(ids)
             return False
         self.acknowledged |= {placed.id: placed.position for placed in Told.of(answer)}
@@ -144,7 +144,7 @@ class Writing:
 
 
 class Reading:
-    """What is asked of a server on a full disk."""
+    """Requests to a server on a full disk."""
 
     def __init__(self, rng: random.Random) -> None:
         self.failed: set[str] = set()
@@ -169,7 +169,7 @@ class Reading:
 
 
 def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, room_bytes: int) -> None:
-    """Leave some room, write until there is none, and look."""
+    """Leave some space, write until the disk is full, and read."""
     disk.leave(room_bytes)
     asyncio.run(writing.fill(server.url))
     with httpx.Client(base_url=server.url, timeout=60) as http:
@@ -177,7 +177,7 @@ def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, room
 
 
 def _relieved(disk: Disk, server: Served, writing: Writing) -> None:
-    """Make room, and post half of what was refused again."""
+    """Free some space, and post half of the refused batches again."""
     disk.leave(ENOUGH_BYTES)
     asyncio.run(writing.again(server.url, share=0.5))
 

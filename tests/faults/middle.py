@@ -39,11 +39,10 @@ AGAIN = 0.3
 
 
 class Work(NamedTuple):
-    """A verb that takes long: its words in a folder, and what came of it.
+    """A slow command: its arguments for a folder, and its result.
 
-    `begin` makes what the folder holds before; `result` is the same text for equal outcomes; `final` is the name under
-    which what it makes stands once it is whole. `says` is in the log line that ends it, of a server,
-    which does not end by itself.
+    `begin` makes the files that the command needs. `result` returns the same text for equal outcomes. `final` is the
+    name of the complete output. A server does not end by itself: `says` is in the log line after which we end it.
     """
 
     name: str
@@ -163,7 +162,7 @@ def _copied(ledger: Path) -> str:
 
 
 def _half(work: Work, clean: Clean, place: Path) -> bool:
-    """Whether something that is not whole stands under the final name."""
+    """Return whether the file with the final name is incomplete."""
     if work.final is None or not (place / work.final).exists():
         return False
     try:

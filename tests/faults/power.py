@@ -1,8 +1,8 @@
 """Power loss: a server is recorded as it works, and every disk that a cut may leave is opened again.
 
 A workload is several clients with singles, batches, evidence, retries and reads; tiles fill, the write-ahead log is
-moved into the file, and some are stopped or killed when idle and go on. What the server sends stands in the trace, so
-the trace itself says which positions anybody had been told of before each cut.
+moved into the file, and some are stopped or killed when idle and go on. The trace contains everything
+that the server sends, so the trace itself shows which positions the server had acknowledged before each cut.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _POSITION = re.compile(rb'"position":([0-9]+)')
 
 
 class Found(NamedTuple):
-    """What came of one workload: how much was tried, and what did not hold."""
+    """The result of one workload: how much it tried, and which checks failed."""
 
     events: int
     promised: int
@@ -42,7 +42,7 @@ class Found(NamedTuple):
     cuts: int
     images: int
     beyond: int
-    """Images that hold more than was acknowledged: nothing wrong, as nobody was told it failed."""
+    """Images that hold more than was acknowledged. This is allowed: the server did not report a failure either."""
     wrong: list[str]
 
 

@@ -1,4 +1,4 @@
-"""What was measured, kept as JSON so that rows can be measured one by one, and told as a table."""
+"""Keep the measurements as JSON, so that each row can be measured separately, and write them as a table."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -17,7 +17,7 @@ PATIENCE_S = 0.004
 
 
 class Client:
-    """Posts batches whose first answers it never has, and asks for each until it knows where its events stand."""
+    """Posts batches, gives up before the first answers, and retries each until it knows the positions of its events."""
 
     def __init__(self, name: str, rng: random.Random, url: str) -> None:
         self.acknowledged: dict[str, int] = {}

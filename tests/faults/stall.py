@@ -23,7 +23,7 @@ SOURCE = "/agents/anonymous"
 SYNC_MS = 500
 BATCH_EVENTS = 500
 CLIENTS = 2 * QUEUE_EVENTS_MAX // BATCH_EVENTS
-"""Twice as many as there is room for in the queue."""
+"""Twice as many clients as fill the queue."""
 
 WARM_POSTS = 40
 MEMORY_MIB_MAX = 300
@@ -36,7 +36,7 @@ _QUEUE = re.compile(rb"^tallystick_queue_events ([0-9.e+]+)$", re.MULTILINE)
 
 
 class Batch(NamedTuple):
-    """A batch that was acknowledged: the ids of its ends, and where they stand."""
+    """An acknowledged batch: the ids of its first and last event, its first position, and its size."""
 
     first: str
     last: str
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
 
 
 class Client(threading.Thread):
-    """Posts batch after batch until it is told to stop; waits as it is told when it is refused."""
+    """Posts batch after batch until the test stops it. Waits as the server asks when it refuses a batch."""
 
     def __init__(self, url: str, name: str, stop: threading.Event) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ def memory_mib(server: Served) -> float:
 
 
 def missing(ledger: Path, acknowledged: list[Batch]) -> int:
-    """How many batches do not stand, from their first to their last event, where they were acknowledged."""
+    """Count the batches whose first or last event is not at its acknowledged position."""
     asked = "SELECT position FROM events WHERE source = ? AND id = ?"
     with closing(sqlite3.connect(ledger)) as database:
         places = [

@@ -11,7 +11,7 @@ from tests.faults.errors import Driver, trial
 from tests.faults.outage import outage
 from tests.faults.shim import CALLS, Call, unfit
 
-pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(unfit() is not None, reason=str(unfit()))]
 
 
 @pytest.fixture(scope="module")

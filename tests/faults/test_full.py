@@ -11,6 +11,8 @@ from tests.faults import full
 from tests.support.drafts import recorded
 from tests.support.event_loop import run
 
+pytestmark = pytest.mark.slow
+
 PAGE_BYTES = 4096
 INDEXED_BYTES = 4_030 * (PAGE_BYTES + 24)
 """A write-ahead log that is almost as long as the first page of its index tells: 4,062 frames."""

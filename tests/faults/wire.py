@@ -24,13 +24,13 @@ class Answer(NamedTuple):
 
 
 class Told(msgspec.Struct):
-    """Of the answer to an append, where each of its events stands."""
+    """The answer to an append: the position of each event."""
 
     events: list[AppendedEvent]
 
     @classmethod
     def of(cls, answer: Answer) -> "list[AppendedEvent]":
-        """Where the events of an append stand; whatever refuses it ends the test."""
+        """Return the positions of an append's events. A refusal fails the test."""
         assert answer.status in (200, 201), (answer.status, answer.body)
         return msgspec.json.decode(answer.body, type=cls).events
 

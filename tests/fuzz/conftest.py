@@ -1,4 +1,4 @@
-"""One house for each module of fuzzers, with the application over it, in this process."""
+"""Open one ledger service for each fuzzing module, with the HTTP application on it, in this process."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,6 @@
-"""A house, its application and its loop in this process: thousands of calls a second go through the doors' own code.
+"""Run a ledger service and the HTTP application in this process, for thousands of calls a second.
 
-`admits` holds the law of every fuzzer: what a call refuses, it refuses with an error of the house, and the head stays.
+`admits` checks the rule of every fuzzer: a call that fails raises a `TallystickError`, and the head does not move.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 class Indoors:
-    """An open house."""
+    """An open ledger service, with its application and event loop."""
 
     def __init__(self, ledger: Path) -> None:
         self.folder = ledger.parent

@@ -1,4 +1,4 @@
-"""Whatever is posted, a door takes it whole, or refuses it and writes nothing; it never answers by a fault."""
+"""Any posted body is stored completely, or refused without a write. It never causes an internal error."""
 
 from typing import Any
 from urllib.parse import quote

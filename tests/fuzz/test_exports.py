@@ -1,4 +1,4 @@
-"""Whatever stands in an export, either the ledger that it was made of is made again, byte for byte, or none is."""
+"""Importing any export, damaged or not, makes the original ledger again, byte for byte, or makes none."""
 
 import shutil
 from pathlib import Path
@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def rebuilt(export: Path, made: Made) -> None:
-    """Import an export; what stands then is the ledger that it was made of, or nothing."""
+    """Import an export. Check that the result is the original ledger, or that there is none."""
     ledger = export.with_name("again.db")
     try:
         found = rebuild_ledger(export, ledger, made.key)

@@ -1,4 +1,4 @@
-"""Whatever stands in a file that is imported, it is taken whole, or refused in words, and nothing of it is written."""
+"""Any file is imported completely, or refused with a message and without a write."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
 from api.importers.runs import RunImportResult, import_runs, read_runs
-from api.service.evaluation.scenarios import record
+from api.service.evaluation.scenarios import record_scenarios
 from instruments.evals import load
 from tests.fuzz.indoors import Indoors
 from tests.fuzz.mutated import bodies, documents, noise
@@ -40,7 +40,7 @@ ROWS = [
 
 
 def table(rows: list[Any]) -> bytes:
-    """Rows as CSV; what is no row is a cell."""
+    """Return rows as CSV. A value that is not a row becomes a cell."""
     named = [row if isinstance(row, dict) else {"decision": row} for row in rows]
     text = io.StringIO()
     writer = csv.writer(text)
@@ -134,6 +134,6 @@ def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> N
 def test_scenarios_are_recorded_or_refused(indoors: Indoors, described: bytes, found: bytes, name: str) -> None:
     folder = indoors.folder / "suite" / name
     scenario(folder, described, found, name=name)
-    taken = indoors.admits(lambda: indoors.run(record(indoors.sink, load(folder).scenarios)))
+    taken = indoors.admits(lambda: indoors.run(record_scenarios(indoors.sink, load(folder).scenarios)))
     if taken is not None:
         assert taken[1] in (0, 1, 2)

@@ -1,4 +1,4 @@
-"""Where a type may stand in its stream, and which version the writer believed it had."""
+"""Where a type may occur in its stream, and which version the writer expected."""
 
 import pytest
 

@@ -35,7 +35,7 @@ def files(store: EvidenceStore) -> list[Path]:
 
 
 def found(store: EvidenceStore, data: bytes) -> list[Path]:
-    """Files in which bytes of a blob stand, or of what zlib makes of it: runs of 32, from all over either."""
+    """Return the files that contain any of many 32-byte samples of a blob, or of its zlib form."""
     packed = zlib.compress(data)
     traces = [
         whole[start : start + 32]
@@ -170,7 +170,7 @@ def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path) -> None:
         store.write_pending(blobs)
     assert [path.name for path in files(store)] == [before]
     assert store.pending() == []
-    assert sorted(store.write_pending(blobs)) == sorted(blobs), "it goes on when there is room"
+    assert sorted(store.write_pending(blobs)) == sorted(blobs), "the store works again when there is space"
 
 
 def test_what_was_pending_before_outlives_a_failure(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Pa
     shutil.copy(backup, path)
     assert run(start(path)) == set(range(1, 13)), "none was kept at or before 12 but those let go"
     run(append(path, some(1, "other")))
-    assert run(start(path)) == set(), "what is kept now is not crowded out by what stood ahead"
+    assert run(start(path)) == set(), "new snapshots are kept, although the lost history had later ones"
     assert {position for *_, position in kept(path)} == {12, 15}
 
 

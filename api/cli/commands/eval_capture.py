@@ -17,7 +17,14 @@ from api.cli.open_ledger import open_store
 from api.cli.output import print_json, print_note
 from api.cli.render.capture import print_alerts, print_captured, print_choice
 from api.cli.target import Target, verb
-from api.service.evaluation.capture import CaptureFolder, Opened, checked, investigation_of, place_of, reach
+from api.service.evaluation.capture import (
+    CaptureFolder,
+    OpenStore,
+    check_investigation,
+    check_ledger,
+    read_investigation,
+    resolve_folder,
+)
 from api.service.evaluation.capture import capture as capture_incident
 from instruments.evals.capture.alertmanager import (
     Alertmanager,
@@ -166,7 +173,7 @@ def _capture(options: CaptureOptions, target: Target) -> None:
     address = _alertmanager_of(options, show=False)
     if options.output is None:
         raise InvalidQuery("output", "is missing.", "Name the scenario's folder: --output fixtures/NAME.")
-    place = place_of(options.output, options.fixtures, force=options.force)
+    place = resolve_folder(options.output, options.fixtures, force=options.force)
     if address is None:
         found, details = _read_investigation(options, place)
     else:
@@ -240,12 +247,12 @@ def _fetch_alerts(address: Alertmanager, timeout_s: float) -> list[FiringAlert]:
 def _read_investigation(options: CaptureOptions, place: CaptureFolder) -> tuple[dict[str, Any], ScenarioDetails]:
     """Return a finished investigation with its details. Errors: InvalidQuery, typer.Abort."""
     assert options.investigation is not None
-    found = investigation_of(options.investigation)
+    found = read_investigation(options.investigation)
     return found, _details(options, "investigation", *_names(options, place, found), found)
 
 
 def _investigate(
-    options: CaptureOptions, place: CaptureFolder, address: Alertmanager, trial: Opened
+    options: CaptureOptions, place: CaptureFolder, address: Alertmanager, trial: OpenStore
 ) -> tuple[dict[str, Any], ScenarioDetails]:
     """Return the investigation of an alert by the command, or only the alert, with its details.
 
@@ -259,10 +266,10 @@ def _investigate(
     given = found = initial_investigation(alert, options.time_window, datetime.now(UTC))
     names = _names(options, place, given)
     if investigator is not None:
-        asyncio.run(reach(trial, place))
+        asyncio.run(check_ledger(trial, place))
         with _instrument_errors():
             answered = asyncio.run(investigator.investigate(given))
-        checked("investigate", "its answer", answered)
+        check_investigation("investigate", "its answer", answered)
         found = {name: given[name] for name in ("alert", "time_window") if name not in answered} | answered
     return found, _details(options, "alertmanager", *names, found)
 

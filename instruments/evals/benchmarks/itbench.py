@@ -232,7 +232,7 @@ def _check_count(expected: dict[str, Any]) -> None:
     matchers = (one for part in expected.values() for several in part.values() for one in several)
     count = sum(len(one["patterns"]) for one in matchers)
     if count > PATTERNS_MAX:
-        raise CaseError(None, f"comes to {count} patterns, and {PATTERNS_MAX} are the most", "Say less of it.")
+        raise CaseError(None, f"comes to {count} patterns; at most {PATTERNS_MAX} are allowed", "Say less of it.")
 
 
 def _investigation(truth: GroundTruth, name: str) -> dict[str, Any]:

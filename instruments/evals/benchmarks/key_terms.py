@@ -56,7 +56,7 @@ def term_patterns(key: str, sentences: Iterable[str], names: Collection[str]) ->
     ]
     patterns = dict.fromkeys(phrase_pattern(key, term) for term in found_terms)
     if len(patterns) > TERMS_MAX:
-        what = f"comes to {len(patterns)} terms, and {TERMS_MAX} are the most"
+        what = f"comes to {len(patterns)} terms; at most {TERMS_MAX} are allowed"
         raise CaseError(key, what, "Say in one sentence what is wrong, or what puts it right.")
     return tuple(patterns)
 

@@ -13,8 +13,8 @@ UNEDITED = "todo".upper()
 """The beginning of a text that people must replace; the loader refuses patterns that begin so."""
 
 _NO_EVIDENCE = """\
-Nobody investigated this alert when it was captured: `investigation.json` holds the alert and no evidence. An agent can
-find a cause only in what stands there, so add what you know."""
+This alert was not investigated when it was captured: `investigation.json` holds the alert and no evidence. An agent
+can only use the content of that file, so add what you know."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _window = re.compile(rf"([1-9][0-9]{{0,4}})([{''.join(_UNITS)}])")

@@ -78,7 +78,7 @@ def label_location(analysis: Analysis) -> TextLocation:
 
 
 def stated_class_location(analysis: Analysis) -> TextLocation:
-    """The classes of failure that the analysis as a whole states."""
+    """Return the failure classes that the analysis itself states."""
     mine = _item("failure_mode", analysis.failure_mode)
     found = mine + _item("rca.failure_mode", (analysis.rca or RootCause()).failure_mode)
     return TextLocation("failure_mode", tuple(item for item in found if item.text.strip().casefold() != UNKNOWN))

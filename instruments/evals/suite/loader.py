@@ -116,9 +116,7 @@ def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:
         names = tuple(name for name in (*SCENARIO_FILES, INVESTIGATION_FILE) if name in named)
         if names and depth > DEPTH_MAX:
             advice = f"Move it up, or name {path.parent.parent} as the suite's folder."
-            faults.append(
-                FixtureFault(str(path), None, "lies deeper than NAME/MODE/, and would be passed over", advice)
-            )
+            faults.append(FixtureFault(str(path), None, "lies deeper than NAME/MODE/, and would be ignored", advice))
         elif names:
             yield _Folder(path, names)
         if depth > DEPTH_MAX or (names and depth in {0, DEPTH_MAX}):

@@ -57,7 +57,7 @@ class _ExpectationsChecker:
                 parts[name] = readers.get(name, self._expected)(f"{key}.{name}", inner)
         if self._patterns > PATTERNS_MAX:
             self._report(
-                key, f"holds {self._patterns:,} patterns, and {PATTERNS_MAX} are the most", "Join some of them."
+                key, f"holds {self._patterns:,} patterns; at most {PATTERNS_MAX} are allowed", "Join some of them."
             )
         return Expectations(**parts)
 
@@ -70,7 +70,7 @@ class _ExpectationsChecker:
             patterns, match_type = (), None
             if "match_type" in found:
                 advice = "Add patterns, or leave it out: a text in a list is looked for as a substring."
-                self._report(f"{key}.match_type", "stands without patterns", advice)
+                self._report(f"{key}.match_type", "has no effect without patterns", advice)
             elif found:
                 self._check_states(key, stated)
         return Expected(
@@ -84,9 +84,7 @@ class _ExpectationsChecker:
 
     def _mode(self, key: str, value: object) -> FailureMode:
         if isinstance(value, str):
-            self._report(
-                key, f"is {describe_value(value)}, and a mapping belongs there", f"Write {{exact: {value[:60]}}}."
-            )
+            self._report(key, f"is {describe_value(value)}, but must be a mapping", f"Write {{exact: {value[:60]}}}.")
             return FailureMode(exact="")
         found = check_mapping(key, value, FailureMode, self._report)
         if found.get("exact") is None:
@@ -110,7 +108,7 @@ class _ExpectationsChecker:
         if not stated:
             self._report(key, "states nothing", _NOTHING)
         elif stated == ["none_of"]:
-            advice = "Say as well what must be there: whatever forbids alone is met by every text that says nothing."
+            advice = "Also say what must be there: any unrelated text passes a test for forbidden patterns."
             self._report(key, "expects nothing to be found", advice)
 
     def _specs(self, key: str, value: object) -> tuple[PatternSpec, ...]:
@@ -132,7 +130,7 @@ class _ExpectationsChecker:
             return (), match_type
         patterns = check_list(key, found["patterns"], self._report)
         if found["patterns"] in (None, []):
-            self._report(key, "is empty", "Say what is looked for: an empty list fits nothing.")
+            self._report(key, "is empty", "Say what is looked for: an empty list matches nothing.")
         read = (self._pattern(f"{key}[{n}]", item, match_type=match_type) for n, item in enumerate(patterns))
         return tuple(pattern for pattern in read if pattern is not None), match_type
 
@@ -169,7 +167,7 @@ class _ExpectationsChecker:
                 key, f"is {describe_value(pattern)}, as a template leaves it", "Edit it: write what is really expected."
             )
         elif len(pattern) > PATTERN_CHARS_MAX:
-            what = f"has {len(pattern):,} characters, and {PATTERN_CHARS_MAX:,} are the most"
+            what = f"has {len(pattern):,} characters; at most {PATTERN_CHARS_MAX:,} are allowed"
             self._report(key, what, "Look for the part that matters.")
         elif words and _word.search(pattern) is None:
             self._report(key, f"{describe_value(pattern)} holds no word", "Write a word.")

@@ -49,9 +49,7 @@ _ALIKE = 0.85
 def check_scenario(value: object, report: ReportFault) -> Description | None:
     """Build the description of a scenario; report every fault and return None if there is any."""
     if not isinstance(value, dict):
-        report(
-            "", f"is {describe_value(value)}, and a mapping belongs there", "Begin with name: and expected_outcomes:."
-        )
+        report("", f"is {describe_value(value)}, but must be a mapping", "Begin with name: and expected_outcomes:.")
         return None
     faults = 0
 
@@ -85,7 +83,7 @@ def check_analysis(value: object, report: ReportFault) -> dict[str, Any] | None:
     if value is None or value == {}:
         return None
     if not isinstance(value, dict):
-        report("analysis", f"is {describe_value(value)}, and an object belongs there", "Correct it, or leave it out.")
+        report("analysis", f"is {describe_value(value)}, but must be an object", "Correct it, or leave it out.")
         return None
     try:
         msgspec.convert(value, Analysis)
@@ -108,7 +106,7 @@ def _check_label(at: str, value: object, chars_max: int, report: ReportFault) ->
         return None
     found = check_text(at, value, report)
     if found is not None and len(found) > chars_max:
-        report(at, f"has {len(found):,} characters, and {chars_max:,} are the most", "Say it shorter.")
+        report(at, f"has {len(found):,} characters; at most {chars_max:,} are allowed", "Shorten it.")
     return found
 
 
@@ -142,7 +140,7 @@ def _check_config(value: object, report: ReportFault) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        report("test_config", f"is {describe_value(value)}, and a mapping belongs there", "Write names with values.")
+        report("test_config", f"is {describe_value(value)}, but must be a mapping", "Write names with values.")
         return {}
     pending: list[tuple[str, object]] = [("test_config", value)]
     while pending:
@@ -152,5 +150,9 @@ def _check_config(value: object, report: ReportFault) -> dict[str, Any]:
         elif isinstance(inner, list):
             pending += [(f"{at}[{n}]", each) for n, each in enumerate(inner)]
         elif isinstance(inner, float) and not math.isfinite(inner):
-            report(at, f"is {inner}, which no JSON can say", "The agent is given it as JSON: write a number or a text.")
+            report(
+                at,
+                f"is {inner}, which JSON cannot represent",
+                "The agent is given it as JSON: write a number or a text.",
+            )
     return value

@@ -35,12 +35,12 @@ def check_text(key: str, value: object, report: ReportFault) -> str | None:
     if isinstance(value, str):
         if value.strip():
             return value
-        report(key, "is empty", "Write what it is to say.")
+        report(key, "is empty", "Write a text.")
     elif isinstance(value, bool | int | float):
-        advice = "Put it in quotes: without them YAML makes a number or a truth of it."
-        report(key, f"is {describe_value(value)}, and a text belongs there", advice)
+        advice = "Put it in quotes: without them YAML reads a number or a truth value."
+        report(key, f"is {describe_value(value)}, but must be a text", advice)
     else:
-        report(key, f"is {describe_value(value)}, and a text belongs there", "Write a text.")
+        report(key, f"is {describe_value(value)}, but must be a text", "Write a text.")
     return None
 
 
@@ -51,7 +51,7 @@ def check_number(
     bounds = f"above {minimum:g} and at most {maximum:g}" if above else f"from {minimum:g} to {maximum:g}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         advice = "Take the quotes off." if isinstance(value, str) else f"Write a number {bounds}."
-        report(key, f"is {describe_value(value)}, and a number belongs there", advice)
+        report(key, f"is {describe_value(value)}, but must be a number", advice)
         return None
     if not math.isfinite(value) or not minimum <= value <= maximum or (above and value == minimum):
         report(key, f"is {describe_value(value)}, and must be {bounds}", "Correct it.")
@@ -65,7 +65,7 @@ def check_list(key: str, value: object, report: ReportFault) -> list[Any]:
         return value
     if value is not None:
         example = f"[{value}]" if isinstance(value, str) and len(value) <= _SHOWN_CHARS else "[...]"
-        report(key, f"is {describe_value(value)}, and a list belongs there", f"Write a list, even of one: {example}.")
+        report(key, f"is {describe_value(value)}, but must be a list", f"Write a list, even of one: {example}.")
     return []
 
 
@@ -76,7 +76,7 @@ def check_mapping(key: str, value: object, shape: type[msgspec.Struct], report: 
     """
     known = shape.__struct_fields__
     if not isinstance(value, dict):
-        report(key, f"is {describe_value(value)}, and a mapping belongs there", f"Its keys may be {', '.join(known)}.")
+        report(key, f"is {describe_value(value)}, but must be a mapping", f"Its keys may be {', '.join(known)}.")
         return {}
     found = {name: value[name] for name in known if name in value}
     for name in value.keys() - set(known):

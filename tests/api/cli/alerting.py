@@ -118,7 +118,7 @@ class Reply(NamedTuple):
 
 
 class Misbehaving:
-    """A running server that answers every GET alike; what it was asked stands in `asked`: path and headers."""
+    """A running server that answers every GET alike. `asked` lists the path and the headers of each request."""
 
     def __init__(self, reply: Reply) -> None:
         self.asked: list[tuple[str, dict[str, str]]] = []

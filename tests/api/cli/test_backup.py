@@ -63,7 +63,7 @@ def names(folder: Path) -> set[str]:
 
 
 class Writer(threading.Thread):
-    """Posts decisions until it is told to stop; how many were acknowledged stands in `acknowledged`."""
+    """Posts decisions until the test stops it. `acknowledged` counts the acknowledged ones."""
 
     def __init__(self, url: str, name: str) -> None:
         super().__init__()

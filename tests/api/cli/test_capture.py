@@ -180,10 +180,10 @@ def test_who_gives_up_leaves_nothing_behind(ledger: Path, tmp_path: Path, invest
     [
         (b"", "--investigation: standard input is empty."),
         (b"{", "--investigation: standard input is no JSON:"),
-        (b"[]", "--investigation: standard input is no JSON object."),
-        (b'{"status": "success", "data": []}', "is no investigation: it has none of alert, evidence, analysis."),
+        (b"[]", "--investigation: standard input is not a JSON object."),
+        (b'{"status": "success", "data": []}', "is not an investigation: it has none of alert, evidence, analysis."),
         (b'{"alert": {}, "alert": {}}', "standard input has the key 'alert' twice"),
-        (b'{"alert": {}, "analysis": []}', "standard input: analysis is a list, and an object belongs there."),
+        (b'{"alert": {}, "analysis": []}', "standard input: analysis is a list, but must be an object."),
         (b'{"analysis": {"rca": {"root_cause": 1}}}', "standard input: analysis.rca.root_cause has a wrong type"),
         (b'{"evidence": ' + b"[" * 300 + b"]" * 300 + b"}", "standard input nests more than 200 deep."),
         (b'{"evidence": {"note": "' + b"x" * (16 << 20) + b'"}}', "standard input is larger than 16,777,216 bytes."),
@@ -219,10 +219,13 @@ def test_what_is_no_investigation_is_refused(ledger: Path, tmp_path: Path, given
             ("--output", "a", "--investigation", "-", *NAMED, "--time-window", "soon"),
             "--time-window: 'soon' is not a time span.",
         ),
-        (("--output", "a/b/c", "--fixtures", ".", "--investigation", "-", *NAMED), "--output: a/b/c is no folder of a"),
+        (
+            ("--output", "a/b/c", "--fixtures", ".", "--investigation", "-", *NAMED),
+            "--output: a/b/c is not a folder of a",
+        ),
         (
             ("--output", ".", "--fixtures", ".", "--investigation", "-", *NAMED),
-            "--output: . is no folder of a scenario",
+            "--output: . is not a folder of a scenario",
         ),
         (("--output", "a", "--investigation", "-", "--scenario-name", "X", "--failure-type", "..."), "holds no word"),
         (
@@ -261,7 +264,7 @@ def test_a_ledger_that_cannot_be_written_is_told_and_the_files_stand(
     with serving(ledger):
         told = refused(ledger, *words)
     assert "is being written by process" in told
-    assert f"The files stand in {tmp_path / 'a'}; `tallystick eval run` records them once they are edited." in told
+    assert f"The files are in {tmp_path / 'a'}; `tallystick eval run` records them once they are edited." in told
     assert names(tmp_path / "a") == FILES
     assert scenarios(ledger) == []
 

@@ -245,7 +245,7 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
 @pytest.mark.parametrize(
     ("investigator", "said"),
     [
-        ("no-such-program --x", "--investigate: 'no-such-program' is no program that can be run here."),
+        ("no-such-program --x", "--investigate: 'no-such-program' cannot be found or run here."),
         ("'", "--investigate: cannot be split into words: no closing quotation."),
         (program("sys.exit('the cluster is away')"), "ended with exit code 1.\nIts last lines:\nthe cluster is away\n"),
         (program("os.kill(os.getpid(), 9)"), "was ended by SIGKILL."),
@@ -258,8 +258,8 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
         (program("pass"), "wrote no investigation: it is empty."),
         (program("print('[]')"), "wrote no investigation: its output is JSON, but not an object."),
         (program("print('{} {}')"), "wrote no investigation: it is no JSON: line 1: trailing characters"),
-        (program("print('{}')"), "its answer is no investigation: it has none of alert, evidence, analysis."),
-        (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, and an object belongs there."),
+        (program("print('{}')"), "its answer is not an investigation: it has none of alert, evidence, analysis."),
+        (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, but must be an object."),
         (program("sys.exit('token ' + os.environ['SHOP_TOKEN'])"), "Its last lines:\ntoken [redacted]\n"),
     ],
 )

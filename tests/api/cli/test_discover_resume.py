@@ -179,7 +179,7 @@ def test_another_router_is_warned_of(ledger: Path) -> None:
     ended = against(pool(), ledger, "--resume", "moved", "--router-name", "elsewhere", "--model", "other")
     assert ended.code == 0
     assert f"warning: the router was openai:{router.url}, and is elsewhere from here on." in ended.err
-    assert "warning: the model asked for was auto, and is other from here on." in ended.err
+    assert "warning: the requested model was auto, and is other from here on." in ended.err
 
 
 def test_a_timeout_is_retried_once_over_a_resumption_too(ledger: Path) -> None:
@@ -290,7 +290,7 @@ def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(ledger: Path, 
         ended = against(script, tmp_path / "unused.db", "--run", "lonely", "--url", server.url)
     assert ended.code == 1
     assert "Traceback" not in ended.err
-    assert "--resume lonely goes on" in ended.err
+    assert "--resume lonely continues" in ended.err
     assert against(pool(), ledger, "--resume", "lonely").code == 0
     assert accepted(events(ledger)) == list(MODELS)
 

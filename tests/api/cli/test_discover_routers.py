@@ -67,7 +67,7 @@ def program(folder: Path, code: str = PROGRAM, *arguments: str) -> str:
 
 
 def without(secrets: tuple[str, ...], ledger: Path, ended: Ended) -> None:
-    """No secret stands in any file of the ledger, or was printed."""
+    """Check that no file of the ledger and no output contains a secret."""
     kept = everything(ledger)
     assert b"discovery.started" in kept
     for secret in secrets:

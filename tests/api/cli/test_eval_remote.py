@@ -44,7 +44,7 @@ LEFT_OUT = (
 
 
 def without(view: object, names: tuple[str, ...]) -> object:
-    """A view without some of its fields, wherever they stand."""
+    """Return a view without some fields, at any depth."""
     if isinstance(view, dict):
         return {name: without(told, names) for name, told in view.items() if name not in names}
     return [without(one, names) for one in view] if isinstance(view, list) else view

@@ -318,7 +318,7 @@ def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(
             said = process.communicate()[1].decode()
     assert process.returncode == 2
     assert "Traceback" not in said
-    assert "--resume lonely goes on" in said
+    assert "--resume lonely continues" in said
     assert evaluate(ledger, fixtures, "--agent", line, "--resume", "lonely").code == 0
     assert places(ledger) == ALL
 

@@ -1,4 +1,4 @@
-"""eval run over a file and over a server: who is asked what, what is scored, what is told, and how it ends."""
+"""eval run over a file and over a server: the questions to each agent, the scores, the output, and the exit code."""
 
 import json
 from hashlib import sha256
@@ -108,7 +108,7 @@ def test_patterns_are_told_as_they_were_written(ledger: Path, tmp_path: Path) ->
     )
     wanted["root_cause"]["patterns"] = ["\\b(disk"]
     scenario(tmp_path / "broken", "full", expected_outcomes=wanted)
-    assert "patterns[0] '\\b(disk' is no regular expression" in " ".join(
+    assert "patterns[0] '\\b(disk' is not a regular expression" in " ".join(
         evaluate(ledger, tmp_path / "broken").err.split()
     )
 

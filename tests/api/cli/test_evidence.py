@@ -55,7 +55,7 @@ def _verbs(ledger: Path, file: Path, output: Path, where: tuple[str, ...]) -> No
     gone = refused(ledger, "evidence", "get", DIGEST, *where, code=1)
     assert gone == (
         f"error: evidence {DIGEST} was erased at position 2: it names a person.\n"
-        "It cannot come back. What the log says of it stands in its stream.\n"
+        "It cannot be restored. Its stream keeps the record of it.\n"
     )
     assert "was erased" in refused(ledger, "evidence", "put", file, *where, code=1)
 

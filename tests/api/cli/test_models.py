@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.service.model_registry import registration
+from api.service.model_registry import registration_command
 from events import ModelIdentity
 from tests.api.cli.command import done, refused, tally
 from tests.support.run_reports import REAL, RUNS
@@ -186,7 +186,7 @@ def test_a_server_that_holds_the_ledger_is_named(tmp_path: Path) -> None:
 def test_the_command_that_registers_a_claimed_model(
     tmp_path: Path, identity: ModelIdentity, command: str | None
 ) -> None:
-    assert registration(identity) == command
+    assert registration_command(identity) == command
     if command is not None:
         done(tmp_path / "t.db", *shlex.split(command)[1:])
 

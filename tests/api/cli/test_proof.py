@@ -82,7 +82,7 @@ def test_a_receipt_is_checked_by_whoever_has_the_key(ledger: Path, tmp_path: Pat
     assert (wrong.code, wrong.out) == (1, b"")
     assert wrong.err.startswith("wrong: The receipt is of the log")
     (tmp_path / "none").write_bytes(event)
-    assert "no receipt" in refused(ledger, "receipt", "--check", tmp_path / "none", "--key", key)
+    assert "not a receipt" in refused(ledger, "receipt", "--check", tmp_path / "none", "--key", key)
     assert "key" in refused(ledger, "receipt", "--check", file)
     assert "not in the log" in refused(ledger, "receipt", 6)
     assert "--check" in refused(ledger, "receipt")
@@ -165,7 +165,7 @@ def test_what_a_witness_says_is_not_taken_at_its_word(ledger: Path, witness: Wit
         ((200, b""), "no cosignature"),
         ((200, b"hello\n"), "no cosignature"),
         ((200, f"{note.signatures[0]}\n".encode()), "no cosignature that fits its key"),
-        ((200, b"x" * 300_000), "more than a note"),
+        ((200, b"x" * 300_000), "more than "),
         ((409, b"many\n"), "names no size"),
         ((403, b"who are you?\n"), "does not know the key of this log (who are you?)"),
         ((500, b"\x1b[2J"), "answered 500;"),
@@ -176,7 +176,7 @@ def test_what_a_witness_says_is_not_taken_at_its_word(ledger: Path, witness: Wit
     assert "clocks" in refused(ledger, *ask, code=1)
     assert not witnessed_path(ledger).exists()
     key = done(ledger, "key", "show").text.strip()
-    assert "no key of a witness" in refused(ledger, "witness", "--url", witness.url, "--key", key)
+    assert "is not a witness key" in refused(ledger, "witness", "--url", witness.url, "--key", key)
     assert "cannot be reached" in refused(
         ledger, "witness", "--url", "http://127.0.0.1:9", "--key", witness.key, code=1
     )

@@ -1,4 +1,4 @@
-"""import runs: each kind of file that is no report is told, with field and what to do, and the others are imported."""
+"""import runs: it names the field and the remedy for each file that is not a report, and imports the others."""
 
 from pathlib import Path
 

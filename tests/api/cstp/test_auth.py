@@ -125,7 +125,7 @@ def test_one_agent_may_review_what_another_decided_and_both_are_named(guarded: G
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/cstp/mcp", "/sse"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_row_20_there_is_no_door_without_a_token(guarded: Guarded, method: str, path: str) -> None:
-    """Its `/mcp` asks for none, and its callers name their own agents. Here that door is not there."""
+    """The other server's `/mcp` needs no token, and callers choose their agent. This server has no such route."""
     assert httpx.request(method, f"{guarded.url}{path}", json=STATS).status_code == 404
 
 

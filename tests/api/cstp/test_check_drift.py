@@ -1,4 +1,4 @@
-"""checkDrift: its windows, its alerts and what carries them; row 10 of what its users suffer from."""
+"""checkDrift: its windows, its alerts and the evidence for them; row 10 of its users' problems."""
 
 from datetime import UTC, datetime, timedelta
 

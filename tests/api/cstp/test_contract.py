@@ -1,4 +1,4 @@
-"""Clauses of the contract that stand in no other test: edges of the arithmetic, rare parameters, and no nulls."""
+"""Clauses of the contract that no other test covers: edges of the arithmetic, rare parameters, and no nulls."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ NEVER_NULL = {
 
 
 def post(cstp: Caller, project: str, cases: Cases, **data: object) -> None:
-    """Decisions with their outcomes, as events; a letter that is no outcome leaves one pending."""
+    """Post decisions with their outcomes, as events. A letter without an outcome leaves its decision pending."""
     events = []
     told = [(confidence, letter) for confidence, letters in cases for letter in letters]
     for number, (confidence, letter) in enumerate(told):
@@ -202,7 +202,7 @@ def test_when_a_client_thought_is_kept_as_it_wrote_it(cstp: Caller) -> None:
 
 
 def nulls(value: object, path: str = "") -> Iterator[str]:
-    """Where null stands in an answer."""
+    """Yield the path of every null in an answer."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from [f"{path}.{name}"] if inner is None else nulls(inner, f"{path}.{name}")
@@ -227,7 +227,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "setPreserve": {"id": "{id}"},
     "updateDecision": {"id": "{id}", "updates": {"pattern": "p"}},
 }
-"""What each method wants; nothing where it is not here."""
+"""The parameters of each method. A method that is not listed needs none."""
 
 
 @pytest.mark.parametrize("sparse", [True, False])

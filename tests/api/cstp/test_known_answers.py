@@ -1,4 +1,4 @@
-"""Figures made elsewhere with exact fractions, and the same figures through two doors."""
+"""Compare figures with exact fractions computed elsewhere, and HTTP with CSTP."""
 
 import csv
 import json

@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 class Guarded:
-    """A server that wants tokens, and the tokens by agent."""
+    """A server that requires tokens, and the token of each agent."""
 
     def __init__(self, folder: Path) -> None:
         self.ledger = folder / "ledger.db"

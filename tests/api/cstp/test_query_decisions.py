@@ -324,7 +324,7 @@ def test_row_6_a_list_and_a_query_over_twenty_thousand_are_not_cut_short(tmp_pat
 
 
 def test_a_query_sees_every_decision_that_was_acknowledged(server: Served) -> None:
-    """Many record, review and ask at once; each finds at once what it was told was written."""
+    """Many clients record, review and query at once. Each finds its acknowledged decisions immediately."""
 
     def take_part(number: int) -> None:
         with Caller(server.url) as cstp:

@@ -1,4 +1,4 @@
-"""ready: what wants attention, by what the decisions themselves say."""
+"""ready: it lists decisions that need attention, and uses only the decisions themselves."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -59,7 +59,7 @@ def test_the_most_pressing_comes_first(waiting: Caller) -> None:
     assert list(due) == NAMES
     assert due["detail"] == f"review by {ago(days=3, hours=1)[:10]} (3d overdue)"
     assert (due["title"], due["date"], due["category"]) == ("Use the queue", ago(days=8)[:10], "security")
-    assert "category" not in answer["actions"][0], "it names none, and null is no category"
+    assert "category" not in answer["actions"][0], "the decision has no category, and null does not count as one"
     assert answer["actions"][2]["detail"] == "pending 60 days"
 
 

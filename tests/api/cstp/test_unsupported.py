@@ -1,4 +1,4 @@
-"""What is asked about things this ledger does not keep: empty answers of the right shape, and no pretended success."""
+"""Queries about data that this ledger does not keep: empty answers of the right shape, never false success."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The export through its doors: the verb beside a server and without one, and GET /export."""
+"""Every way to export: the command with and without a running server, and GET /export."""
 
 from collections.abc import Iterator
 from io import BytesIO

@@ -92,7 +92,9 @@ def test_it_goes_on_under_a_key_of_its_own(made: Made, tmp_path: Path) -> None:
     assert report.key != made.key
     lines = ledger.with_name("again.db.imported").read_text()
     ledger.with_name("again.db.imported").write_text(lines.replace("\n600\n", "\n599\n"))
-    assert not verify_ledger(ledger, None, None, quick=True).right, "what it was made from is held to"
+    assert not verify_ledger(ledger, None, None, quick=True).right, (
+        "the ledger must still match the export that it was imported from"
+    )
 
 
 def test_an_empty_ledger_is_filled_and_another_is_left_alone(made: Made, tmp_path: Path) -> None:

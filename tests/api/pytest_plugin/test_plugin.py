@@ -289,13 +289,16 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
             "name one of them",
         ),
         (["--tallystick-fixtures", "fixtures", "--tallystick-attempts", "0"], "--tallystick-attempts: give a number"),
-        (["--tallystick-fixtures", "fixtures", "--tallystick-timeout", "nan"], "--tallystick-timeout: nan is no time."),
+        (
+            ["--tallystick-fixtures", "fixtures", "--tallystick-timeout", "nan"],
+            "--tallystick-timeout: nan is not a time.",
+        ),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent", "'"], "--tallystick-agent: "),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent", "no-such-program"], "--tallystick-agent: "),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent-name", ""], "--tallystick-agent-name: is empty"),
         (
             ["--tallystick-fixtures", "fixtures", "--tallystick-enable-llm", "no"],
-            "-enable-llm: is told to an agent, and none is asked. Give its command with --tallystick-agent",
+            "-enable-llm: is an option of an agent, and none is asked. Give its command with --tallystick-agent",
         ),
     ],
 )

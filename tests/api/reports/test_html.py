@@ -1,4 +1,4 @@
-"""The page: what stands on it, that it asks nobody for anything, and that nothing on it is more than text."""
+"""The page: its content, that it loads nothing from other servers, and that it shows every value as plain text."""
 
 import re
 from base64 import b64encode

@@ -29,7 +29,7 @@ OUR_HTML = re.compile(r"<!-- tallystick eval -->|</?details>|<summary>(<code>[^<
 
 
 def shape(text: str) -> list[str]:
-    """The kinds of what a reader sees, without what stands in spans and blocks of code."""
+    """Return the kinds of the Markdown tokens of a text, without the contents of code spans and code blocks."""
     kinds = []
     for token in PARSER.parse(text):
         kinds.append(token.type)

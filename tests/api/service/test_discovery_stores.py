@@ -1,4 +1,4 @@
-"""One run in each ledger that runs are written in: a house, a file, a server. And texts that no line holds."""
+"""Write a run to each kind of store: a ledger service, a file, a server. Some texts are too long for a line."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""The verbs of evidence: what the log says holds, whoever comes at the same time and whatever is in the way."""
+"""Store and erase evidence: the log stays true despite concurrent callers and failures."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -31,7 +31,7 @@ WRITER = Principal("w", "/agents/w", frozenset({"append"}))
 
 
 async def fill(service: LedgerService, words: int) -> None:
-    """Record texts of so many characters for as long as there is room."""
+    """Record texts of so many characters until no space is left."""
     while True:
         await service.record([recorded(text="w" * words)], OWNER)
 

@@ -105,7 +105,7 @@ LINES: dict[str, tuple[int, Callable[[list[bytes]], list[bytes]]]] = {
     "the last cut off": (SIZE, lambda lines: lines[:-1]),
     "one more": (SIZE + 1, lambda lines: renumbered([*lines, lines[-1]])),
     "all cut off": (1, lambda lines: []),
-    "a line that is no event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
+    "a line that is not an event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
 }
 
 
@@ -141,12 +141,12 @@ def test_a_forger_with_a_key_of_his_own_is_caught_by_the_key(made: Exports, tmp_
     forge(export, lines, Signer.make(made.ledger.signer.verifier.name))
     report = verified(export)
     assert report.right, "nothing in it tells"
-    assert "Whoever forges all of it forges the key as well" in report.notes[0]
+    assert "Someone who forges everything forges the key, too" in report.notes[0]
     assert wrong(verified(export, made.key)) == {"manifest", "signatures"}
     assert wrong(verified(export, since=made.since)) == {"roots", "signatures"}
     forge(export, change(lines, 11), made.ledger.signer)
     report = verified(export, made.key, made.since)
-    assert wrong(report) == {"roots"}, "who has the key cannot change what was signed before"
+    assert wrong(report) == {"roots"}, "even the holder of the key cannot change signed history"
 
 
 def digit(text: bytes) -> bytes:

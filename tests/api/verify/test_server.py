@@ -14,7 +14,7 @@ from api.verify.server import split_bundle
 from ledger import Checkpoint, Signer
 from ledger.errors import InvalidQuery, LedgerUnavailable
 from ledger.transparency.merkle import leaf_hash
-from ledger.transparency.tiles import bundle
+from ledger.transparency.tiles import entry_bundle
 from tests.api.cli.command import done, refused
 from tests.api.verify.lying_server import Lie, lying
 from tests.api.verify.sealed_ledger import SIZE, Sealed, sealed
@@ -64,13 +64,13 @@ def entry(truth: bytes, place: int, change: bytes | None) -> bytes:
     entries = split_bundle(truth) or []
     assert len(entries) > place
     entries[place : place + 1] = [change] if change is not None else []
-    return bundle(entries)
+    return entry_bundle(entries)
 
 
 def swapped(truth: bytes) -> bytes:
     entries = split_bundle(truth) or []
     entries[4], entries[5] = entries[5], entries[4]
-    return bundle(entries)
+    return entry_bundle(entries)
 
 
 def forged(truth: bytes) -> bytes:

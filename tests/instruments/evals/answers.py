@@ -76,7 +76,7 @@ def points(name: ComponentName, expected: dict[str, Any], answer: dict[str, Any]
 
 
 def finding(path: str, result: ScenarioScore) -> PatternFinding:
-    """What became of the pattern of that path."""
+    """Return the finding for the pattern at a path."""
     return next(one for component in result.components for one in component.findings if one.expectation == path)
 
 

@@ -218,8 +218,8 @@ def test_it_is_named_by_its_program_alone(tmp_path: Path) -> None:
         ("", "names no program."),
         ("'' x", "names no program."),
         ("python 'x", "cannot be split into words: no closing quotation."),
-        ("no-such-program-here --token=abcdef", "'no-such-program-here' is no program that can be run here."),
-        ("cat \0", "has a NUL character, which no program can be given."),
+        ("no-such-program-here --token=abcdef", "'no-such-program-here' cannot be found or run here."),
+        ("cat \0", "has a NUL character, which no program accepts as an argument."),
     ],
 )
 def test_a_command_that_is_none(line: str, detail: str) -> None:

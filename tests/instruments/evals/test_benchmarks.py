@@ -182,7 +182,7 @@ def test_any_ground_truth_loads_or_is_a_fault(
 
 
 def _loads_or_is_a_fault(found: Case | FixtureFault, into: Path) -> None:
-    """A case is written and loaded: it is what it says, or every fault of it is told."""
+    """Write a case and load it: the loader returns the same case, or reports every fault in it."""
     if isinstance(found, FixtureFault):
         assert found.what
         assert found.advice
@@ -286,7 +286,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
         (json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True}]}).encode(), "has neither a name nor a filter"),
         (
             json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True, "filter": ["(web"]}]}).encode(),
-            "groups.filter is no regular expression",
+            "groups.filter is not a regular expression",
         ),
     ],
 )

@@ -185,5 +185,5 @@ def test_a_condition_is_about_what_it_names_or_pairs_of_its_words(sentence: str,
 
 
 def test_a_story_is_no_condition() -> None:
-    with pytest.raises(CaseError, match="comes to 26 terms, and 24 are the most"):
+    with pytest.raises(CaseError, match="comes to 26 terms; at most 24 are allowed"):
         term_patterns("fault.condition", [" ".join(f"word{chr(97 + n)}" for n in range(27))], [])

@@ -1,4 +1,4 @@
-"""Laws of loading: what is said counts, not how; and whatever stands in a file, it loads or is refused."""
+"""Laws of loading: files with equal content load alike, and any file either loads or is refused."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What a text must hold for a regex to stand in it: what is passed over could not have been found."""
+"""What a text must contain for a regex to match: a text that the prefilter skips has no match."""
 
 import pytest
 from hypothesis import given, settings

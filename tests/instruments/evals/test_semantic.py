@@ -222,7 +222,7 @@ def test_vectors_are_kept_in_a_file_that_may_be_damaged_or_deleted(tmp_path: Pat
         cache.unlink()
         assert told(knowing(running, cache), SAME).total == 100.0
         assert len(running.asked) == 3
-        assert told(knowing(running, tmp_path), SAME).total == 100.0, "a folder is no file, and does no harm"
+        assert told(knowing(running, tmp_path), SAME).total == 100.0, "a folder in place of the cache file does no harm"
         assert told(knowing(running, cache, TALLYSTICK_EMBEDDINGS_MODEL="other"), SAME).total == 100.0
         assert len(running.asked) == 5
 

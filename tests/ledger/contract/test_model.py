@@ -51,7 +51,7 @@ class Model:
         self.events: list[Told] = []
 
     def append(self, batch: list[Draft]) -> Answer:
-        """Where each event stands (position, stream version, duplicate), or why none does."""
+        """Return the place of each event (position, stream version, duplicate), or the error that refuses the batch."""
         before, answer = list(self.events), []
         for draft in batch:
             placed = self._place(draft)

@@ -1,4 +1,4 @@
-"""I8: one writer, in whatever process; a second is told who holds the lock."""
+"""I8: one writer, in any process. The error for a second writer names the holder of the lock."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ asyncio.run(main())
 
 @contextmanager
 def writer(path: Path, address: str = "") -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the ledger open until it is told to stop."""
+    """Another process that holds the ledger open until the test stops it."""
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path), address],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Opening: what is no ledger is refused, is left as it was, and keeps nothing open."""
+"""Opening a file that is not a ledger: it is refused and not changed, and no handle stays open."""
 
 import asyncio
 import sqlite3

@@ -17,6 +17,8 @@ from projections.calibration.change_point import (
     detect_change,
 )
 
+pytestmark = pytest.mark.slow
+
 YEAR = 365
 DAY_US = 86_400_000_000
 BEGAN_US = microseconds(datetime(2026, 1, 1, tzinfo=UTC))

@@ -1,4 +1,4 @@
-"""The runs view and the report: folded in any way they are the same, and a report told as events is given back."""
+"""The runs view and the report: any way to fold gives the same, and a report survives conversion to events and back."""
 
 from collections import Counter
 from itertools import pairwise
@@ -106,9 +106,9 @@ def test_the_index_says_what_a_plain_reading_says(drafts: list[Draft], router: s
 
 
 def shown(one: Json) -> Json:
-    """A report told as events, and read back from them."""
-    told = run_events("file", decode(msgspec.json.encode(one)), "ada")
-    events = events_of([said.draft for said in told.drafts])
+    """Convert a report to events, and read it back from them."""
+    converted = run_events("file", decode(msgspec.json.encode(one)), "ada")
+    events = events_of([said.draft for said in converted.drafts])
     run = DiscoveryRun.of(
         [event for event in events if not isinstance(event.data, ProbeScored)],
         [event for event in events if isinstance(event.data, ProbeScored)],

@@ -19,7 +19,7 @@ from tests.support.server import serving
 
 
 def taken(ledger: Path, path: Path, *options: str | Path, code: int = 0) -> dict[str, Any]:
-    """The report of a takeover that must end with a code."""
+    """Run an import that must exit with a code. Return its report."""
     ended = tally(ledger, "import", "cstp", path, "--json", *options)
     assert ended.code == code, (ended.err, ended.text)
     return msgspec.json.decode(ended.out, type=dict[str, Any])

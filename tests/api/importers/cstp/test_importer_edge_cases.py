@@ -1,4 +1,4 @@
-"""import cstp over what people and crashes leave behind: each oddity is told, and the rest is taken over."""
+"""import cstp over damaged and unusual stores: it reports each oddity and imports the rest."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Laws of a takeover: whatever a store says, what is taken fits the vocabulary, and what is not is noted."""
+"""Laws of the import, for any store: imported events fit the vocabulary, and the report lists the rest."""
 
 from typing import Any
 
