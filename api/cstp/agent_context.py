@@ -1,4 +1,4 @@
-"""What an agent is told before it acts: decisions like the one ahead, and how well it has judged so far."""
+"""Context for an agent before it acts: similar decisions, and its calibration so far."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from projections.decisions.decision_index import DecisionSelection
 Row = dict[str, Any]
 
 
-async def similar(
+async def similar_decisions(
     ledger: LedgerService,
     text: str,
     field: str,
@@ -35,13 +35,13 @@ async def similar(
     return decision_rows(found, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
 
 
-def whose(caller: Principal) -> str | None:
-    """The agent whose own figures matter to the speaker: itself, where a token names it, and otherwise everybody."""
+def own_agent(caller: Principal) -> str | None:
+    """Return the agent of the caller's token, whose figures it sees; None, for all agents, without a token."""
     return None if caller.agent == ANONYMOUS else caller.agent
 
 
-def scores(figures: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
-    """The scores of some decisions, as far as there are any; `supported` says whether they carry the interpretation."""
+def scores_json(figures: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
+    """Return the scores of some decisions, if any; `supported` says whether the data supports the interpretation."""
     if figures is None or figures.brier_score is None or figures.accuracy is None or figures.gap is None:
         return {}
     return {

@@ -13,12 +13,9 @@ from api.type_text import strip_annotations
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "_amendment": ("updates",),
     "_evidence": ("evidence", "12"),
-    "ACTION": ("action",),
+    "_action": ("action",),
 }
 """Shapes that are nested in a parameter of the method, by name."""
-
-APART = ("similar",)
-"""Functions that are called with parameters of the caller's own making."""
 
 NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
     "attributeOutcomes": ({"project": "p"}, ("project",)),
@@ -98,6 +95,8 @@ def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
     waiting, seen = [function], {function}
     while waiting:
         one = waiting.pop()
+        enclosed = inspect.getclosurevars(one).nonlocals
+        found |= {name: value for name, value in enclosed.items() if isinstance(value, ParamsSchema)}
         codes = [one.__code__]
         while codes:
             code = codes.pop()
@@ -106,7 +105,7 @@ def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
                 value = one.__globals__.get(name)
                 if isinstance(value, ParamsSchema):
                     found[name] = value
-                elif name in APART or not inspect.isfunction(value) or value in seen:
+                elif not inspect.isfunction(value) or value in seen:
                     continue
                 elif value.__module__.startswith("api.cstp."):
                     seen.add(value)
