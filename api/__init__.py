@@ -1,1 +1,1 @@
-"""The doors: HTTP, JSON-RPC, command line. Thin; they translate and call operations."""
+"""Interfaces: HTTP, JSON-RPC, the command line and the pytest plugin; and the use cases that they call."""

@@ -239,7 +239,7 @@ def test_the_word_list_finds_what_it_should() -> None:
 
 
 def test_the_checks_see_the_code() -> None:
-    """A check over an empty list would pass for ever."""
+    """A check over an empty list would always pass."""
     assert {path.parts[0] for path in EVERY} >= {"events", "ledger", "tests", "examples"}
     assert "tests.test_tidy" in entry_points()
     assert "events.envelope" in imported_by(sources("ledger"))

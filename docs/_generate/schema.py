@@ -1,4 +1,4 @@
-"""JSON Schema in words: the type of a field, with its range, as a reader wants it."""
+"""JSON Schema in words: the type of a field, with its range."""
 
 from collections.abc import Container, Mapping
 from typing import Any

@@ -74,7 +74,7 @@ class Work:
 
     def __init__(self, log: SqliteLog, rng: random.Random, shim: Shim) -> None:
         self.log, self.rng, self.shim = log, rng, shim
-        self.told = Reported()
+        self.reported = Reported()
         self._failed_syncs = shim.failed("sync")
         self.names: dict[int, str] = {}
 
@@ -92,24 +92,24 @@ class Work:
                 left -= 1
             if left == 0:
                 break
-        self.told.stopped = self.log.broken is not None
-        self.told.unstopped = not self.told.stopped and self.shim.failed("sync") > self._failed_syncs
-        return self.told
+        self.reported.stopped = self.log.broken is not None
+        self.reported.unstopped = not self.reported.stopped and self.shim.failed("sync") > self._failed_syncs
+        return self.reported
 
     async def append(self, names: list[str]) -> None:
-        self.told.posted.append(names)
+        self.reported.posted.append(names)
         was_broken = self.log.broken is not None
         try:
             placed = await self.log.append([draft(name, text_of(name)) for name in names])
         except LedgerUnavailable:
-            self.told.refused += 1
+            self.reported.refused += 1
         except Exception as error:  # noqa: BLE001 - whatever else it is, it is wrong
-            self.told.wrong.append(f"append raised {error!r}")
+            self.reported.wrong.append(f"append raised {error!r}")
         else:
             if was_broken:
-                self.told.wrong.append("an append was acknowledged after the log had stopped accepting")
+                self.reported.wrong.append("an append was acknowledged after the log had stopped accepting")
             for name, place in zip(names, placed, strict=True):
-                self.told.acknowledged[name] = place.position
+                self.reported.acknowledged[name] = place.position
                 self.names[place.position] = name
 
     async def read(self) -> None:
@@ -118,13 +118,13 @@ class Work:
         try:
             page = await self.log.read(Query(after=after, limit=20))
         except LedgerUnavailable:
-            self.told.unread += 1
+            self.reported.unread += 1
             return
         found = dict(zip(page.positions, ids_of(page.lines), strict=True))
         known = {position: self.names[position] for position in found if position in self.names}
         wanted = range(after + 1, min(after + 20, max(self.names, default=0)) + 1)
         if known != {position: found[position] for position in known} or not found.keys() >= set(wanted):
-            self.told.wrong.append(f"a read after {after} gave {found}, acknowledged was {known}")
+            self.reported.wrong.append(f"a read after {after} gave {found}, acknowledged was {known}")
 
 
 async def work(order: Order, shim: Shim) -> Reported:

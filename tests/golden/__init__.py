@@ -1,4 +1,4 @@
-"""The stored line of each published type, and what each version of a probe asks, for ever: added, never edited.
+"""The stored line of each published type, and what each version of a probe asks: files are added, never edited.
 
 `python -m tests.golden` writes the files that are missing, from tests/events/samples.py and `instruments.probes`.
 """
