@@ -84,6 +84,17 @@ class Snapshots:
                 upto = position - 1
         return None
 
+    async def position(self, name: str, version: int, upto: int) -> int:
+        """Return the position of the newest snapshot at or before a position, damaged or not; 0 if there is none."""
+        statement = "SELECT max(position) FROM snapshots WHERE name = ? AND version = ? AND position <= ?"
+        if self._connection is None:
+            return 0
+        try:
+            (row,) = await self._connection.execute_fetchall(statement, (name, version, upto))
+        except sqlite3.Error:
+            return 0
+        return row[0] or 0
+
     async def save(self, snapshots: Iterable[Snapshot]) -> None:
         """Store snapshots, all or none, and delete old ones. A failure only means that the next start folds more.
 

@@ -1,12 +1,18 @@
 """Options that several verbs share, and options whose values are words from a fixed list."""
 
+import os
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 import typer
 
+from api.cli.target import Target
+
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 STAKES = ("low", "medium", "high", "critical")
+REASON_TYPES = (
+    "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint",
+)  # fmt: skip
 WINDOWS = ("30d", "60d", "90d", "all")
 ORDERS = ("asc", "desc")
 
@@ -83,3 +89,23 @@ Offset = Annotated[str | None, typer.Option(help="Skip this many first.")]
 def given(**parameters: str | None) -> dict[str, str]:
     """Return the parameters that are not None, by the names that HTTP uses."""
     return {name: value for name, value in parameters.items() if value is not None}
+
+
+def source_of_agent(target: Target, option: str, agent: str | None) -> str | None:
+    """Return the source of an event by the agent that an option names.
+
+    Without the option it is TALLYSTICK_AGENT. With a token, and without both, it is None: the token names the agent, or
+    the default owner is meant. Errors: InvalidQuery.
+    """
+    if agent is None and not (target.url is not None and target.token):
+        option, agent = "TALLYSTICK_AGENT", os.environ.get("TALLYSTICK_AGENT") or None
+    if agent is None:
+        return None
+    from api.auth import is_valid_agent
+    from events.envelope import source_of
+    from ledger.errors import InvalidQuery
+
+    if not is_valid_agent(agent):
+        detail = f"{agent!r} cannot be the name of an agent."
+        raise InvalidQuery(option, detail, "Use 1..64 letters, digits and ._:@/+-.")
+    return source_of(agent)

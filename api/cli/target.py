@@ -79,15 +79,15 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
                 added[name] = added[name].replace(annotation=_HiddenOption)
 
         @wraps(function)
-        def run(context: typer.Context, **options: object) -> None:
-            target = with_typed(context, {name: options.pop(name) for name in added})
+        def run(invocation: typer.Context, **options: object) -> None:
+            target = with_typed(invocation, {name: options.pop(name) for name in added})
             if target.url_typed and not server:
-                _refuse_url(context.command_path)
+                _refuse_url(invocation.command_path)
             if target.json and not json:
-                _refuse_json(context.command_path)
+                _refuse_json(invocation.command_path)
             function(target, **options)
 
-        parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        parameters = [inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
         parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *added.values())]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -1,19 +1,19 @@
-"""cstp.reviewDecision: how a decision turned out. A later review supersedes; the earlier ones stay."""
+"""cstp.reviewDecision: record how a decision turned out. A later review counts; earlier ones stay in the log."""
 
 from typing import Any
 
 import msgspec
 
 from api.auth import Principal
-from api.cstp.append import check_key, post
+from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.cstp.params import ParameterError, ParamsSchema, refuse_params
 from api.errors import INTERNAL_ERROR
+from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed
 from events.envelope import EventId
-from events.errors import InvalidEvent
-from ledger.errors import LifecycleViolation
+from ledger.errors import NotFound
 
 
 class _Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,27 +27,23 @@ _beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
 
 
 async def review_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Record how a decision turned out, under its exact id. `idempotencyKey` is that of recordDecision."""
+    """Record how a decision turned out, by its exact id. `idempotencyKey` works as in recordDecision."""
     wrong: list[ParameterError] = []
     values, beside = _review.take(params, wrong), _beside.take(params, wrong)
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     review, key = DecisionReviewed(**values), beside.get("idempotency_key")
     check_key(key, _beside.spelling("idempotency_key", params))
     try:
-        posted = await post(ledger, caller, review, key, ledger.clock())
-    except LifecycleViolation:
-        raise _not_found(review.decision_id) from None
-    except InvalidEvent as error:
-        if error.field != "data.decision_id":
-            raise
+        recorded = await record_review(ledger, caller, review, event_id=key)
+    except NotFound:
         raise _not_found(review.decision_id) from None
     return {
         "success": True,
-        "id": posted.decision_id,
-        "path": posted.placed.subject,
+        "id": recorded.decision_id,
+        "path": f"decision/{recorded.decision_id}",
         "status": "reviewed",
-        "reviewedAt": posted.moment.isoformat(),
+        "reviewedAt": recorded.time.isoformat(),
         "reindexed": True,
         "compactionLevel": "full",
     }

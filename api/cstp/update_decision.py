@@ -1,13 +1,14 @@
-"""cstp.updateDecision: a change to a recorded decision. What calibration counts is settled by the first review."""
+"""cstp.updateDecision: change a recorded decision. Calibration uses the values before the first review."""
 
 from typing import Any
 
 import msgspec
 
 from api.auth import Principal
-from api.cstp.append import check_key, post
-from api.cstp.params import ParameterError, ParamsSchema, missing, refusal
+from api.cstp.idempotency_key import check_key
+from api.cstp.params import ParameterError, ParamsSchema, missing_param, refuse_params
 from api.cstp.record_decision import BRIDGE, REASON
+from api.service.decision_writer import append_payload
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended
 from events.envelope import EventId
@@ -27,29 +28,31 @@ _amendment: ParamsSchema[DecisionAmended] = ParamsSchema(
 
 
 async def update_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Amend a decision under its exact id. A decision that is not there, and nothing to change, are results.
+    """Amend a decision by its exact id. An unknown decision, or nothing to change, is a result and not an error.
 
-    `idempotencyKey` is that of recordDecision.
+    `idempotencyKey` works as in recordDecision.
     """
     wrong: list[ParameterError] = []
     update, updates = _update.take(params, wrong), params.get("updates")
     if not update.get("id") and not wrong:
-        raise missing("id")
+        raise missing_param("id")
     if updates is None and not wrong:
-        raise missing("updates")
+        raise missing_param("updates")
     values: dict[str, Any] = {}
     if isinstance(updates, dict):
         values = _amendment.take(updates, wrong, "updates.")
     elif updates is not None:
         wrong.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     if not values:
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")
     check_key(key, _update.spelling("idempotency_key", params))
     try:
-        posted = await post(ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock())
+        posted = await append_payload(
+            ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock()
+        )
     except LifecycleViolation:
         return _not_found(decision_id)
     except InvalidEvent as error:

@@ -33,6 +33,8 @@ OPERATIONS: Sequence[Operation] = (
     events.get_stream,
     decisions.get_decisions,
     decisions.get_decision,
+    decisions.post_decision,
+    decisions.post_review,
     calibration.get_calibration,
     calibration.get_advice,
     cstp.post_cstp,
@@ -69,6 +71,7 @@ OPERATIONS: Sequence[Operation] = (
     home.get_home,
     health.get_healthz,
     health.get_readyz,
+    health.get_status,
     health.get_metrics,
     health.get_openapi,
 )

@@ -9,12 +9,17 @@ import msgspec
 from msgspec import structs
 
 from api.pytest_plugin.failure_text import error_text, failure_text, properties
-from api.service.evaluation.grader import NOT_CAPTURED, Grader, at_hand
+from api.service.evaluation.grader import NOT_CAPTURED, Grader, captured_output
 from api.service.evaluation.resume import RunSettings
-from api.service.evaluation.runner import EvalOptions, checked, opening
+from api.service.evaluation.runner import EvalOptions, build_start, check_options
 from api.service.evaluation.runs import GradedAttempt
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario, Suite, load, meaning_of
+from instruments.evals import (
+    Scenario,
+    Suite,
+    load,
+    matcher_from_environment,
+)
 from instruments.evals.suite.loader import SCENARIO_FILES
 from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
 
@@ -26,10 +31,10 @@ class AttemptScorer:
 
     def __init__(self, load_request: Load) -> None:
         self._options = _eval_options(load_request)
-        self._agent = checked(self._options)
+        self._agent = check_options(self._options)
         self.suite: Suite = load(self._options.fixtures)
         self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
-        self.meaning = meaning_of(os.environ)
+        self.meaning = matcher_from_environment(os.environ)
         nowhere = structs.replace(self.opening(0), run_id="-")
         self._grader = Grader(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
         self._grading = ThreadPoolExecutor(1)
@@ -44,7 +49,7 @@ class AttemptScorer:
 
     def opening(self, scenarios: int) -> EvalStarted:
         """The first event of a run of so many scenarios."""
-        return opening(self._options, self.suite, self._agent, scenarios)
+        return build_start(self._options, self.suite, self._agent, scenarios)
 
     async def score(self, scenario_id: str, attempt: int) -> Scored:
         """Ask the agent, or take the captured analysis, and score it. Cancelling ends the agent's command."""
@@ -53,7 +58,7 @@ class AttemptScorer:
             reply = await self._agent.ask(scenario)
         else:
             assert scenario.captured is not None, "what was not captured is skipped"
-            reply = at_hand(scenario.captured)
+            reply = captured_output(scenario.captured)
         loop = asyncio.get_running_loop()
         return _scored(await loop.run_in_executor(self._grading, self._grader.grade, scenario, attempt, reply))
 
@@ -96,5 +101,5 @@ def _eval_options(request: Load) -> EvalOptions:
         enable_llm=request.enable_llm,
     )
     return EvalOptions(
-        fixtures=Path(request.fixtures), agent=request.agent, terms=settings, timeout_s=request.timeout_s
+        fixtures=Path(request.fixtures), agent=request.agent, settings=settings, timeout_s=request.timeout_s
     )

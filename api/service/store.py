@@ -10,8 +10,10 @@ from typing import Protocol
 import msgspec
 
 from api.auth import OWNER, Principal
+from api.service.decision_writer import RecordedDecision, RecordedReview, record_decision, review_decision
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.ledger import LedgerService
+from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
@@ -34,6 +36,18 @@ class EventStore(Protocol):
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
         """Append a batch atomically. Errors: those of `LedgerService.record`."""
+        ...
+
+    async def record_decision(
+        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+    ) -> RecordedDecision:
+        """Record a decision, with the pending thoughts of its agent. Errors: those of `record_decision`."""
+        ...
+
+    async def review_decision(
+        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
+    ) -> RecordedReview:
+        """Review a decision, by its id or an unambiguous beginning of it. Errors: those of `review_decision`."""
         ...
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
@@ -83,6 +97,18 @@ class LocalStore:
         self.appended += result.count - result.duplicates
         return result
 
+    async def record_decision(
+        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+    ) -> RecordedDecision:
+        return await record_decision(
+            self.ledger, self.caller, decision, event_id=event_id, source=source, question=question
+        )
+
+    async def review_decision(
+        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
+    ) -> RecordedReview:
+        return await review_decision(self.ledger, self.caller, review, event_id=event_id, source=source, prefix=True)
+
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b"\n".join([page async for page in self.pages(types, subjects)])
 
@@ -108,6 +134,16 @@ class EmptyStore:
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
         raise AssertionError(f"{len(drafts)} events for a ledger that is open for reading")
+
+    async def record_decision(
+        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+    ) -> RecordedDecision:
+        raise AssertionError("a decision for a ledger that is open for reading")
+
+    async def review_decision(
+        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
+    ) -> RecordedReview:
+        raise AssertionError("a review for a ledger that is open for reading")
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b""

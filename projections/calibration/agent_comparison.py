@@ -85,20 +85,20 @@ class PairedDifference(msgspec.Struct, frozen=True):
 def compare_agents(history: ReviewHistory) -> AgentComparison:
     """Compare each pair of agents in a history."""
     names = sorted({agent_of(shared[0]) for shared in history.groups})
-    number = {name: at for at, name in enumerate(names)}
-    of_group = np.array([number[agent_of(shared[0])] for shared in history.groups], dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(names)}
+    of_group = np.array([numbers[agent_of(shared[0])] for shared in history.groups], dtype=np.int64)
     agent = of_group[history.group] if len(of_group) else np.zeros(0, dtype=np.int64)
     reviewed = np.bincount(agent, minlength=len(names))
     most = np.argsort(-reviewed, kind="stable")[:AGENTS_MAX]
-    chosen = sorted(int(one) for one in most if reviewed[one])
+    chosen = sorted(int(number) for number in most if reviewed[number])
     loss = (history.confidence - history.worth) ** 2
     topic = _topics(history)
-    answers = [_answers(topic[agent == one], loss[agent == one]) for one in chosen]
+    answers = [_answers(topic[agent == number], loss[agent == number]) for number in chosen]
     categories = _Categories(history, agent)
     pairs = []
-    for (one, mine), (other, theirs) in combinations(zip(chosen, answers, strict=True), 2):
-        pair = _paired([names[one], names[other]], mine, theirs)
-        pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, one, other)))
+    for (first, first_answers), (second, second_answers) in combinations(zip(chosen, answers, strict=True), 2):
+        pair = _paired([names[first], names[second]], first_answers, second_answers)
+        pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
     return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(chosen))
 
 
@@ -126,32 +126,34 @@ def _topics(history: ReviewHistory) -> Ints:
     """Return the number of each decision's project, category and question; -1 without a question."""
     places: dict[tuple[str | None, str | None], int] = {}
     of_group = np.array([places.setdefault((s[3], s[1]), len(places)) for s in history.groups], dtype=np.int64)
-    asked = history.question >= 0
-    topics = np.full(len(asked), -1, dtype=np.int64)
-    topics[asked] = of_group[history.group[asked]] * len(history.questions) + history.question[asked]
+    has_question = history.question >= 0
+    topics = np.full(len(has_question), -1, dtype=np.int64)
+    topics[has_question] = (
+        of_group[history.group[has_question]] * len(history.questions) + history.question[has_question]
+    )
     return topics
 
 
 def _answers(topic: Ints, loss: Floats) -> _Answers:
-    asked = topic >= 0
-    topics, at = np.unique(topic[asked], return_inverse=True)
-    return topics, np.bincount(at, loss[asked], len(topics)) / np.bincount(at, minlength=len(topics))
+    has_question = topic >= 0
+    topics, at = np.unique(topic[has_question], return_inverse=True)
+    return topics, np.bincount(at, loss[has_question], len(topics)) / np.bincount(at, minlength=len(topics))
 
 
-def _paired(agents: list[str], mine: _Answers, theirs: _Answers) -> AgentPair:
-    shared, at, other_at = np.intersect1d(mine[0], theirs[0], assume_unique=True, return_indices=True)
+def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
+    shared, at, other_at = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
     if len(shared) < SHARED_QUESTIONS_MIN:
         return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
-    losses, others = mine[1][at], theirs[1][other_at]
-    found = diebold_mariano(losses, others)
+    losses, others = first[1][at], second[1][other_at]
+    difference = diebold_mariano(losses, others)
     return AgentPair(
         agents=agents,
         paired=True,
         shared=len(shared),
         brier_scores=[float(losses.mean()), float(others.mean())],
-        mean_difference=found.mean,
-        interval=found.interval,
-        p=found.p,
+        mean_difference=difference.mean,
+        interval=difference.interval,
+        p=difference.p,
     )
 
 
@@ -169,14 +171,14 @@ class _Categories:
         columns = (np.ones(len(cell)), worth, worth**2, (history.confidence - worth) ** 2)
         self._sums = np.stack([np.bincount(cell, column, size) for column in columns], axis=1)
 
-    def common(self, names: list[str], one: int, other: int) -> list[SharedQuestions]:
+    def common(self, names: list[str], first: int, second: int) -> list[SharedQuestions]:
         """Return the categories in which both agents have reviews."""
-        found = []
+        shared = []
         for at, category in enumerate(self._names):
-            sides = [self._side(names[agent], agent * self._width + at) for agent in (one, other)]
+            sides = [self._side(names[agent], agent * self._width + at) for agent in (first, second)]
             if all(side.reviewed for side in sides):
-                found.append(SharedQuestions(category=category, sides=sides))
-        return found
+                shared.append(SharedQuestions(category=category, sides=sides))
+        return shared
 
     def _side(self, name: str, cell: int) -> AgentSide:
         n, worth, squares, loss = map(float, self._sums[cell])

@@ -184,21 +184,22 @@ def build_calibration_view(
     caller has them already.
     """
     cells = merge_cells(table.confidence, table.counts)
-    overall, found, spreads = compute_scores(*cells, curves=curves), list(score_buckets(*cells)), measure_spread(*cells)
+    overall = compute_scores(*cells, curves=curves)
+    by_bucket, spread = list(score_buckets(*cells)), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
         overall, advice = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
         worst = warn_about_categories(score_categories(table) if warned is None else warned)
-        advice = [*recommend_from_scores(overall, found, spreads), *worst]
+        advice = [*recommend_from_scores(overall, by_bucket, spread), *worst]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
         groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
-        buckets=found,
+        buckets=by_bucket,
         recommendations=advice,
-        confidence_stats=spreads,
+        confidence_stats=spread,
         recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
     )
 
@@ -236,15 +237,15 @@ def _groups(table: CountTable, group_by: GroupBy, min_decisions: int, *, curves:
     names, numbers = _group_cells(table, group_by)
     collapsed = merge_cells_by_group(table.confidence, table.counts, numbers, len(names))
     parts = {number: part for number, part in enumerate(collapsed) if len(part[0])}
-    found = {number: compute_scores(*part, curves=curves) for number, part in parts.items()}
-    shrunk = {} if group_by == "confidence_bucket" else _shrink_groups(found)
+    scores = {number: compute_scores(*part, curves=curves) for number, part in parts.items()}
+    shrunk = {} if group_by == "confidence_bucket" else _shrink_groups(scores)
     for number, part in parts.items():
-        name, seen = names[number], found[number]
+        name, group_scores = names[number], scores[number]
         label = agent_of(name) if group_by == "agent" and name is not None else name
-        if seen is None or seen.reviewed < min_decisions:
+        if group_scores is None or group_scores.reviewed < min_decisions:
             yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*part)))
         else:
-            yield CalibrationGroup(group=label, **structs.asdict(seen), **shrunk.get(number, _ShrunkFields()))
+            yield CalibrationGroup(group=label, **structs.asdict(group_scores), **shrunk.get(number, _ShrunkFields()))
 
 
 def count_groups(table: CountTable, group_by: GroupBy) -> int:
@@ -270,15 +271,15 @@ class _ShrunkFields(TypedDict, total=False):
     shrunk_weight: float
 
 
-def _shrink_groups(found: Mapping[int, CalibrationScores | None]) -> dict[int, _ShrunkFields]:
+def _shrink_groups(by_group: Mapping[int, CalibrationScores | None]) -> dict[int, _ShrunkFields]:
     """Return the shrunk gaps of groups, by number."""
-    seen = {number: scores for number, scores in found.items() if scores is not None}
+    known = {number: scores for number, scores in by_group.items() if scores is not None}
     gap, n, brier = (
-        np.array([float(getattr(scores, name)) for scores in seen.values()])
+        np.array([float(getattr(scores, name)) for scores in known.values()])
         for name in ("gap", "reviewed", "brier_score")
     )
     shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
     if shrunk is None:
         return {}
-    columns = zip(seen, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
+    columns = zip(known, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
     return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}

@@ -1,7 +1,7 @@
 """Change-point detection: did the gap between outcomes and stated confidences change, and when?
 
 Take the cumulative sum of o - c over decisions, in the order in which they were made, minus the overall gap (so that a
-constant gap is no drift). If it deviates from 0 by more than chance, the gap changed, and the largest deviation dates
+constant gap is not drift). If it deviates from 0 by more than chance, the gap changed, and the largest deviation dates
 the change. The distribution under chance is simulated: outcomes are drawn as Bernoulli(p), where p are the stated
 confidences shifted by the overall gap (for a calibrated agent p is c itself). So each number of decisions and each mix
 of confidences has its own threshold. Real and simulated sums are divided by their own standard deviation of o - c, so

@@ -43,10 +43,10 @@ class ConfidenceBins(NamedTuple):
 def merge_cells(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
     """Add up cells with the same stated confidence. Return them in ascending order, NaN last, without empty ones."""
     if (confidence[1:] > confidence[:-1]).all():
-        kept = counts.any(axis=1)
-        return confidence[kept] + _ZERO, counts[kept]
-    ((found, added),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
-    return found, added
+        nonempty = counts.any(axis=1)
+        return confidence[nonempty] + _ZERO, counts[nonempty]
+    ((merged, added),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
+    return merged, added
 
 
 def merge_cells_by_group(
@@ -59,8 +59,8 @@ def merge_cells_by_group(
         alike = (number[1:] == number[:-1]) & ((c[1:] == c[:-1]) | np.isnan(c[:-1]))
         starts = np.flatnonzero(np.concatenate([[True], ~alike]))
         c, number, added = c[starts], number[starts], np.add.reduceat(added, starts, axis=0)
-        kept = added.any(axis=1)
-        c, number, added = c[kept], number[kept], added[kept]
+        nonempty = added.any(axis=1)
+        c, number, added = c[nonempty], number[nonempty], added[nonempty]
     ends = np.searchsorted(number, np.arange(groups + 1)).tolist()
     return [(c[first:last], added[first:last]) for first, last in pairwise(ends)]
 
@@ -68,8 +68,8 @@ def merge_cells_by_group(
 def bin_counts(confidence: Floats, counts: Counts) -> ConfidenceBins:
     """Bin cells, given their stated confidences (NaN: none) and their counts by outcome, `unreviewed` first."""
     confidence, counts = merge_cells(confidence, counts)
-    kept = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
-    return bin_reviews(confidence[kept], counts[kept, 1:])
+    nonempty = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
+    return bin_reviews(confidence[nonempty], counts[nonempty, 1:])
 
 
 def bin_reviews(confidence: Floats, outcomes: Ints) -> ConfidenceBins:

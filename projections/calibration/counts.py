@@ -165,8 +165,8 @@ class OutcomeCounts:
         self.restated[position] = decision
         if data.confidence is not None:
             key = (*self._shared[self._cell_group[self.cell[decision]]], data.confidence)
-            found = self._keys.get(key)
-            self.cell[decision] = self._make_cell(key) if found is None else found
+            number = self._keys.get(key)
+            self.cell[decision] = self._make_cell(key) if number is None else number
 
     def _count(self, first: int, lowered: "array[int]", raised: "array[int]") -> None:
         """Count the decisions from place `first` on as recorded, and apply the changed counts."""

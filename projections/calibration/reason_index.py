@@ -111,14 +111,14 @@ class ReasonIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._cells = OutcomeCounts.decode(parts.cells)
-        made._given.frombytes(parts.given)
+        new = cls()
+        new._cells = OutcomeCounts.decode(parts.cells)
+        new._given.frombytes(parts.given)
         for given in parts.sets:
-            made._number(given)
-        assert len(made._given) == len(made._cells.cell), "columns of unlike length"
-        assert len(made._sets) == len(parts.sets), "a set of reasons twice"
-        return made
+            new._number(given)
+        assert len(new._given) == len(new._cells.cell), "columns of unlike length"
+        assert len(new._sets) == len(parts.sets), "a set of reasons twice"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]

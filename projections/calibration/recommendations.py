@@ -39,9 +39,9 @@ class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
     brier_score: float
 
 
-def recommend_more_reviews(found: int, needed: int) -> Recommendation:
+def recommend_more_reviews(reviewed: int, needed: int) -> Recommendation:
     """Return the recommendation for too few reviewed decisions."""
-    message = f"Only {found} reviewed decisions found. Need at least {needed} for calibration."
+    message = f"Only {reviewed} reviewed decisions found. Need at least {needed} for calibration."
     return Recommendation(type="insufficient_data", message=message, severity="info")
 
 
@@ -66,21 +66,26 @@ def recommend_from_scores(
 def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
     """Warn about the worst categories that are certainly overconfident by more than .10.
 
-    Good overall scores may hide them.
+    Good overall scores may hide them. A single category is left out, because the overall scores show it.
     """
-    worst = sorted(categories, key=lambda one: one.accuracy - one.mean_confidence) if len(categories) > 1 else []
-    for one in islice(filter(_is_surely_overconfident, worst), WARNED_CATEGORIES_MAX):
+    worst = sorted(categories, key=_gap) if len(categories) > 1 else []
+    for scores in islice(filter(_is_surely_overconfident, worst), WARNED_CATEGORIES_MAX):
         message = (
-            f"In {one.category}, actual success is {one.accuracy * 100:.0f}% where {one.mean_confidence * 100:.0f}% "
-            f"was stated (n={one.reviewed:,})."
+            f"In {scores.category}, actual success is {scores.accuracy * 100:.0f}% where "
+            f"{scores.mean_confidence * 100:.0f}% was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
 
 
-def _is_surely_overconfident(one: CategoryScores) -> bool:
-    if one.accuracy - one.mean_confidence >= -GAP_MARGIN:
+def _gap(scores: CategoryScores) -> float:
+    return scores.accuracy - scores.mean_confidence
+
+
+def _is_surely_overconfident(scores: CategoryScores) -> bool:
+    if _gap(scores) >= -GAP_MARGIN:
         return False
-    return gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence).high < -GAP_MARGIN
+    worth = scores.accuracy * scores.reviewed
+    return gap_interval(worth, scores.reviewed, scores.mean_confidence).high < -GAP_MARGIN
 
 
 def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:

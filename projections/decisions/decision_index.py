@@ -161,17 +161,17 @@ class DecisionIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made.index = unpack_names(parts.index)
-        made._subjects = list(made.index)
+        new = cls()
+        new.index = unpack_names(parts.index)
+        new._subjects = list(new.index)
         for name in ("shared", "tags", "confidence", "time_us", "prs", "dues", "patterns"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        made._outcome.extend(parts.outcome)
-        made._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
-        made._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
-        lengths = {len(made.index), len(made._shared), len(made._confidence), len(made._time_us), len(made._patterns)}
-        assert lengths == {len(made._outcome)}, "columns of unlike length"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._outcome.extend(parts.outcome)
+        new._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
+        new._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
+        lengths = {len(new.index), len(new._shared), len(new._confidence), len(new._time_us), len(new._patterns)}
+        assert lengths == {len(new._outcome)}, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.count(self.find(DecisionSelection())))  # type: ignore[no-any-return]
@@ -185,13 +185,13 @@ class DecisionIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` decision ids that start with a prefix, the oldest first."""
-        found = []
+        ids = []
         for subject in self.index:
             if subject.startswith(prefix, len("decision/")):
-                found.append(subject.removeprefix("decision/"))
-                if len(found) == limit:
+                ids.append(subject.removeprefix("decision/"))
+                if len(ids) == limit:
                     break
-        return found
+        return ids
 
     def find(self, selection: DecisionSelection) -> Places:
         """Return the places of the decisions that pass a filter, the oldest first."""
@@ -291,7 +291,7 @@ class DecisionIndex(Projection):
         counts = np.diff(np.append(starts, len(digests)))
         several = np.flatnonzero(counts > 1)
         ranked = several[np.lexsort((named[starts[several]], -counts[several]))][:most]
-        return len(several), [named[starts[one] : starts[one] + counts[one]] for one in ranked]
+        return len(several), [named[starts[number] : starts[number] + counts[number]] for number in ranked]
 
     def count(self, places: Places) -> DecisionCounts:
         """Count the decisions at `places` by category, stakes, status, agent, day (UTC, newest first) and tag."""
@@ -340,14 +340,14 @@ def _matches(selection: DecisionSelection, shared: GroupKey) -> bool:
         return False
     stakes = selection.stakes if isinstance(selection.stakes, str) else None
     terms = zip((source, selection.category, stakes, selection.project, selection.feature), shared, strict=True)
-    return all(value is None or value == found for value, found in terms)
+    return all(value is None or value == actual for value, actual in terms)
 
 
 def _mask_of(places: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
     """Return a mask of `size` decisions that is True at some places."""
-    found = np.zeros(size, dtype=bool)
-    found[places.astype(np.intp)] = True
-    return found
+    mask = np.zeros(size, dtype=bool)
+    mask[places.astype(np.intp)] = True
+    return mask
 
 
 def _digest(pattern: str) -> int:

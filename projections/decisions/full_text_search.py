@@ -286,9 +286,9 @@ async def _collect_hits(
     scores, words_found = np.zeros(size), np.zeros(size, np.int64)
     for word in words:
         ((joined,),) = await _rows(connection, statement, (f'"{word}"', upto))
-        found = np.frombuffer(bytes.fromhex(joined), dtype=_hit)
-        at = found["place"].astype(np.intp)
-        scores += np.bincount(at, found["score"] * _SCORE_UNIT, size)
+        hits = np.frombuffer(bytes.fromhex(joined), dtype=_hit)
+        at = hits["place"].astype(np.intp)
+        scores += np.bincount(at, hits["score"] * _SCORE_UNIT, size)
         words_found += np.bincount(at, minlength=size) > 0
     places = np.flatnonzero(words_found)
     return SearchHits(places, scores[places], words_found[places])

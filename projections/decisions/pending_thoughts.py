@@ -122,10 +122,10 @@ class ThoughtIndex(Projection):
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
-        made = cls()
+        new = cls()
         for source, thoughts in msgspec.msgpack.decode(state, type=dict[str, list[ThoughtEntry]]).items():
-            made._by_source[source] = {thought.subject: thought for thought in thoughts}
-        return made
+            new._by_source[source] = {thought.subject: thought for thought in thoughts}
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {

@@ -82,21 +82,25 @@ def resolve_claims(attempts: AttemptColumns) -> Claims:
     return Claims(list(numbers), claimed[attempts.claim], counted[attempts.claim])
 
 
-def find_contradictions(attempts: AttemptColumns, wanted: ResolvedName | None, most: int) -> list[IdentityConflictRow]:
+def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, most: int) -> list[IdentityConflictRow]:
     """Find the pairs of different models that answers claim and endpoints report, the most frequent first.
 
-    A dated or prefixed name of the same model is not a conflict. With `wanted`, only conflicts of that model count.
+    A dated or prefixed name of the same model is not a conflict. With `model`, only conflicts of that model count.
     """
     pair_of = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
     pairs: dict[tuple[str, str], int] = {}
     for number, (outcome, claimed, reported) in enumerate(attempts.claims):
         if claimed is not None and reported is not None and outcome in SIGHTED_OUTCOMES:
-            one, other = attempts.names.resolve(claimed.model_name), attempts.names.resolve(reported)
-            if one.kind == other.kind == "model" and one != other and wanted in (None, one, other):
-                pair_of[number] = pairs.setdefault((one.key, other.key), len(pairs))
+            claimed_name, reported_name = attempts.names.resolve(claimed.model_name), attempts.names.resolve(reported)
+            if (
+                claimed_name.kind == reported_name.kind == "model"
+                and claimed_name != reported_name
+                and model in (None, claimed_name, reported_name)
+            ):
+                pair_of[number] = pairs.setdefault((claimed_name.key, reported_name.key), len(pairs))
     places = group_places(pair_of[attempts.claim], len(pairs))
-    made = [_contradiction(attempts, pair, own, most) for pair, own in zip(pairs, places, strict=True)]
-    return sorted(made, key=lambda one: (-one.sightings, one.claimed, one.reported))
+    rows = [_contradiction(attempts, pair, own, most) for pair, own in zip(pairs, places, strict=True)]
+    return sorted(rows, key=lambda row: (-row.sightings, row.claimed, row.reported))
 
 
 def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], places: Places, most: int) -> IdentityConflictRow:
@@ -112,7 +116,7 @@ def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], places: Plac
 
 
 def find_identical_outputs(
-    attempts: AttemptColumns, claims: Claims, wanted: ResolvedName | None, most: int
+    attempts: AttemptColumns, claims: Claims, model: ResolvedName | None, most: int
 ) -> list[IdenticalOutputs]:
     """Find the outputs that several names gave, the one with the most names first. Any claimed name counts."""
     usable = (claims.claimed != NO_NAME) & (attempts.digest != b"") & (attempts.digest != _EMPTY)
@@ -123,22 +127,22 @@ def find_identical_outputs(
     several = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
     place = np.full(len(digests), NO_NAME, dtype=np.uint32)
     place[several] = np.arange(len(several))
-    made = []
+    rows = []
     for number, chosen in zip(several, group_places(place[numbers], len(several)), strict=True):
         digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
         answers = _answers(attempts, claims, usable_places[chosen], most)
-        if wanted is None or any((answer.kind, answer.key) == wanted for answer in answers):
-            made.append(IdenticalOutputs(output_digest=digest, answers=answers))
-    return sorted(made, key=lambda one: (-len(one.answers), one.output_digest))
+        if model is None or any((answer.kind, answer.key) == model for answer in answers):
+            rows.append(IdenticalOutputs(output_digest=digest, answers=answers))
+    return sorted(rows, key=lambda row: (-len(row.answers), row.output_digest))
 
 
 def _answers(attempts: AttemptColumns, claims: Claims, places: Places, most: int) -> list[SameAnswer]:
     names = claims.claimed[places]
-    made = []
+    rows = []
     for number in np.unique(names).tolist():
         own, name = places[names == number], claims.named[number]
-        made.append(SameAnswer(kind=name.kind, key=name.key, count=len(own), where=attempt_places(attempts, own, most)))
-    return sorted(made, key=lambda answer: (-answer.count, answer.kind, answer.key))
+        rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(own), where=attempt_places(attempts, own, most)))
+    return sorted(rows, key=lambda answer: (-answer.count, answer.kind, answer.key))
 
 
 def count_claims(attempts: AttemptColumns, places: Places) -> list[tuple[AttemptClaim, int]]:

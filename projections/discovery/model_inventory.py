@@ -116,15 +116,15 @@ _Row = TypeVar("_Row", InventoryModel, UnnamedClaims)
 def build_inventory(attempts: AttemptColumns, model: str | None = None) -> InventoryView:
     """Build the inventory of all models, or of one model by any of its names."""
     claims = resolve_claims(attempts)
-    wanted = None if model is None else attempts.names.resolve(model)
-    most = RUNS_SHOWN if wanted is None else len(attempts.run)
+    selected = None if model is None else attempts.names.resolve(model)
+    most = RUNS_SHOWN if selected is None else len(attempts.run)
     rows = dict(zip(claims.named, group_places(claims.counted, len(claims.named)), strict=True))
     return InventoryView(
-        models=_ranked(_models(attempts, rows, wanted, most)),
-        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", wanted, most)),
-        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", wanted, most)),
-        contradictions=find_contradictions(attempts, wanted, most),
-        identical=find_identical_outputs(attempts, claims, wanted, most),
+        models=_ranked(_models(attempts, rows, selected, most)),
+        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", selected, most)),
+        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", selected, most)),
+        contradictions=find_contradictions(attempts, selected, most),
+        identical=find_identical_outputs(attempts, claims, selected, most),
         routers=_routers(attempts, claims),
         runs=len(attempts.runs),
         attempts=len(attempts.run),
@@ -132,14 +132,14 @@ def build_inventory(attempts: AttemptColumns, model: str | None = None) -> Inven
 
 
 def _models(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], wanted: ResolvedName | None, most: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], selected: ResolvedName | None, most: int
 ) -> Iterator[InventoryModel]:
     """Yield every model that was sighted, registered or requested."""
     names = attempts.names
     requested, refused = _requests(attempts)
     keys = {name.key for name, places in rows.items() if name.kind == "model" and len(places)}
     for key in keys | set(names.models) | set(requested):
-        if wanted in (None, ResolvedName("model", key)):
+        if selected in (None, ResolvedName("model", key)):
             registered = names.models.get(key)
             yield InventoryModel(
                 key=key,
@@ -156,12 +156,12 @@ def _models(
 
 def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
     """Count by model the attempts of runs that requested it, and those of them that were refused."""
-    asked = attempts.run_asked[attempts.run]
+    request = attempts.run_asked[attempts.run]
     refusal = np.array([outcome == "refused" for outcome, _, _ in attempts.claims], dtype=bool)[attempts.claim]
     size = len(attempts.asked)
     requested: Counter[str] = Counter()
     refused: Counter[str] = Counter()
-    totals, refusals = np.bincount(asked, minlength=size), np.bincount(asked[refusal], minlength=size)
+    totals, refusals = np.bincount(request, minlength=size), np.bincount(request[refusal], minlength=size)
     for (_, model), n, n_refused in zip(attempts.asked, totals.tolist(), refusals.tolist(), strict=True):
         if model is not None and (name := attempts.names.resolve(model)).kind == "model":
             requested[name.key] += n
@@ -170,10 +170,10 @@ def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
 
 
 def _unnamed(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, wanted: ResolvedName | None, most: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, selected: ResolvedName | None, most: int
 ) -> Iterator[UnnamedClaims]:
     for name, places in rows.items():
-        if name.kind == kind and wanted in (None, name):
+        if name.kind == kind and selected in (None, name):
             yield UnnamedClaims(key=name.key, **_sightings(attempts, places, most))
 
 
@@ -194,7 +194,7 @@ def _sightings(attempts: AttemptColumns, places: Places, most: int) -> dict[str,
         "hosts": sum_by_name((identity.wrapper, n) for identity, n in identities),
         "reported": sum_by_name((reported, n) for (_, _, reported), n in claims),
         "runs": len(runs),
-        "by_run": [RunSightings(run_id=attempts.runs[runs[one]], sightings=int(sizes[one])) for one in newest],
+        "by_run": [RunSightings(run_id=attempts.runs[runs[index]], sightings=int(sizes[index])) for index in newest],
         "by_router": _by_router(attempts, runs.tolist(), sizes.tolist()),
         "first_seen": moment_of(int(times.min())) if len(times) else None,
         "last_seen": moment_of(int(times.max())) if len(times) else None,
@@ -208,8 +208,8 @@ def _by_router(attempts: AttemptColumns, runs: list[int], sizes: list[int]) -> l
         router = attempts.asked[attempts.run_asked[run]][0]
         sightings[router] += size
         runs_of[router] += 1
-    made = (SightingsByRouter(router=router, sightings=sightings[router], runs=runs_of[router]) for router in sightings)
-    return sorted(made, key=lambda one: (-one.sightings, one.router is None, one.router or ""))
+    rows = (SightingsByRouter(router=router, sightings=sightings[router], runs=runs_of[router]) for router in sightings)
+    return sorted(rows, key=lambda row: (-row.sightings, row.router is None, row.router or ""))
 
 
 def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
@@ -219,10 +219,10 @@ def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
     of_run = of_asked[attempts.run_asked]
     runs = np.bincount(of_run, minlength=len(numbers)).tolist()
     is_model = np.array([name.kind == "model" for name in claims.named], dtype=bool)
-    made = []
+    rows = []
     for router, places in zip(numbers, group_places(of_run[attempts.run], len(numbers)), strict=True):
         sighted = np.unique(claims.counted[places])
-        made.append(
+        rows.append(
             RouterSightings(
                 router=router,
                 runs=runs[numbers[router]],
@@ -232,7 +232,7 @@ def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
                 last_seen=moment_of(int(attempts.time_us[places].max())) if len(places) else None,
             )
         )
-    return sorted(made, key=lambda one: (-one.attempts, one.router is None, one.router or ""))
+    return sorted(rows, key=lambda row: (-row.attempts, row.router is None, row.router or ""))
 
 
 def _ranked(rows: Iterable[_Row]) -> list[_Row]:

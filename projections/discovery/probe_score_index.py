@@ -106,15 +106,15 @@ class ProbeScoreIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._abouts = {about: number for number, about in enumerate(parts.abouts)}
-        made._labelled = {labels: number for number, labels in enumerate(parts.labelled)}
+        new = cls()
+        new._abouts = {about: number for number, about in enumerate(parts.abouts)}
+        new._labelled = {labels: number for number, labels in enumerate(parts.labelled)}
         for name in ("about", "labels", "total", "time_us", "values"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        assert len({len(made._about), len(made._labels), len(made._total), len(made._time_us)}) == 1, "unlike lengths"
-        sizes = [len(counts) + len(dimensions) for counts, dimensions in made._labelled]
-        assert len(made._values) == sum(sizes[place] for place in made._labels), "values of unlike number"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        assert len({len(new._about), len(new._labels), len(new._total), len(new._time_us)}) == 1, "unlike lengths"
+        sizes = [len(counts) + len(dimensions) for counts, dimensions in new._labelled]
+        assert len(new._values) == sum(sizes[place] for place in new._labels), "values of unlike number"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"scores": len(self._about), "probes": sorted({about[0] for about in self._abouts})}

@@ -85,18 +85,20 @@ def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: Prob
     tables: dict[Table, int] = {}
     of_about = np.array([tables.setdefault(about[:4], len(tables)) for about in scores.abouts], dtype=np.uint32)
     starts = _starts(scores)
-    made = [
+    results = [
         _table(scores, names, query, table, places, starts)
         for table, places in zip(tables, group_places(of_about[scores.about], len(tables)), strict=True)
         if _matches(table[0], table[1], query.probe) and _matches(table[2], table[3], query.scorer)
     ]
-    return sorted(
-        made, key=lambda one: (one.probe_id, one.probe_version or "", one.scorer_id, one.scorer_version or "")
-    )
+    return sorted(results, key=_table_order)
 
 
-def _matches(name: str, version: str | None, wanted: str | None) -> bool:
-    return wanted in (None, name) or (version is not None and wanted == f"{name}@{version}")
+def _table_order(scores: ProbeScores) -> tuple[str, str, str, str]:
+    return scores.probe_id, scores.probe_version or "", scores.scorer_id, scores.scorer_version or ""
+
+
+def _matches(name: str, version: str | None, required: str | None) -> bool:
+    return required in (None, name) or (version is not None and required == f"{name}@{version}")
 
 
 def _starts(scores: ProbeScoreColumns) -> Places:
@@ -113,15 +115,22 @@ def _table(
     of_about = np.zeros(len(scores.abouts), dtype=np.uint32)
     for number in np.unique(scores.about[places]).tolist():
         of_about[number] = rows.setdefault(_named(names, scores.abouts[number][4]), len(rows))
-    own = [places[those] for those in group_places(of_about[scores.about[places]], len(rows))]
-    totals = {row: _totals(scores, mine) for row, mine in zip(rows, own, strict=True)}
-    compared = {key or "": found for (kind, key), found in totals.items() if kind == "model"}
-    others = [found for (kind, _), found in totals.items() if kind != "model"]
-    ranks = percentiles({key: float(found.mean()) for key, found in compared.items() if len(found)})
+    places_by_row = [places[subset] for subset in group_places(of_about[scores.about[places]], len(rows))]
+    totals = {row: _totals(scores, row_places) for row, row_places in zip(rows, places_by_row, strict=True)}
+    compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
+    others = [values for (kind, _), values in totals.items() if kind != "model"]
+    ranks = percentiles({key: float(values.mean()) for key, values in compared.items() if len(values)})
     chosen = None if query.model is None else _named(names, query.model)
     models = [
-        _row(scores, row, row[1] in names.models, mine, starts, ranks.get(row[1] or "") if row[0] == "model" else None)
-        for row, mine in zip(rows, own, strict=True)
+        _row(
+            scores,
+            row,
+            row[1] in names.models,
+            row_places,
+            starts,
+            ranks.get(row[1] or "") if row[0] == "model" else None,
+        )
+        for row, row_places in zip(rows, places_by_row, strict=True)
         if chosen in (None, row)
     ]
     return ProbeScores(
@@ -131,7 +140,7 @@ def _table(
         scorer_version=table[3],
         scores=len(places),
         discrimination=measure_discrimination(
-            [found.tolist() for found in compared.values()],
+            [values.tolist() for values in compared.values()],
             np.concatenate(others).tolist() if others else (),
         ),
         models=sorted(models, key=_best_first),
@@ -145,8 +154,8 @@ def _best_first(row: ModelScores) -> tuple[bool, float, str]:
 def _named(names: ModelNames, model_name: str | None) -> tuple[ScoredKind, str | None]:
     if model_name is None:
         return "unnamed", None
-    found: ResolvedName = names.resolve(model_name)
-    return found.kind, found.key
+    resolved: ResolvedName = names.resolve(model_name)
+    return resolved.kind, resolved.key
 
 
 def _totals(scores: ProbeScoreColumns, places: Places) -> Floats:
@@ -217,8 +226,8 @@ def _means(scores: ProbeScoreColumns, places: Places, starts: Places) -> tuple[d
     dimensions: dict[str, list[Floats]] = {}
     for number in np.unique(scores.labels[places]).tolist():
         begins = starts[places[scores.labels[places] == number]]
-        for offset, (label, found) in enumerate(_labels(scores.labelled[number], counts, dimensions)):
-            found.setdefault(label, []).append(scores.values[begins + offset])
+        for offset, (label, by_label) in enumerate(_labels(scores.labelled[number], counts, dimensions)):
+            by_label.setdefault(label, []).append(scores.values[begins + offset])
     return _mean(counts), _mean(dimensions)
 
 
@@ -229,5 +238,5 @@ def _labels(
     yield from ((label, dimensions) for label in labels[1])
 
 
-def _mean(found: Mapping[str, Sequence[Floats]]) -> dict[str, float]:
-    return {label: float(np.concatenate(values).mean()) for label, values in sorted(found.items())}
+def _mean(by_label: Mapping[str, Sequence[Floats]]) -> dict[str, float]:
+    return {label: float(np.concatenate(values).mean()) for label, values in sorted(by_label.items())}

@@ -168,16 +168,16 @@ class RunIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._index = unpack_names(parts.index)
+        new = cls()
+        new._index = unpack_names(parts.index)
         for name in ("about", "start_us", "end_us", "end", "outcomes", "signals", "scores"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        made._abouts = {about: number for number, about in enumerate(parts.abouts)}
-        made._ends = {end: number for number, end in enumerate([None, *parts.ends])}
-        lengths = {len(made._index), len(made._about), len(made._start_us), len(made._end_us), len(made._end)}
-        assert lengths == {len(made._signals)}, "columns of unlike length"
-        assert len(made._outcomes) == len(made._index) * _WIDTH, "columns of unlike length"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._abouts = {about: number for number, about in enumerate(parts.abouts)}
+        new._ends = {end: number for number, end in enumerate([None, *parts.ends])}
+        lengths = {len(new._index), len(new._about), len(new._start_us), len(new._end_us), len(new._end)}
+        assert lengths == {len(new._signals)}, "columns of unlike length"
+        assert len(new._outcomes) == len(new._index) * _WIDTH, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         counted = as_array(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
@@ -194,8 +194,8 @@ class RunIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        found = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(found, range(limit), strict=False)]
+        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
 
     def find(self, selection: RunSelection) -> Places:
         """Return the places of the runs that pass a filter, the latest start first."""

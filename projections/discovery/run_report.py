@@ -287,22 +287,22 @@ def as_reported_number(value: float) -> int | float:
 
 
 def _score(event: EventFacts) -> AttemptScore:
-    one = event.data
-    assert isinstance(one, ProbeScored)
+    scored = event.data
+    assert isinstance(scored, ProbeScored)
     return AttemptScore(
         position=event.position,
-        score_id=one.score_id or "",
+        score_id=scored.score_id or "",
         agent=event.agent,
-        probe_id=one.probe_id,
-        probe_version=one.probe_version,
-        scorer_id=one.scorer_id,
-        scorer_version=one.scorer_version,
-        output_digest=one.output_digest,
-        valid=one.valid,
-        counts=one.counts,
-        total_score=None if one.total_score is None else as_reported_number(one.total_score),
-        dimension_scores=_dimensions(one),
-        apart=one.apart,
+        probe_id=scored.probe_id,
+        probe_version=scored.probe_version,
+        scorer_id=scored.scorer_id,
+        scorer_version=scored.scorer_version,
+        output_digest=scored.output_digest,
+        valid=scored.valid,
+        counts=scored.counts,
+        total_score=None if scored.total_score is None else as_reported_number(scored.total_score),
+        dimension_scores=_dimensions(scored),
+        apart=scored.apart,
     )
 
 
@@ -312,15 +312,15 @@ def _report_scores(run: DiscoveryRun) -> dict[int, ProbeScored]:
     Of an imported run it is the score that its report stated, otherwise one of the run's probe.
     """
     sources = {event.data.attempt: event.source for event in run.attempts}  # type: ignore[attr-defined]
-    found: dict[int, ProbeScored] = {}
+    first_scores: dict[int, ProbeScored] = {}
     for event in run.scores:
-        one = event.data
-        assert isinstance(one, ProbeScored)
-        attempt = one.attempt
-        fits = one.scorer_id == REPORTED_SCORER_ID if run.imported else one.probe_id == run.begun.probe_id
+        scored = event.data
+        assert isinstance(scored, ProbeScored)
+        attempt = scored.attempt
+        fits = scored.scorer_id == REPORTED_SCORER_ID if run.imported else scored.probe_id == run.begun.probe_id
         if attempt is not None and fits and sources.get(attempt) == event.source:
-            found.setdefault(attempt, one)
-    return found
+            first_scores.setdefault(attempt, scored)
+    return first_scores
 
 
 def _probe(

@@ -117,18 +117,18 @@ class SightingIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._names = ModelNames.from_parts(parts.models, parts.said)
-        made._index = unpack_names(parts.runs)
-        made._asked = {asked: number for number, asked in enumerate(parts.asked)}
-        made._claims = {claimed: number for number, claimed in enumerate(parts.claims)}
+        new = cls()
+        new._names = ModelNames.from_parts(parts.models, parts.said)
+        new._index = unpack_names(parts.runs)
+        new._asked = {asked: number for number, asked in enumerate(parts.asked)}
+        new._claims = {claimed: number for number, claimed in enumerate(parts.claims)}
         for name in ("run_asked", "run", "number", "time_us", "claim"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        made._digest.extend(parts.digest)
-        lengths = {len(made._run), len(made._number), len(made._time_us), len(made._claim)}
-        assert lengths == {len(made._digest) // DIGEST_BYTES}, "columns of unlike length"
-        assert len(made._index) == len(made._run_asked), "runs of unlike number"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._digest.extend(parts.digest)
+        lengths = {len(new._run), len(new._number), len(new._time_us), len(new._claim)}
+        assert lengths == {len(new._digest) // DIGEST_BYTES}, "columns of unlike length"
+        assert len(new._index) == len(new._run_asked), "runs of unlike number"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"runs": len(self._index), "attempts": len(self._run), "registered": sorted(self._names.models)}

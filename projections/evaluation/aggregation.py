@@ -125,12 +125,12 @@ def scenario_results(
     scores: ScoreTally, weights: Floats, scenarios: Sequence[str], known: Mapping[str, ScenarioLabels]
 ) -> tuple[ScenarioResult, ...]:
     """Return the result of each attempted or skipped scenario, sorted by id, without rows."""
-    made: list[ScenarioResult] = []
+    results: list[ScenarioResult] = []
     columns = (column.tolist() for column in (*scores, weights))
     for scenario_id, attempts, passed, errors, skipped, mean, scored, weight in zip(scenarios, *columns, strict=True):
         if attempts or skipped:
             labels = known.get(scenario_id, ScenarioLabels())
-            made.append(
+            results.append(
                 ScenarioResult(
                     scenario_id=scenario_id,
                     name=labels.name,
@@ -148,4 +148,4 @@ def scenario_results(
                     mean_scored=scored if attempts > errors else None,
                 )
             )
-    return tuple(sorted(made, key=lambda one: one.scenario_id))
+    return tuple(sorted(results, key=lambda result: result.scenario_id))

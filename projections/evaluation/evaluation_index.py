@@ -41,7 +41,7 @@ class EvaluationScoreColumns(NamedTuple):
     """Copies of the columns of scores, in the order of the log, and the tables that they refer to.
 
     `run` is an index into `runs`, which are in the order in which they began in the log; `scenario` is one into
-    `scenarios`, `by` into `bys`, `on` into `ons`.
+    `scenarios`, `by` into `attributions`, `on` into `scenario_versions`.
     """
 
     run: npt.NDArray[np.uint32]
@@ -52,8 +52,8 @@ class EvaluationScoreColumns(NamedTuple):
     time_us: npt.NDArray[np.int64]
     by: npt.NDArray[np.uint32]
     on: npt.NDArray[np.uint32]
-    bys: Sequence[ScoreAttribution]
-    ons: Sequence[ScenarioVersion]
+    attributions: Sequence[ScoreAttribution]
+    scenario_versions: Sequence[ScenarioVersion]
     scenarios: Sequence[str]
     known: Mapping[str, ScenarioLabels]
     runs: Sequence[RunSpan]
@@ -97,9 +97,9 @@ class EvaluationIndex(Projection):
         self._ends: dict[int, RunEnd] = {}
         self._scenarios: dict[str, int] = {}
         self._known: dict[str, ScenarioLabels] = {}
-        self._bys: dict[ScoreAttribution, int] = {}
-        self._ons: dict[ScenarioVersion, int] = {}
-        self._bys_of: dict[int, set[int]] = {}
+        self._attributions: dict[ScoreAttribution, int] = {}
+        self._scenario_versions: dict[ScenarioVersion, int] = {}
+        self._run_attributions: dict[int, set[int]] = {}
         """The numbers of the attributions in a run, by its place."""
         self._run = array("I")
         self._scenario = array("I")
@@ -136,15 +136,15 @@ class EvaluationIndex(Projection):
             attribute_score(self._started[run], data),
             ScenarioVersion(data.fixture_digest, data.expectation_digest, data.weight),
         )
-        number = self._bys.setdefault(by, len(self._bys))
-        self._bys_of.setdefault(run, set()).add(number)
+        number = self._attributions.setdefault(by, len(self._attributions))
+        self._run_attributions.setdefault(run, set()).add(number)
         self._by.append(number)
         self._run.append(run)
         self._scenario.append(self._scenarios.setdefault(data.scenario_id, len(self._scenarios)))
         self._attempt.append(data.attempt)
         self._outcome.append(score_outcome(data))
         self._points.append(_NAN if data.total_score is None else data.total_score)
-        self._on.append(self._ons.setdefault(on, len(self._ons)))
+        self._on.append(self._scenario_versions.setdefault(on, len(self._scenario_versions)))
 
     def encode(self) -> bytes:
         return pack(
@@ -154,8 +154,8 @@ class EvaluationIndex(Projection):
                 "ends": list(self._ends.items()),
                 "scenarios": pack_names(self._scenarios),
                 "known": list(self._known.items()),
-                "bys": list(self._bys),
-                "ons": list(self._ons),
+                "bys": list(self._attributions),
+                "ons": list(self._scenario_versions),
                 "start_us": self._start_us.tobytes(),
                 **{name: getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
             }
@@ -164,19 +164,19 @@ class EvaluationIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._index, made._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
-        made._started, made._ends, made._known = parts.started, dict(parts.ends), dict(parts.known)
-        made._bys = {by: number for number, by in enumerate(parts.bys)}
-        made._ons = {on: number for number, on in enumerate(parts.ons)}
+        new = cls()
+        new._index, new._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
+        new._started, new._ends, new._known = parts.started, dict(parts.ends), dict(parts.known)
+        new._attributions = {by: number for number, by in enumerate(parts.bys)}
+        new._scenario_versions = {on: number for number, on in enumerate(parts.ons)}
         for name in ("start_us", *_COLUMNS):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        pairs = as_array(made._run, np.uint32).astype(np.int64) * len(made._bys) + as_array(made._by, np.uint32)
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        pairs = as_array(new._run, np.uint32).astype(np.int64) * len(new._attributions) + as_array(new._by, np.uint32)
         for pair in np.unique(pairs).tolist():
-            made._bys_of.setdefault(pair // len(made._bys), set()).add(pair % len(made._bys))
-        assert len(made._index) == len(made._started) == len(made._start_us), "runs of unlike number"
-        assert len({len(getattr(made, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
-        return made
+            new._run_attributions.setdefault(pair // len(new._attributions), set()).add(pair % len(new._attributions))
+        assert len(new._index) == len(new._started) == len(new._start_us), "runs of unlike number"
+        assert len({len(getattr(new, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {
@@ -198,8 +198,8 @@ class EvaluationIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        found = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(found, range(limit), strict=False)]
+        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
 
     def started(self, run_id: str) -> EvalStarted:
         """Return the start of an evaluation."""
@@ -208,23 +208,23 @@ class EvaluationIndex(Projection):
     def agent(self, run_id: str) -> str | None:
         """Return the evaluated agent: the one that the start names, else the one that all scores agree on."""
         place = self._index[run_id]
-        own = self._bys_of.get(place, set())
-        return run_agent(self._started[place], {by for by, number in self._bys.items() if number in own})[0]
+        own = self._run_attributions.get(place, set())
+        return run_agent(self._started[place], {by for by, number in self._attributions.items() if number in own})[0]
 
     def find(self, selection: EvaluationSelection) -> list[int]:
         """Return the places of the evaluations that pass a filter, the latest start first."""
-        own = {number for by, number in self._bys.items() if by.agent == selection.agent}
+        own = {number for by, number in self._attributions.items() if by.agent == selection.agent}
         since = None if selection.range.since is None else microseconds(selection.range.since)
         until = None if selection.range.until is None else microseconds(selection.range.until)
-        found = [
+        places = [
             place
             for place, started in enumerate(self._started)
             if selection.suite in (None, started.suite)
             and (since is None or self._start_us[place] >= since)
             and (until is None or self._start_us[place] <= until)
-            and (selection.agent in (None, started.agent) or not own.isdisjoint(self._bys_of.get(place, ())))
+            and (selection.agent in (None, started.agent) or not own.isdisjoint(self._run_attributions.get(place, ())))
         ]
-        return sorted(found, key=self._age, reverse=True)
+        return sorted(places, key=self._age, reverse=True)
 
     def latest(self, suite: str | None, *, before: str | None = None, agent: str | None = None) -> str | None:
         """Return the newest finished evaluation of a suite and an agent (None: any) that is not of a baseline.
@@ -257,17 +257,17 @@ class EvaluationIndex(Projection):
             time_us=as_array(self._time_us, np.int64).copy(),
             by=as_array(self._by, np.uint32).copy(),
             on=as_array(self._on, np.uint32).copy(),
-            bys=list(self._bys),
-            ons=list(self._ons),
+            attributions=list(self._attributions),
+            scenario_versions=list(self._scenario_versions),
             scenarios=list(self._scenarios),
             known=dict(self._known),
             runs=[RunSpan(run_id, begun, start_us, self._ends.get(n)) for n, (run_id, begun, start_us) in runs],
         )
 
 
-def stated_weights(ons: Collection[ScenarioVersion]) -> npt.NDArray[np.float64]:
+def stated_weights(scenario_versions: Collection[ScenarioVersion]) -> npt.NDArray[np.float64]:
     """Return the stated weight of each scenario version; NaN without one."""
-    return np.array([_NAN if on.weight is None else on.weight for on in ons], dtype=np.float64)
+    return np.array([_NAN if on.weight is None else on.weight for on in scenario_versions], dtype=np.float64)
 
 
 class _Parts(msgspec.Struct):

@@ -47,8 +47,8 @@ class _Compared(NamedTuple):
 
 def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
     """Compare a candidate with a baseline, scenario by scenario."""
-    before = {one.scenario_id: one for one in baseline.results if one.attempts}
-    after = {one.scenario_id: one for one in candidate.results}
+    before = {result.scenario_id: result for result in baseline.results if result.attempts}
+    after = {result.scenario_id: result for result in candidate.results}
     compared: list[_Compared] = []
     missing, unlike, added = [], [], []
     for scenario_id, was in before.items():
@@ -67,8 +67,8 @@ def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
     for scenario_id, now in after.items():
         if now.attempts and scenario_id not in before:
             added.append(_alone(None, now, None))
-    changes = {one.change.scenario_id: one.change for one in compared}
-    errors = [_erroneous(one, changes.get(one.scenario_id)) for one in after.values() if one.errors]
+    changes = {result.change.scenario_id: result.change for result in compared}
+    errors = [_erroneous(result, changes.get(result.scenario_id)) for result in after.values() if result.errors]
     return _build_comparison(baseline, candidate, compared, missing, unlike, added, errors)
 
 
@@ -81,27 +81,29 @@ def _build_comparison(
     added: Sequence[ScenarioChange],
     errors: Sequence[ScenarioChange],
 ) -> RunComparison:
-    weights = np.array([one.weight for one in compared])
-    before = np.array([one.change.before for one in compared], dtype=np.float64)
-    after = np.array([one.change.after for one in compared], dtype=np.float64)
+    weights = np.array([item.weight for item in compared])
+    before = np.array([item.change.before for item in compared], dtype=np.float64)
+    after = np.array([item.change.after for item in compared], dtype=np.float64)
     gap, interval = mean_difference(before, after, weights)
     nothing = np.zeros(len(compared))
-    changes = [one.change for one in compared]
-    regressed = [one for one in changes if _pass_change(one) < 0]
-    lower = [one for one in changes if _pass_change(one) == 0 and _point_change(one) < -_SAME]
+    changes = [item.change for item in compared]
+    regressed = [change for change in changes if _pass_change(change) < 0]
+    lower = [change for change in changes if _pass_change(change) == 0 and _point_change(change) < -_SAME]
     improved = [
-        one for one in changes if _pass_change(one) > 0 or (_pass_change(one) == 0 and _point_change(one) > _SAME)
+        change
+        for change in changes
+        if _pass_change(change) > 0 or (_pass_change(change) == 0 and _point_change(change) > _SAME)
     ]
     return RunComparison(
         baseline=_summary(baseline),
         candidate=_summary(candidate),
         scenarios=len(compared),
-        pairs=sum(len(one.pairs) for one in compared),
+        pairs=sum(len(item.pairs) for item in compared),
         mean_baseline=mean_difference(nothing, before, weights)[0],
         mean_candidate=mean_difference(nothing, after, weights)[0],
         difference=gap,
         difference_interval=interval,
-        mcnemar=_mcnemar(pair for one in compared for pair in one.pairs),
+        mcnemar=_mcnemar(pair for item in compared for pair in item.pairs),
         regressions=len(regressed) + len(missing),
         unchanged=len(changes) - len(regressed) - len(lower) - len(improved),
         regressed=_worst_first(regressed),
@@ -231,7 +233,7 @@ def _point_change(change: ScenarioChange) -> float:
 
 
 def _worst_first(changes: Iterable[ScenarioChange]) -> tuple[ScenarioChange, ...]:
-    return tuple(sorted(changes, key=lambda one: (_point_change(one), _pass_change(one), one.scenario_id)))
+    return tuple(sorted(changes, key=lambda change: (_point_change(change), _pass_change(change), change.scenario_id)))
 
 
 def _summary(whole: Evaluation) -> EvaluationSummary:

@@ -49,7 +49,7 @@ def build_evaluation(
     points = np.array([_number(data.total_score) for data in scored], dtype=np.float64)
     stated = np.array([_number(data.weight) for data in scored], dtype=np.float64)
     weights = scenario_weights(scenario, stated, len(numbers))
-    found = tally_scores(scenario, outcome, points, len(numbers))
+    tally = tally_scores(scenario, outcome, points, len(numbers))
     rows: dict[str, list[ScoreRow]] = {}
     for position, data in counted.values():
         rows.setdefault(data.scenario_id, []).append(_row(started, data, position, texts, analyses=analyses))
@@ -60,11 +60,11 @@ def build_evaluation(
     )
     run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end)
     return Evaluation(
-        **pool_scores(found, weights),
+        **pool_scores(tally, weights),
         **run_fields(run, {attribute_score(started, data) for data in scored}),
         results=tuple(
             structs.replace(result, rows=tuple(sorted(rows[result.scenario_id], key=lambda row: row.attempt)))
-            for result in scenario_results(found, weights, list(numbers), known)
+            for result in scenario_results(tally, weights, list(numbers), known)
         ),
     )
 

@@ -72,11 +72,11 @@ def score_outcome(data: EvalScored) -> int:
     return _outcome[data.state] if data.state != "scored" else PASSED if data.passed else FAILED
 
 
-def run_fields(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
-    """Return the fields of an `EvaluationSummary` that are not statistics. `bys` are the attributions of its scores."""
+def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, Any]:
+    """Return the fields of an `EvaluationSummary` that are not statistics, given the attributions of its scores."""
     started, end = run.started, run.end
-    agent, agent_version = run_agent(started, bys)
-    scorers = {(by.scorer_id, by.scorer_version) for by in bys}
+    agent, agent_version = run_agent(started, attributions)
+    scorers = {(by.scorer_id, by.scorer_version) for by in attributions}
     scorer_id, scorer_version = _agreed(scorers, (started.scorer_id, started.scorer_version))
     planned = started.scenarios
     return {
@@ -100,9 +100,9 @@ def run_fields(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
     }
 
 
-def run_agent(started: EvalStarted, bys: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
+def run_agent(started: EvalStarted, attributions: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
     """Return the evaluated agent and its version: as the start states them, else as all scores agree."""
-    return _agreed({(by.agent, by.agent_version) for by in bys}, (started.agent, started.agent_version))
+    return _agreed({(by.agent, by.agent_version) for by in attributions}, (started.agent, started.agent_version))
 
 
 def _agreed(

@@ -65,7 +65,7 @@ class AgentVersion(NamedTuple):
 class ScoreboardEntry(NamedTuple):
     """A row under construction: scores by scenario, first run as (start, number), and the row as shown."""
 
-    found: ScoreTally
+    tally: ScoreTally
     first: tuple[int, int]
     shown: ScoreboardRow
 
@@ -73,14 +73,14 @@ class ScoreboardEntry(NamedTuple):
 def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> Scoreboard:
     """Build the scoreboard of each suite that passes the filter."""
     scores = scores.latest()
-    suite_of = np.array([by.suite for by in scores.bys], dtype=object)
+    suite_of = np.array([by.suite for by in scores.attributions], dtype=object)
     suites = sorted(set(suite_of.tolist()))
-    made = [
+    boards = [
         _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), query)
         for suite in suites
         if query.suite in (None, suite)
     ]
-    return Scoreboard(suites=tuple(made))
+    return Scoreboard(suites=tuple(boards))
 
 
 def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: ScoreboardQuery) -> SuiteScoreboard:
@@ -89,12 +89,17 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
     names = [scores.scenarios[number] for number in chosen.tolist()]
     scorer = _scorer(scores, places)
     counts = np.array(
-        [_is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1]) for by in scores.bys]
+        [
+            _is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1])
+            for by in scores.attributions
+        ]
     )
     keep = counts[scores.by[places]]
     for field in ("fixture_digest", "expectation_digest"):
         keep &= _states_current(scores, field, places, scenario, len(chosen))
-    weights = scenario_weights(scenario[keep], stated_weights(scores.ons)[scores.on[places[keep]]], len(chosen))
+    weights = scenario_weights(
+        scenario[keep], stated_weights(scores.scenario_versions)[scores.on[places[keep]]], len(chosen)
+    )
     agents: list[ScoreboardEntry] = []
     baselines: list[ScoreboardEntry] = []
     for version, own in _versions(scores, places).items():
@@ -109,7 +114,7 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
         scorer_id=scorer[0],
         scorer_version=scorer[1],
         rows=tuple(
-            structs.replace(row.shown, results=scenario_results(row.found, weights, names, scores.known))
+            structs.replace(row.shown, results=scenario_results(row.tally, weights, names, scores.known))
             for row in rows
         ),
         left_out=len(agents) + len(baselines) - len(rows),
@@ -119,13 +124,13 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
 
 def _scorer(scores: EvaluationScoreColumns, places: Places) -> tuple[str | None, str | None]:
     """Return the scorer that the newest score names, and the newest version that any of its scores states."""
-    newest = np.full(len(scores.bys), MISSING)
+    newest = np.full(len(scores.attributions), MISSING)
     newest[scores.by[places]] = np.arange(len(places))
-    bys = [scores.bys[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
-    named: ScoreAttribution | None = next((by for by in bys if by.scorer_id is not None), None)
+    attributions = [scores.attributions[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
+    named: ScoreAttribution | None = next((by for by in attributions if by.scorer_id is not None), None)
     if named is None:
         return None, None
-    of = (by.scorer_version for by in bys if by.scorer_id == named.scorer_id and by.scorer_version is not None)
+    of = (by.scorer_version for by in attributions if by.scorer_id == named.scorer_id and by.scorer_version is not None)
     return named.scorer_id, next(of, None)
 
 
@@ -138,7 +143,9 @@ def _states_current(
 ) -> npt.NDArray[np.bool_]:
     """Return a mask of scores, oldest first, that state the scenario's newest value of a field, or none."""
     numbers: dict[str | None, int] = {None: MISSING}
-    digest = np.array([numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.ons], dtype=np.int64)
+    digest = np.array(
+        [numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.scenario_versions], dtype=np.int64
+    )
     stated = digest[scores.on[places]]
     newest = np.full(size, MISSING)
     newest[scenario[stated != MISSING]] = stated[stated != MISSING]
@@ -150,7 +157,8 @@ def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersi
     """Return the places of the scores of each version, among the given ones."""
     versions: dict[AgentVersion, int] = {}
     of_by = [
-        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions)) for by in scores.bys
+        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions))
+        for by in scores.attributions
     ]
     numbers = np.array(of_by)[scores.by[places]]
     present = set(np.unique(numbers).tolist())
@@ -166,11 +174,11 @@ def _row(
     weights: npt.NDArray[np.float64],
 ) -> ScoreboardEntry:
     kept = places[keep]
-    found = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
+    tally = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
     runs = np.unique(scores.run[places])
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = ScoreboardRow(
-        **pool_scores(found, weights),
+        **pool_scores(tally, weights),
         agent=version.agent,
         agent_version=version.agent_version,
         baseline=version.baseline,
@@ -180,7 +188,7 @@ def _row(
         first_at=moment_of(min(began)[0]),
         last_at=moment_of(max(began)[0]),
     )
-    return ScoreboardEntry(found, min(began), shown)
+    return ScoreboardEntry(tally, min(began), shown)
 
 
 def _compare_versions(
@@ -188,21 +196,21 @@ def _compare_versions(
 ) -> list[ScoreboardEntry]:
     """Sort rows by agent and first run, and compare each with the previous version of the agent."""
     order = sorted(rows, key=lambda row: (row.shown.agent is None, row.shown.agent or "", row.first))
-    made: list[ScoreboardEntry] = []
+    compared: list[ScoreboardEntry] = []
     for before, row in pairwise([None, *order]):
         assert row is not None
         shown = row.shown
         if before is not None and before.shown.agent == shown.agent:
-            gap, interval = mean_difference(before.found.mean, row.found.mean, weights)
+            gap, interval = mean_difference(before.tally.mean, row.tally.mean, weights)
             shown = structs.replace(
                 shown,
                 previous_version=before.shown.agent_version,
                 difference=gap,
                 difference_interval=interval,
-                regressed=_regressed(before.found, row.found, names),
+                regressed=_regressed(before.tally, row.tally, names),
             )
-        made.append(row._replace(shown=shown))
-    return made
+        compared.append(row._replace(shown=shown))
+    return compared
 
 
 def _regressed(before: ScoreTally, after: ScoreTally, names: Sequence[str]) -> tuple[str, ...]:
@@ -218,13 +226,13 @@ def _regressed(before: ScoreTally, after: ScoreTally, names: Sequence[str]) -> t
     return tuple(scenario_id for _, scenario_id in sorted(lost))
 
 
-def _rank(found: ScoreTally, place: int) -> int:
+def _rank(tally: ScoreTally, place: int) -> int:
     """Rank a verdict: 0 stable, 1 flaky, 2 failing or only errors."""
-    return 0 if found.passed[place] == found.attempts[place] else 1 if found.passed[place] else 2
+    return 0 if tally.passed[place] == tally.attempts[place] else 1 if tally.passed[place] else 2
 
 
-def _pass_interval(found: ScoreTally, place: int) -> Interval:
-    return wilson_interval(int(found.passed[place]), int(found.attempts[place]))
+def _pass_interval(tally: ScoreTally, place: int) -> Interval:
+    return wilson_interval(int(tally.passed[place]), int(tally.attempts[place]))
 
 
 def _newest(rows: Sequence[ScoreboardEntry], versions: int) -> list[ScoreboardEntry]:

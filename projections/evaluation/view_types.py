@@ -1,7 +1,7 @@
 """Types of the evaluation views: a run with its scenarios and scores, a comparison of runs, and the scoreboard.
 
 Points are 0..100, rates 0..1, intervals are 95%. In all means an error counts as not passed, with 0 points; skipped
-attempts do not count. An absent field is unknown, or there is no data to compute it.
+attempts do not count. An absent field is unknown, or cannot be computed from the data.
 """
 
 from datetime import datetime

@@ -41,7 +41,7 @@ SATURATED_SCORES_MIN = 5
 """With fewer scores a probe is never called saturated."""
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Models are told apart if the p value is below this."""
+"""The probe distinguishes models if the p value is below this."""
 
 SHUFFLED_MAX = 2_000
 """Above this number of scores the F distribution replaces the shuffling."""
@@ -97,14 +97,14 @@ def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[f
     `others` are scores without a known model. They count only for saturation. The order of models and scores does not
     matter.
     """
-    groups = sorted((_grains(own) for own in models if len(own)), key=lambda own: own.tolist())
+    groups = sorted((_grains(group) for group in models if len(group)), key=lambda group: group.tolist())
     every = np.concatenate([*groups, _grains(others)])
-    compared = [own for own in groups if len(own) >= REPEATS_MIN]
+    compared = [group for group in groups if len(group) >= REPEATS_MIN]
     values, counts = np.unique(every, return_counts=True)
     most = int(counts.argmax()) if len(counts) else None
-    between, within = _pairs_told_apart(groups)
+    between, within = _pairs_distinguished(groups)
     share, p = _analyse(compared) if len(compared) >= MODELS_MIN else (None, None)
-    found = Discrimination(
+    result = Discrimination(
         scores=len(every),
         distinct=len(values),
         ceiling_share=None if most is None else float((every == _CEILING).mean()),
@@ -120,14 +120,14 @@ def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[f
         tells_apart=None if p is None else p < SIGNIFICANCE_LEVEL,
         says="",
     )
-    return structs.replace(found, says=_summarize(found))
+    return structs.replace(result, says=_summarize(result))
 
 
 def _grains(scores: Sequence[float]) -> Ints:
     return np.sort(np.rint(np.array(scores, dtype=np.float64) * SCORE_SCALE).astype(np.int64))
 
 
-def _pairs_told_apart(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
+def _pairs_distinguished(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
     """Return the shares of pairs that scores tell apart, between models and within one. O(n log n)."""
     every = np.sort(np.concatenate([*groups, np.zeros(0, dtype=np.int64)]))
     alike_within, pairs_within = sum(map(_alike, groups)), sum(map(_pairs, groups))
@@ -151,7 +151,7 @@ def _share(alike: int, pairs: int) -> float | None:
 
 def _analyse(groups: Sequence[Ints]) -> tuple[float, float] | tuple[None, None]:
     """Return ICC(1) and its p value; None if all scores are equal."""
-    sizes = np.array([len(own) for own in groups])
+    sizes = np.array([len(group) for group in groups])
     scores = np.concatenate(groups) / SCORE_SCALE
     n, k = len(scores), len(groups)
     scores = scores - scores.mean()
@@ -184,27 +184,29 @@ def _limit(mean_between: float, mean_within: float, between: int, within: int) -
     return float(fdtrc(between, within, mean_between / mean_within)) if mean_within > 0 else 0.0
 
 
-def _summarize(found: Discrimination) -> str:
+def _summarize(result: Discrimination) -> str:
     """Summarize the result for people."""
-    if found.mode is None or found.mode_share is None:
+    if result.mode is None or result.mode_share is None:
         return "no scores yet"
-    same = round(found.mode_share * found.scores)
-    alike = f"all {same}" if same == found.scores else f"{same} of {found.scores}"
-    saturated = found.scores >= SATURATED_SCORES_MIN and found.mode_share >= SATURATED_SHARE
-    lead = f"saturated: {alike} scores are {found.mode:.2f}" if saturated else ""
-    if saturated and found.distinct == 1:
+    same = round(result.mode_share * result.scores)
+    alike = f"all {same}" if same == result.scores else f"{same} of {result.scores}"
+    saturated = result.scores >= SATURATED_SCORES_MIN and result.mode_share >= SATURATED_SHARE
+    lead = f"saturated: {alike} scores are {result.mode:.2f}" if saturated else ""
+    if saturated and result.distinct == 1:
         return lead
-    return "; ".join(part for part in (lead, _compare(found)) if part)
+    return "; ".join(part for part in (lead, _compare(result)) if part)
 
 
-def _compare(found: Discrimination) -> str:
-    if found.models < MODELS_MIN:
+def _compare(result: Discrimination) -> str:
+    if result.models < MODELS_MIN:
         needed = f"at least {MODELS_MIN} models with {REPEATS_MIN} scores each are needed"
-        return f"too few repeats to compare models: {needed}; found {found.models}"
-    about = f"{found.compared} scores of {found.models} models"
-    if found.variance_share is None or found.p is None:
+        return f"too few repeats to compare models: {needed}; found {result.models}"
+    about = f"{result.compared} scores of {result.models} models"
+    if result.variance_share is None or result.p is None:
         return f"not shown to tell models apart: {about} are all the same"
-    chance = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    if found.tells_apart:
-        return f"tells models apart: {found.variance_share:.0%} of the variance of {about} is between models ({chance})"
+    chance = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.3f}"
+    if result.tells_apart:
+        return (
+            f"tells models apart: {result.variance_share:.0%} of the variance of {about} is between models ({chance})"
+        )
     return f"not shown to tell models apart: {about} could differ as far by chance ({chance})"

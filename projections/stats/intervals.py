@@ -94,12 +94,12 @@ def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: fl
     return mean, Interval(max(low, mean - half), min(high, mean + half))
 
 
-def mcnemar_p_value(one: int, other: int) -> float | None:
+def mcnemar_p_value(first: int, second: int) -> float | None:
     """Return the two-sided p value of McNemar's exact test on the two counts of discordant pairs; None without any."""
     from scipy.special import bdtr
 
-    n = one + other
-    return min(1.0, 2.0 * float(bdtr(min(one, other), n, 0.5))) if n else None
+    n = first + second
+    return min(1.0, 2.0 * float(bdtr(min(first, second), n, 0.5))) if n else None
 
 
 def gap_interval(worth: float, n: float, mean_confidence: float) -> Interval:

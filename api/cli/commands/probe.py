@@ -46,11 +46,11 @@ def scores(
 
 async def _scores(target: Target, parameters: dict[str, str], as_of: str | None) -> "ProbesAnswer":
     from api.cli.open_ledger import open_reader
-    from api.service.models import probe_scores
+    from api.service.models import compare_probe_scores
     from projections.discovery.probe_score_tables import ProbeScoreQuery
 
     async with open_reader(target.ledger) as service:
-        return await probe_scores(service, ProbeScoreQuery(**parameters), await service.resolve(as_of))
+        return await compare_probe_scores(service, ProbeScoreQuery(**parameters), await service.resolve(as_of))
 
 
 @verb(json=False)
@@ -73,9 +73,9 @@ def prompt(
     Example: tallystick probe prompt --exclude-file seen.txt | some-model > answer.txt
     """
     from api.cli.output import print_line
-    from api.service.discovery.prompts import prompt_of
+    from api.service.discovery.prompts import build_discovery_prompt
 
-    print_line(prompt_of(probe, exclude_file).rstrip("\n").encode())
+    print_line(build_discovery_prompt(probe, exclude_file).rstrip("\n").encode())
 
 
 @verb()
@@ -94,9 +94,9 @@ def analyze(
     import asyncio
 
     from api.cli.output import print_json
-    from api.service.discovery.prompts import analyzed, read
+    from api.service.discovery.prompts import analyze_response, read_input
 
-    found = asyncio.run(analyzed(read(response_file, "response_file"), probe, target.ledger))
+    found = asyncio.run(analyze_response(read_input(response_file, "response_file"), probe, target.ledger))
     print_json(found)
     if found.verdict != "identified":
         raise typer.Exit(1)

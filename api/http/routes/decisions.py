@@ -1,13 +1,21 @@
-"""Routes of decisions."""
+"""Routes of decisions: list, show, record and review them."""
 
+import msgspec
 from starlette.responses import Response
 
+from api.http.media import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
-from api.http.request import Call, json_response
+from api.http.request import Call, json_response, read_json
+from api.service.decision_writer import RecordedDecision, RecordedReview, record_decision, review_decision
 from api.service.decisions import DecisionPage, find_decision, select_decisions
 from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, parse_decision_query
+from events.decision import DecisionRecorded, DecisionReviewed
+from events.envelope import EventId
+from events.payload import Label
 from projections.decisions.decision_state import DecisionState
+
+_WRITE_ERRORS = (404, 409, 413, 422, 507)
 
 DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 
@@ -36,3 +44,80 @@ async def get_decisions(call: Call) -> Response:
 async def get_decision(call: Call) -> Response:
     """Return one decision with its history."""
     return json_response(await find_decision(call.ledger, call.path(DECISION_ID), await call.as_of()))
+
+
+class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision to record."""
+
+    data: DecisionRecorded
+    """The payload of `decision.recorded.v1`."""
+    id: EventId | None = None
+    """The id of the event. The same decision with the same id is a retry."""
+    source: str | None = None
+    """The agent, /agents/NAME; by default that of the token."""
+    question: Label | None = None
+    """The question that the decision answers."""
+
+
+class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A review to record."""
+
+    data: DecisionReviewed
+    """The payload of `decision.reviewed.v1`."""
+    id: EventId | None = None
+    """The id of the event. The same review with the same id is a retry."""
+    source: str | None = None
+    """The agent, /agents/NAME; by default that of the token."""
+    prefix: bool = False
+    """Whether data.decision_id may be an unambiguous beginning of the id; that needs the scope `read`."""
+
+
+@Operation(
+    method="POST",
+    path="/decisions",
+    scopes=("append",),
+    body={JSON: DecisionBody},
+    body_required=True,
+    answers={
+        200: json_answer("A retry: the decision is in the log.", RecordedDecision),
+        201: json_answer("The decision is recorded.", RecordedDecision),
+    },
+    errors=_WRITE_ERRORS,
+    links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
+)
+async def post_decision(call: Call) -> Response:
+    """Record a decision, with the pending thoughts of its agent.
+
+    The thoughts become the last steps of its deliberation, as in cstp.recordDecision. POST /events records a decision
+    without them.
+    """
+    body = await read_json(call.request, DecisionBody)
+    recorded = await record_decision(
+        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, question=body.question
+    )
+    return json_response(recorded, 200 if recorded.duplicate else 201)
+
+
+@Operation(
+    method="POST",
+    path="/reviews",
+    scopes=("append",),
+    body={JSON: ReviewBody},
+    body_required=True,
+    answers={
+        200: json_answer("A retry: the review is in the log.", RecordedReview),
+        201: json_answer("The review is recorded.", RecordedReview),
+    },
+    errors=_WRITE_ERRORS,
+    links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
+)
+async def post_review(call: Call) -> Response:
+    """Record how a decision turned out.
+
+    A later review supersedes an earlier one.
+    """
+    body = await read_json(call.request, ReviewBody)
+    recorded = await review_decision(
+        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
+    )
+    return json_response(recorded, 200 if recorded.duplicate else 201)

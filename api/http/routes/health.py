@@ -1,4 +1,4 @@
-"""Routes of operation: whether the process is alive and ready, its metrics, and the OpenAPI document."""
+"""Routes of operation: whether the process is alive and ready, status, metrics, and the OpenAPI document."""
 
 from typing import Literal
 
@@ -10,7 +10,8 @@ from starlette.responses import Response
 from api.http.media import JSON
 from api.http.metrics import Metrics
 from api.http.operation import TEXT, Answer, Operation, json_answer
-from api.http.request import json_response, ledger_of
+from api.http.request import Call, json_response, ledger_of
+from api.service.status import LedgerStatus, read_status
 from api.text import to_json
 
 
@@ -59,6 +60,16 @@ async def get_readyz(request: Request) -> Response:
     unsigned = str(refusal) if refusal is not None else None
     body = Readiness("ready" if reason is None else "not ready", head, ledger.engine.position, reason, unsigned)
     return json_response(body, 200 if reason is None else 503)
+
+
+@Operation(method="GET", path="/status", answers={200: json_answer("The status.", LedgerStatus)})
+async def get_status(call: Call) -> Response:
+    """Return what the ledger contains, which process writes it, and its state.
+
+    It contains counts, the newest checkpoint and whether it is valid, bytes on disk, tokens, and how far views are
+    folded.
+    """
+    return json_response(await read_status(call.ledger))
 
 
 @Operation(

@@ -58,7 +58,7 @@ class RefactorScorer:
     @cached_property
     def _original(self) -> ParsedAnswer:
         source = parse_source(self._text, self._language)
-        assert source is not None, f"the original of {self.id} is no code"
+        assert source is not None, f"the original of {self.id} is not code"
         return ParsedAnswer(source, self._language, source.functions[0])
 
     def score(self, output: str) -> ProbeScore:

@@ -7,9 +7,12 @@ from collections.abc import Set
 from pathlib import Path
 
 import httpx
+import pytest
 
 from api.http.route_table import OPERATIONS, openapi_document
 from tests.support.server import Served, served
+
+pytestmark = pytest.mark.slow
 
 SEED = 20261121
 EXAMPLES_MAX = 15

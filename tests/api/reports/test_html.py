@@ -1,4 +1,4 @@
-"""The page: what stands on it, that it asks nobody for anything, and that nothing on it is more than text."""
+"""The page: its content, that it loads nothing from other servers, and that it shows every value as plain text."""
 
 import re
 from base64 import b64encode
@@ -57,9 +57,9 @@ class Read(HTMLParser):
         self.shape.append(f"{tag} {[name for name, _ in attrs]}")
         if tag not in VOID:
             self.within.append(tag)
-        told = dict(attrs)
-        if told.get("http-equiv") == "Content-Security-Policy":
-            self.policy = told["content"] or ""
+        reported = dict(attrs)
+        if reported.get("http-equiv") == "Content-Security-Policy":
+            self.policy = reported["content"] or ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -138,8 +138,8 @@ def test_what_got_worse_comes_first() -> None:
     text = Read(html_page(GATED)).text
     assert "Worse: 3 regressions, where none is allowed." in text
     places = [
-        text.index(told)
-        for told in ("Regressed: 3", "matched before", "Errors: 1", "Not comparable: 1", "Scenarios: 7")
+        text.index(reported)
+        for reported in ("Regressed: 3", "matched before", "Errors: 1", "Not comparable: 1", "Scenarios: 7")
     ]
     assert places == sorted(places)
     assert "Job image not found" in text
@@ -147,14 +147,14 @@ def test_what_got_worse_comes_first() -> None:
     assert 'KeyError: "alert"' in text
 
 
-def test_what_was_said_is_told_where_it_did_not_pass() -> None:
+def test_what_was_said_is_reported_where_it_did_not_pass() -> None:
     said = html_page(ALONE)
     assert said.count("What it said") == 1
     assert f"<dt>decision.why</dt><dd><bdi>the job never started\n{WHY}</bdi></dd>" in said
     assert "<dt>hypotheses[0]</dt><dd><bdi>it was cut</bdi></dd>" in said
 
 
-def test_the_course_of_versions_is_drawn_where_there_is_one() -> None:
+def test_the_history_of_versions_is_drawn_where_there_is_one() -> None:
     assert 'aria-label="Mean points of 3 versions, from 64.0 to 79.0"' in html_page(ALONE)
     assert html_page(ALONE).count('class="series"') == 2
     assert "Mean points of" not in html_page(EvaluationReport(evaluation=AFTER, trend=ALONE.trend[:1]))

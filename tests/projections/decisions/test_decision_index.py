@@ -1,4 +1,4 @@
-"""The decisions view against the model: find, order, count, look up; and one decision as it stands."""
+"""The decisions projection against the reference model: find, order, count, look up; and the state of one decision."""
 
 from datetime import timedelta
 from typing import get_args
@@ -79,8 +79,8 @@ def test_find_order_and_count_are_the_models(
     drafts: list[Draft], wanted: DecisionSelection, sort: SortField, descending: bool
 ) -> None:
     lines = lines_of(drafts)
-    told, index = reference_model.tell(lines), index_of(drafts)
-    kept = reference_model.find(told, wanted)
+    reported, index = reference_model.report(lines), index_of(drafts)
+    kept = reference_model.find(reported, wanted)
     places = index.find(wanted)
     assert index.subjects(places) == [one.subject for one in kept]
     ordered = index.sort_places(places, sort, descending=descending)
@@ -92,14 +92,14 @@ def test_find_order_and_count_are_the_models(
         *expected.by_agent.items(),
     ]
     assert encode(seen)
-    assert len(index) == len(told)
+    assert len(index) == len(reported)
     for since in filter(None, MOMENTS):
         assert index.recorded_within(places, since) == sum(one.time >= since for one in kept)
 
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("sort", ["confidence", "category", "stakes"])
-def test_a_missing_value_stands_last_either_way(sort: SortField, descending: bool) -> None:
+def test_a_missing_value_comes_last_in_both_directions(sort: SortField, descending: bool) -> None:
     index = index_of(
         [
             record("none"),

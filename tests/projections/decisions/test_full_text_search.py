@@ -300,7 +300,7 @@ def test_a_file_that_another_holds_is_done_without(tmp_path: Path, monkeypatch: 
     assert position_kept(path) == 4
 
 
-def test_where_there_is_no_room_at_all_the_search_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_space_at_all_the_search_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ledger_of(tmp_path)
     monkeypatch.setattr(search_module, "_CREATE", "no statement")
     with pytest.raises(LedgerUnavailable, match="cannot be searched"):

@@ -50,7 +50,7 @@ def test_a_thought_waits_until_it_is_taken_up() -> None:
     assert (agent, thought.thought_id, thought.adopted_position, thought.adopted_by) == ("ada", "a", 4, "d")
 
 
-def test_what_waited_behind_a_position_is_told() -> None:
+def test_thoughts_that_were_pending_as_of_a_position() -> None:
     projection = folded(ponder("a"), ponder("b"), record("d", 0.5), adopt("a", "d"), ponder("c"))
     assert [waiting(projection, at=position) for position in range(6)] == [
         [], ["a"], ["a", "b"], ["a", "b"], ["b"], ["b", "c"],
@@ -64,7 +64,7 @@ def test_agents_keep_their_thoughts_apart() -> None:
     assert waiting(projection, ThoughtScope("ada"), agent="ada") == []
 
 
-def test_another_agent_may_take_a_thought_up_once_and_it_waits_for_nobody() -> None:
+def test_another_agent_may_adopt_a_thought_once_and_it_is_no_longer_pending() -> None:
     assert waiting(folded(ponder("a"), record("d", 0.5, agent="bo"), adopt("a", "d", agent="bo"))) == []
 
 
@@ -112,7 +112,7 @@ def test_a_thought_dated_into_another_age_moves_no_other() -> None:
     assert waiting(projection, now=far) == ["far"]
 
 
-def test_the_oldest_of_an_agents_thoughts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_an_agents_thoughts_make_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thoughts_module, "THOUGHTS_MAX", 3)
     projection = folded(
         ponder("other", agent="bo"), *(ponder(f"t{n}", time=DAWN) for n in range(5)), adopt("t0", "d"), adopt("t3", "d")

@@ -26,21 +26,21 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("groups", "told"), KNOWN.values(), ids=KNOWN)
-def test_known_answers(groups: list[list[float]], told: tuple[float | None, ...]) -> None:
+@pytest.mark.parametrize(("groups", "reported"), KNOWN.values(), ids=KNOWN)
+def test_known_answers(groups: list[list[float]], reported: tuple[float | None, ...]) -> None:
     found = measure_discrimination(groups)
     assert isinstance(found, Discrimination)
-    assert (found.between, found.within, found.discrimination) == pytest.approx(told)
+    assert (found.between, found.within, found.discrimination) == pytest.approx(reported)
 
 
 @given(st.lists(st.lists(st.integers(0, 100), max_size=6), max_size=6))
 def test_it_is_the_plain_count_of_pairs(groups: list[list[int]]) -> None:
     scores = [(model, score) for model, group in enumerate(groups) for score in group]
-    told: dict[bool, list[bool]] = {True: [], False: []}
+    reported: dict[bool, list[bool]] = {True: [], False: []}
     for (one, low), (other, high) in combinations(scores, 2):
-        told[one == other].append(abs(low - high) >= round(DIFFERENCE_MIN * 100))
+        reported[one == other].append(abs(low - high) >= round(DIFFERENCE_MIN * 100))
     found = measure_discrimination([[score / 100 for score in group] for group in groups])
-    for share, pairs in ((found.between, told[False]), (found.within, told[True])):
+    for share, pairs in ((found.between, reported[False]), (found.within, reported[True])):
         assert share == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)
 
 
@@ -114,20 +114,21 @@ def test_the_order_makes_no_difference(groups: list[list[int]], others: list[int
 
 
 @pytest.mark.parametrize("shuffled_max", [discrimination.SHUFFLED_MAX, 0], ids=["shuffled", "by the F distribution"])
-def test_models_that_do_not_differ_are_hardly_ever_told_apart(
-    monkeypatch: pytest.MonkeyPatch, shuffled_max: int
-) -> None:
+def test_equal_models_are_rarely_reported_apart(monkeypatch: pytest.MonkeyPatch, shuffled_max: int) -> None:
     monkeypatch.setattr(discrimination, "SHUFFLED_MAX", shuffled_max)
     rng = np.random.default_rng([5, shuffled_max])
     samples = 400
-    told = sum(
+    reported = sum(
         measure_discrimination(rng.choice([1.0, 1.0, 1.0, 0.75, 0.5], (6, 5)).tolist()).tells_apart or False
         for _ in range(samples)
     )
-    assert told / samples <= SIGNIFICANCE_LEVEL + 2.6 * (SIGNIFICANCE_LEVEL * (1 - SIGNIFICANCE_LEVEL) / samples) ** 0.5
+    assert (
+        reported / samples
+        <= SIGNIFICANCE_LEVEL + 2.6 * (SIGNIFICANCE_LEVEL * (1 - SIGNIFICANCE_LEVEL) / samples) ** 0.5
+    )
 
 
-def test_models_that_differ_are_told_apart() -> None:
+def test_models_that_differ_are_reported_apart() -> None:
     rng = np.random.default_rng(8)
     truth = np.linspace(0.4, 0.8, 5)[:, np.newaxis]
     found = [measure_discrimination(np.clip(truth + rng.normal(0, 0.1, (5, 6)), 0, 1).tolist()) for _ in range(100)]

@@ -1,0 +1,130 @@
+"""record: a decision, without hand-written JSON."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.options import REASON_TYPES, STAKES, choice, source_of_agent
+from api.cli.target import Target, verb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from api.service.decision_writer import RecordedDecision
+
+AgentName = Annotated[
+    str | None,
+    typer.Option(help="The agent that decides; without it the token's, or TALLYSTICK_AGENT.", metavar="NAME"),
+]
+Confidence = Annotated[
+    float | None, typer.Option(help="The probability of success that the agent states, 0 to 1.", min=0, max=1)
+]
+Category = Annotated[str | None, typer.Option(help="The kind of decision.", metavar="WORD")]
+Context = Annotated[str | None, typer.Option(help="The situation.", metavar="TEXT")]
+Reasons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reason",
+        help="A reason with its type, such as analysis; may be repeated.",
+        metavar="TYPE:TEXT",
+        autocompletion=lambda incomplete: [f"{kind}:" for kind in REASON_TYPES if kind.startswith(incomplete)],
+    ),
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be repeated.", metavar="WORD")]
+Project = Annotated[str | None, typer.Option(help="The project.", metavar="NAME")]
+Feature = Annotated[str | None, typer.Option(help="The feature.", metavar="NAME")]
+PullRequest = Annotated[int | None, typer.Option("--pr", help="The number of the pull request.", min=0)]
+ReviewBy = Annotated[str | None, typer.Option(help="When its outcome should be reviewed.", metavar="TIME")]
+Question = Annotated[
+    str | None,
+    typer.Option(help="The question it answers. Agents that answered the same one can be compared.", metavar="NAME"),
+]
+DecisionId = Annotated[
+    str | None, typer.Option("--id", help="The decision's id; without it the ledger makes one.", metavar="ID")
+]
+EventId = Annotated[
+    str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
+]
+
+
+@verb(server=True)
+def record(
+    target: Target,
+    decision: Annotated[str, typer.Argument(metavar="TEXT", help="The decision in words.")],
+    *,
+    agent: AgentName = None,
+    confidence: Confidence = None,
+    category: Category = None,
+    stakes: Annotated[str | None, choice("How much depends on it.", STAKES)] = None,
+    context: Context = None,
+    reason: Reasons = None,
+    tag: Tags = None,
+    project: Project = None,
+    feature: Feature = None,
+    pr: PullRequest = None,
+    review_by: ReviewBy = None,
+    question: Question = None,
+    decision_id: DecisionId = None,
+    event_id: EventId = None,
+) -> None:
+    """Record a decision.
+
+    Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision. With
+    --event-id or --id the command can be repeated safely: the repetition adds nothing.
+
+    Example: tallystick record "Use a connection pool" --agent claude --confidence 0.8 --stakes high --category tooling
+
+    Example: tallystick record "Use a connection pool" --confidence 0.8 --reason "analysis:Handshakes take 40 ms"
+    """
+    import asyncio
+
+    from api.cli.output import print_json, print_note
+    from api.parameters import parse_instant
+    from api.text import many
+
+    fields = {
+        "decision": decision,
+        "confidence": confidence,
+        "category": category,
+        "stakes": stakes,
+        "context": context,
+        "reasons": [_parse_reason(text) for text in reason or ()],
+        "tags": tag or (),
+        "project": project,
+        "feature": feature,
+        "pr": pr,
+        "review_by": parse_instant("review_by", review_by) if review_by is not None else None,
+        "decision_id": decision_id,
+    }
+    source = source_of_agent(target, "agent", agent)
+    recorded = asyncio.run(_record(target, fields, event_id, source, question))
+    if target.json:
+        print_json(recorded)
+        return
+    done = "there already" if recorded.duplicate else "recorded"
+    thoughts = f", with {many(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
+    print_note(f"Decision {recorded.decision_id} {done} at position {recorded.position:,}{thoughts}.")
+    typer.echo(recorded.decision_id)
+
+
+def _parse_reason(text: str) -> dict[str, str]:
+    """Return a reason as a payload has it. Errors: InvalidQuery."""
+    from ledger.errors import InvalidQuery
+
+    kind, colon, words = text.partition(":")
+    if not colon or kind not in REASON_TYPES:
+        detail = f"{text!r} does not begin with the type of the reason."
+        raise InvalidQuery("reason", detail, f"Write TYPE:TEXT, with one of {', '.join(REASON_TYPES)}.")
+    return {"type": kind, "text": words.strip()}
+
+
+async def _record(
+    target: Target, fields: "Mapping[str, object]", event_id: str | None, source: str | None, question: str | None
+) -> "RecordedDecision":
+    from api.cli.open_ledger import open_store
+    from api.cli.payload import convert_options
+    from events.decision import DecisionRecorded
+
+    decision = convert_options(fields, DecisionRecorded, options={"reasons": "reason", "tags": "tag"})
+    async with open_store(target) as store:
+        return await store.record_decision(decision, event_id=event_id, source=source, question=question)

@@ -1,0 +1,46 @@
+"""status: what a ledger contains, which process writes it, and its state."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from api.cli.target import Target, verb
+
+if TYPE_CHECKING:
+    from api.service.status import LedgerStatus
+
+
+@verb(server=True)
+def status(target: Target) -> None:
+    """Show what a ledger contains, which process writes it, and its state.
+
+    Exit code 1: the newest checkpoint is not valid. `tallystick verify` then says more.
+
+    Example: tallystick status
+    """
+    import asyncio
+
+    from api.cli.output import print_json
+    from api.cli.render.status import print_status
+
+    found = asyncio.run(_read(target))
+    if target.json:
+        print_json(found)
+    else:
+        print_status(found, target.url or str(target.ledger))
+    if found.checkpoint is not None and not found.checkpoint.valid:
+        raise typer.Exit(1)
+
+
+async def _read(target: Target) -> "LedgerStatus":
+    import msgspec
+
+    from api.cli.open_ledger import open_reader
+    from api.client.open_store import open_remote_store
+    from api.service.status import LedgerStatus, read_status
+
+    if target.url is not None:
+        async with open_remote_store(target.url, target.token) as remote:
+            return msgspec.json.decode(await remote.get("/status"), type=LedgerStatus)
+    async with open_reader(target.ledger, views=False) as service:
+        return await read_status(service)

@@ -1,0 +1,38 @@
+"""Make the payload of an event from the options of a verb, with errors that name the option."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from events.decode_errors import UNDECODABLE, explain_decode_error
+from events.errors import InvalidEvent
+from events.payload import Payload
+
+_Payload = TypeVar("_Payload", bound=Payload)
+
+
+def convert_options(
+    fields: Mapping[str, object], kind: type[_Payload], options: Mapping[str, str] | None = None
+) -> _Payload:
+    """Return a payload with these fields, without those that are None.
+
+    `options` gives the names of options that differ from their fields.
+    Errors: InvalidEvent, whose field is the name of the option.
+    """
+    given = {name: value for name, value in fields.items() if value is not None}
+    try:
+        payload = msgspec.convert(given, kind)
+        msgspec.json.encode(payload)
+    except UnicodeEncodeError:
+        raise InvalidEvent("A text is not valid Unicode.", "Type it in UTF-8. Nothing was written.") from None
+    except UNDECODABLE as error:
+        raise _name_option(explain_decode_error(error, ()), options or {}) from None
+    return payload
+
+
+def _name_option(error: InvalidEvent, options: Mapping[str, str]) -> InvalidEvent:
+    field = (error.field or "").partition("[")[0]
+    name = options.get(field, field)
+    detail = error.detail.replace(error.field or "", name, 1) if error.field else error.detail
+    return InvalidEvent(detail, error.advice, field=name or None)

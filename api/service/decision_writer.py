@@ -1,0 +1,153 @@
+"""Record decisions and reviews: the use cases behind the command line, HTTP and CSTP."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from api.auth import Principal
+from api.service.decisions import find_decision_id
+from api.service.ledger import LedgerService
+from api.service.thoughts import decide
+from events.decision import DecisionRecorded, DecisionReviewed
+from events.envelope import agent_of
+from events.errors import InvalidEvent
+from events.payload import Payload
+from events.registry import VOCABULARY
+from ledger import AppendedEvent, Query
+from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
+from projections.decisions.pending_thoughts import ThoughtScope
+
+_drafts = {kind.payload: kind.draft for kind in VOCABULARY.kinds.values()}
+
+
+class AppendedPayload(NamedTuple):
+    """An appended event, and when it happened; for a retry, when the first post happened."""
+
+    placed: AppendedEvent
+    moment: datetime
+
+    @property
+    def decision_id(self) -> str:
+        return self.placed.subject.removeprefix("decision/")
+
+
+class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision in the log."""
+
+    decision_id: str
+    position: int
+    event_id: str
+    time: datetime
+    """When the decision was made, UTC; for a retry, the time of the first post."""
+    duplicate: bool
+    """Whether the decision was in the log before: this is a retry, and nothing was written."""
+    thoughts: int
+    """Pending thoughts of the agent that became the last steps of its deliberation."""
+    thoughts_pending: int
+    """Thoughts that did not fit into the event, and stay pending."""
+
+
+class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
+    """A review in the log."""
+
+    decision_id: str
+    position: int
+    event_id: str
+    time: datetime
+    """When the decision was reviewed, UTC; for a retry, the time of the first post."""
+    duplicate: bool
+    """Whether the review was in the log before: this is a retry, and nothing was written."""
+
+
+async def append_payload(
+    ledger: LedgerService, caller: Principal, payload: Payload, event_id: str | None, now: datetime
+) -> AppendedPayload:
+    """Append one event. With an `event_id`, the same payload again is a retry that writes nothing.
+
+    Errors: those of `LedgerService.record`.
+    """
+    (placed,) = await ledger.record([_drafts[type(payload)](data=payload, id=event_id, time=now)], caller)
+    if not placed.duplicate:
+        return AppendedPayload(placed, now)
+    return AppendedPayload(placed, VOCABULARY.event(await ledger.event(placed.position)).moment)
+
+
+async def record_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    decision: DecisionRecorded,
+    *,
+    event_id: str | None = None,
+    source: str | None = None,
+    question: str | None = None,
+) -> RecordedDecision:
+    """Record a decision, with the pending thoughts of its agent as the last steps of its deliberation.
+
+    `source` is that of the agent, by default the caller's. `question` names the question that the decision answers. The
+    same decision with the same `event_id` is a retry. A decision whose id the client chose has the event id
+    `decision/ID/recorded` by default, so that it can always be repeated.
+    Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
+    """
+    agent = _act_as(caller, source)
+    if event_id is None and decision.decision_id is not None:
+        event_id = f"decision/{decision.decision_id}/recorded"
+    recorded = await decide(ledger, agent, ThoughtScope(), lambda _: decision, event_id, question)
+    return RecordedDecision(
+        decision_id=recorded.placed.subject.removeprefix("decision/"),
+        position=recorded.placed.position,
+        event_id=recorded.placed.id,
+        time=recorded.moment,
+        duplicate=recorded.placed.duplicate,
+        thoughts=recorded.adopted,
+        thoughts_pending=recorded.left,
+    )
+
+
+async def review_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    review: DecisionReviewed,
+    *,
+    event_id: str | None = None,
+    source: str | None = None,
+    prefix: bool = False,
+) -> RecordedReview:
+    """Record how a decision turned out. A later review supersedes it.
+
+    With `prefix`, the decision may be named by an unambiguous beginning of its id; that needs the scope `read`. The
+    same review with the same `event_id` is a retry.
+    Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
+    """
+    agent = _act_as(caller, source)
+    if prefix and not await _exists(ledger, review.decision_id):
+        caller.require("read")
+        review = structs.replace(review, decision_id=await find_decision_id(ledger, review.decision_id))
+    try:
+        appended = await append_payload(ledger, agent, review, event_id, ledger.clock())
+    except (LifecycleViolation, InvalidEvent) as error:
+        if isinstance(error, InvalidEvent) and error.field != "data.decision_id":
+            raise
+        raise NotFound(f"Decision not found: {review.decision_id}", "Check the id. Nothing was written.") from None
+    return RecordedReview(
+        decision_id=appended.decision_id,
+        position=appended.placed.position,
+        event_id=appended.placed.id,
+        time=appended.moment,
+        duplicate=appended.placed.duplicate,
+    )
+
+
+async def _exists(ledger: LedgerService, decision_id: str) -> bool:
+    """Return whether a decision has exactly this id. It folds no projection."""
+    return bool((await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))).positions)
+
+
+def _act_as(caller: Principal, source: str | None) -> Principal:
+    """Return the caller as the agent of a source. Errors: Forbidden; InvalidEvent, for a malformed source."""
+    try:
+        source = caller.resolve_source(source)
+    except InvalidQuery as error:
+        raise InvalidEvent(error.detail, error.advice, field="source") from None
+    return structs.replace(caller, agent=agent_of(source), source=source)
