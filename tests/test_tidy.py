@@ -3,12 +3,14 @@
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import PurePath
 
 import pytest
 
+from api.cli.commands import VERBS
+from api.cli.lazy_group import Verb
 from tests.support import plain_english
 from tests.support.paths import ROOT
 
@@ -54,7 +56,14 @@ def entry_points() -> set[str]:
         or (path.parts[0] == "tests" and path.stem.startswith("test_"))
         or path.parts[0] == "examples"
     }
-    return scripts | started
+    verbs = {f"api.cli.commands.{verb.function.partition(':')[0]}" for verb in every_verb(VERBS)}
+    return scripts | started | verbs
+
+
+def every_verb(verbs: Sequence[Verb]) -> Iterator[Verb]:
+    """Every verb of the command line, those of groups too. Their modules are imported by name."""
+    for verb in verbs:
+        yield from every_verb(verb.verbs) if verb.verbs else (verb,)
 
 
 def imports_of(path: PurePath) -> Iterator[str]:
