@@ -56,14 +56,14 @@ def entry_points() -> set[str]:
         or (path.parts[0] == "tests" and path.stem.startswith("test_"))
         or path.parts[0] == "examples"
     }
-    return scripts | started | set(verb_modules(VERBS))
+    verbs = {f"api.cli.commands.{verb.function.partition(':')[0]}" for verb in every_verb(VERBS)}
+    return scripts | started | verbs
 
 
-def verb_modules(verbs: Sequence[Verb]) -> Iterator[str]:
-    """The modules that the command line imports by name when a verb is called."""
+def every_verb(verbs: Sequence[Verb]) -> Iterator[Verb]:
+    """Every verb of the command line, those of groups too. Their modules are imported by name."""
     for verb in verbs:
-        yield f"api.cli.commands.{verb.function.partition(':')[0]}"
-        yield from verb_modules(verb.verbs)
+        yield from every_verb(verb.verbs) if verb.verbs else (verb,)
 
 
 def imports_of(path: PurePath) -> Iterator[str]:

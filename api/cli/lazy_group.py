@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from api.cli.target import add_typed
+from api.cli.ledger_target import add_typed
 
 NAMES = {"help_option_names": ["-h", "--help"]}
 

@@ -11,7 +11,7 @@ import typer
 
 from api.cli.commands import VERBS
 from api.cli.lazy_group import NAMES, lazy_group
-from api.cli.target import DEFAULT_LEDGER, JsonOption, LedgerOption, TokenOption, UrlOption, begin
+from api.cli.ledger_target import DEFAULT_LEDGER, JsonOption, LedgerOption, TokenOption, UrlOption, begin
 
 app = typer.Typer(
     name="tallystick",

@@ -3,8 +3,8 @@
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from api.cli.ledger_target import LedgerTarget
 from api.cli.output import show_progress
-from api.cli.target import Target
 from api.client import open_store as client
 from api.service.ledger import LedgerService, open_for_reading
 from api.service.store import EventStore
@@ -15,6 +15,6 @@ def open_reader(ledger: Path, *, views: bool = True) -> AbstractAsyncContextMana
     return open_for_reading(ledger, views=views, progress=show_progress)
 
 
-def open_store(target: Target, *, writable: bool = True) -> AbstractAsyncContextManager[EventStore]:
+def open_store(target: LedgerTarget, *, writable: bool = True) -> AbstractAsyncContextManager[EventStore]:
     """Open the server of a target, or its ledger file. Errors: LedgerLocked, LedgerUnusable, InvalidQuery."""
     return client.open_store(target.ledger, target.url, target.token, writable=writable, progress=show_progress)

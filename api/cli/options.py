@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli.target import Target
+from api.cli.ledger_target import LedgerTarget
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 STAKES = ("low", "medium", "high", "critical")
@@ -91,7 +91,7 @@ def given(**parameters: str | None) -> dict[str, str]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def source_of_agent(target: Target, option: str, agent: str | None) -> str | None:
+def source_of_agent(target: LedgerTarget, option: str, agent: str | None) -> str | None:
     """Return the source of an event by the agent that an option names.
 
     Without the option it is TALLYSTICK_AGENT. With a token, and without both, it is None: the token names the agent, or

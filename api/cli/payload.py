@@ -1,7 +1,7 @@
 """Make the payload of an event from the options of a verb, with errors that name the option."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -29,6 +29,16 @@ def convert_options(
     except UNDECODABLE as error:
         raise _name_option(explain_decode_error(error, ()), options or {}) from None
     return payload
+
+
+def convert_text(name: str, text: str | None, kind: Any) -> str | None:  # noqa: ANN401 - a type with limits
+    """Return a text that fits a type such as `Label`, or None. Errors: InvalidEvent, naming the option."""
+    try:
+        converted: str | None = msgspec.convert(text, kind | None)
+    except msgspec.ValidationError as error:
+        named = explain_decode_error(error, ())
+        raise InvalidEvent(f"{name}: {named.detail.removeprefix('the event: ')}", named.advice, field=name) from None
+    return converted
 
 
 def _name_option(error: InvalidEvent, options: Mapping[str, str]) -> InvalidEvent:

@@ -205,11 +205,19 @@ async def _add_pending_thoughts(
         return decision, []
     named = decision
     if decision.decision_id is None:
-        named = structs.replace(decision, decision_id=stream_name((await ledger.reader.head()).position, _rng))
+        named = structs.replace(decision, decision_id=await _free_id(ledger))
     thoughts = select_fitting(named, await _events_of(ledger, pending[:ITEMS_MAX]), caller.source, key)
     if thoughts:
         return append_steps(named, thoughts), thoughts
     return (named if has_question else decision), []
+
+
+async def _free_id(ledger: LedgerService) -> str:
+    """Make the id of a decision. A retry that made the id of its first post again would append the question again."""
+    while True:
+        made = stream_name((await ledger.reader.head()).position, _rng)
+        if await _recorded(ledger, made) is None:
+            return made
 
 
 async def _check_question(ledger: LedgerService, position: int, question: str | None) -> None:

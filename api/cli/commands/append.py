@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.importers.pipeline import AppendTotals
@@ -14,7 +14,7 @@ BATCH_EVENTS = 1000
 
 @verb(server=True)
 def append(
-    target: Target,
+    target: LedgerTarget,
     file: Annotated[
         str, typer.Argument(metavar="[FILE|-]", help="NDJSON, one event per line; - is standard input.")
     ] = "-",
@@ -47,7 +47,7 @@ def append(
     typer.echo(f"{many(totals.appended, 'event')} appended, {totals.duplicates:,} there already{where}.")
 
 
-async def _append(target: Target, file: str, agent: str | None, batch: int) -> "AppendTotals":
+async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int) -> "AppendTotals":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
     from api.importers.ndjson import LineBatches

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.service.backup import RestoreResult
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @verb()
 def backup(
-    target: Target,
+    target: LedgerTarget,
     file: Annotated[Path, typer.Argument(help="The file of the backup. It must not exist.", metavar="FILE")],
     with_key: Annotated[
         bool, typer.Option("--with-key", help="Copy the private key too. Anyone who has it can sign as this log.")
@@ -45,7 +45,7 @@ def backup(
 
 @verb()
 def restore(
-    target: Target,
+    target: LedgerTarget,
     file: Annotated[Path, typer.Argument(help="A backup, or any ledger file.", metavar="FILE")],
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the ledger that is there. It is kept in a folder with a date.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import (
     Agent,
     AsOf,
@@ -18,7 +19,6 @@ from api.cli.options import (
     choice,
     given,
 )
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.calibration import Advice, CalibrationAnswer
@@ -30,7 +30,7 @@ INCLUSIONS = ("trend", "drift", "comparison")
 
 @verb()
 def calibration(
-    target: Target,
+    target: LedgerTarget,
     *,
     agent: Agent = None,
     category: Category = None,
@@ -88,7 +88,7 @@ def calibration(
         print_calibration(answer, agent, parameters.get("group_by", "confidence_bucket"))
 
 
-def _check_plot(target: Target, path: Path, detail: str) -> None:
+def _check_plot(target: LedgerTarget, path: Path, detail: str) -> None:
     """Check, before anything is computed, that the drawing can be written. Errors: InvalidQuery, naming the option."""
     from api.reports.files import check_file
     from ledger.errors import InvalidQuery
@@ -122,7 +122,7 @@ def _subject(parameters: dict[str, str]) -> str:
     return ", ".join([parameters.get("agent", "All agents"), *filters])
 
 
-async def _calibration(target: Target, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
+async def _calibration(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.calibration import compute_calibration
     from api.service.query_params import parse_calibration_query
@@ -135,7 +135,7 @@ async def _calibration(target: Target, parameters: dict[str, str], as_of: str | 
 
 @verb()
 def advice(
-    target: Target,
+    target: LedgerTarget,
     *,
     agent: Annotated[str, typer.Option(help="The agent that is about to decide.")],
     category: Category = None,
@@ -161,7 +161,7 @@ def advice(
         open_console().print(found.message)
 
 
-async def _advice(target: Target, parameters: dict[str, str], as_of: str | None) -> "Advice":
+async def _advice(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "Advice":
     from api.cli.open_ledger import open_reader
     from api.service.calibration import advise
     from api.service.query_params import parse_planned_decision

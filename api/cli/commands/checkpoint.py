@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from ledger import Receipt, SignedCheckpoint, Verifier
@@ -16,7 +16,7 @@ Key = Annotated[
 
 
 @verb(server=True)
-def checkpoint(target: Target) -> None:
+def checkpoint(target: LedgerTarget) -> None:
     """Print the newest checkpoint.
 
     It is the name of the log, its number of events and their root, signed. A ledger file without a server is signed
@@ -40,7 +40,7 @@ def checkpoint(target: Target) -> None:
 
 @verb(server=True)
 def receipt(
-    target: Target,
+    target: LedgerTarget,
     position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,
     *,
     output: Annotated[
@@ -85,7 +85,7 @@ def receipt(
         sys.stdout.buffer.flush()
 
 
-async def _fetch(target: Target, position: int | None) -> bytes:
+async def _fetch(target: LedgerTarget, position: int | None) -> bytes:
     """Return the receipt of a position, or without one the newest checkpoint."""
     from api.client.open_store import open_remote_store
     from api.service.ledger import open_for_signing
@@ -139,7 +139,7 @@ def _fields(signed: "SignedCheckpoint") -> dict[str, object]:
 
 @verb()
 def witness(
-    target: Target,
+    target: LedgerTarget,
     url: Annotated[str, typer.Option(help="The witness's address, before /add-checkpoint.", metavar="WITNESS")],
     key: Annotated[str, typer.Option(help="The witness's verifier key.", metavar="VKEY")],
 ) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import (
     ORDERS,
     OUTCOMES,
@@ -21,7 +22,6 @@ from api.cli.options import (
     choice,
     given,
 )
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.decisions import DecisionPage
@@ -33,7 +33,7 @@ SORTS = ("created_at", "confidence", "category", "stakes", "status")
 
 @verb()
 def decisions(
-    target: Target,
+    target: LedgerTarget,
     *,
     agent: Agent = None,
     category: Category = None,
@@ -76,7 +76,7 @@ def decisions(
         print_decisions(page)
 
 
-async def _decisions(target: Target, parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
+async def _decisions(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
     from api.cli.open_ledger import open_reader
     from api.service.decisions import select_decisions
     from api.service.query_params import parse_decision_query
@@ -89,7 +89,7 @@ async def _decisions(target: Target, parameters: dict[str, str], as_of: str | No
 
 @verb()
 def decision(
-    target: Target,
+    target: LedgerTarget,
     decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id, or an unambiguous beginning of it.")],
     as_of: AsOf = None,
 ) -> None:
@@ -109,7 +109,7 @@ def decision(
         print_decision(found)
 
 
-async def _decision(target: Target, decision_id: str, as_of: str | None) -> "DecisionState":
+async def _decision(target: LedgerTarget, decision_id: str, as_of: str | None) -> "DecisionState":
     from api.cli.open_ledger import open_reader
     from api.service.decisions import find_decision
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ Resume = Annotated[str | None, typer.Option(help="Resume an interrupted run.", m
 
 @verb(server=True)
 def discover(
-    target: Target,
+    target: LedgerTarget,
     *,
     router: Router,
     model: Model = None,
@@ -118,7 +118,7 @@ def _router_maker(
     return make
 
 
-def _run(runner: "DiscoveryRunner", target: Target) -> None:
+def _run(runner: "DiscoveryRunner", target: LedgerTarget) -> None:
     """Run the discovery, print the result, and exit with its code."""
     import asyncio
     import time
@@ -146,7 +146,7 @@ def _run(runner: "DiscoveryRunner", target: Target) -> None:
 
 
 async def _run_until_stopped(
-    runner: "DiscoveryRunner", target: Target, report: "Say"
+    runner: "DiscoveryRunner", target: LedgerTarget, report: "Say"
 ) -> "tuple[RunnerResult, list[int]]":
     """Return the result, and the signals that stopped the run. A second signal ends the command at once."""
     from api.cli.open_ledger import open_store

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store
 from api.cli.output import print_json, print_note
 from api.cli.render.capture import print_alerts, print_captured, print_choice
-from api.cli.target import Target, verb
 from api.service.evaluation.capture import (
     CaptureFolder,
     OpenStore,
@@ -78,7 +78,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing scenar
 
 @verb(server=True)
 def capture(
-    target: Target,
+    target: LedgerTarget,
     *,
     output: Output = None,
     scenario_name: ScenarioName = None,
@@ -168,7 +168,7 @@ def _list_alerts(options: CaptureOptions, *, as_json: bool) -> None:
     print_alerts(_fetch_alerts(address, options.timeout_s), address.name, as_json=as_json)
 
 
-def _capture(options: CaptureOptions, target: Target) -> None:
+def _capture(options: CaptureOptions, target: LedgerTarget) -> None:
     """Capture the incident and print the result. Errors: those of `capture`; typer.Abort."""
     address = _alertmanager_of(options, show=False)
     if options.output is None:

@@ -6,8 +6,8 @@ import typer
 
 from api.cli.commands.eval_show import Html, Junit, Markdown
 from api.cli.errors import exit_2_on_error
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.reports import EvaluationReport
@@ -27,7 +27,7 @@ Score = Annotated[float | None, typer.Option(min=0, max=100, help="The lowest al
 @verb()
 @exit_2_on_error()
 def gate(
-    target: Target,
+    target: LedgerTarget,
     baseline: Baseline,
     *,
     run: Run = "latest",
@@ -81,7 +81,7 @@ def _latest(report: "EvaluationReport") -> str:
     return f"Baseline: {first.run_id}, the latest before {second.run_id}, by {agent}."
 
 
-async def _gate(target: Target, query: "GateQuery", as_of: str | None) -> "EvaluationReport":
+async def _gate(target: LedgerTarget, query: "GateQuery", as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.report_data import judge_run
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice_argument
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.importers.benchmarks import BenchmarkImport, ImportedCases
@@ -17,7 +17,7 @@ FORMATS = ("opsbench", "case", "itbench")
 
 @verb(server=True)
 def import_cases(
-    target: Target,
+    target: LedgerTarget,
     *,
     kind: Annotated[str, choice_argument("The format of the cases.", FORMATS, "FORMAT")],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or folder that contains the cases.")],
@@ -59,7 +59,7 @@ def _read_cases(kind: str, path: Path, output: Path, prefix: str | None, *, forc
         return BenchmarkImport(cast("Format", kind), path, output, report, prefix=prefix, force=force)
 
 
-async def _import(checked: "BenchmarkImport", target: Target) -> "ImportedCases":
+async def _import(checked: "BenchmarkImport", target: LedgerTarget) -> "ImportedCases":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.errors import exit_2_on_error
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.progress import Report as Progress
@@ -58,7 +58,7 @@ Markdown = Annotated[Path | None, typer.Option(help="Write a comment for a pull 
 @verb(server=True)
 @exit_2_on_error()
 def run(
-    target: Target,
+    target: LedgerTarget,
     fixtures: Fixtures,
     *,
     agent: AgentCommand = None,
@@ -117,7 +117,7 @@ def run(
     _run(options, target)
 
 
-def _run(options: "EvalOptions", target: Target) -> None:
+def _run(options: "EvalOptions", target: LedgerTarget) -> None:
     """Run the evaluation, print the result, and exit with its code."""
     import asyncio
     import os
@@ -167,7 +167,7 @@ def _parse_meta(pairs: list[str]) -> dict[str, str]:
     return parsed
 
 
-async def _run_until_stopped(runner: "EvalRunner", target: Target) -> "tuple[EvaluationReport, list[int]]":
+async def _run_until_stopped(runner: "EvalRunner", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
     """Return the result, and the signals that stopped the run."""
     import asyncio
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.reports import EvaluationReport
@@ -23,7 +23,7 @@ RUN = "The id, or an unambiguous beginning of it."
 
 @verb()
 def show(
-    target: Target,
+    target: LedgerTarget,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
     *,
     scenario: Annotated[
@@ -63,7 +63,7 @@ def show(
         print_scenario(one, analyses=analyses)
 
 
-async def _show(target: Target, run_id: str, as_of: str | None) -> "EvaluationReport":
+async def _show(target: LedgerTarget, run_id: str, as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.report_data import build_evaluation_report
 
@@ -73,7 +73,7 @@ async def _show(target: Target, run_id: str, as_of: str | None) -> "EvaluationRe
 
 @verb()
 def compare(
-    target: Target,
+    target: LedgerTarget,
     baseline: Annotated[str, typer.Argument(metavar="BASELINE", help=f"{RUN} latest is the newest before the other.")],
     candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
     *,
@@ -102,7 +102,7 @@ def compare(
         print_comparison(report)
 
 
-async def _compare(target: Target, baseline: str, candidate: str, as_of: str | None) -> "EvaluationReport":
+async def _compare(target: LedgerTarget, baseline: str, candidate: str, as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.report_data import build_comparison_report
 
@@ -112,7 +112,7 @@ async def _compare(target: Target, baseline: str, candidate: str, as_of: str | N
 
 @verb()
 def list_evaluations(
-    target: Target,
+    target: LedgerTarget,
     *,
     suite: Suite = None,
     agent: Agent = None,
@@ -142,7 +142,7 @@ def list_evaluations(
         print_evaluation_list(page)
 
 
-async def _list(target: Target, parameters: dict[str, str], as_of: str | None) -> "EvaluationPage":
+async def _list(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "EvaluationPage":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.queries import list_evaluations
     from api.service.query_params import parse_evaluation_query
@@ -155,7 +155,7 @@ async def _list(target: Target, parameters: dict[str, str], as_of: str | None) -
 
 @verb()
 def scoreboard(
-    target: Target,
+    target: LedgerTarget,
     *,
     suite: Suite = None,
     agent: Agent = None,
@@ -183,7 +183,7 @@ def scoreboard(
         print_scoreboard(found, filtered=suite is not None or agent is not None)
 
 
-async def _scoreboard(target: Target, parameters: dict[str, str], as_of: str | None) -> "ScoreboardAnswer":
+async def _scoreboard(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "ScoreboardAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.evaluation.queries import show_scoreboard
     from api.service.query_params import parse_scoreboard_query

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="The SHA-256 diges
 
 @verb(server=True)
 def put(
-    target: Target,
+    target: LedgerTarget,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The file to store; - is standard input.")] = "-",
     media_type: Annotated[str | None, typer.Option(help="The media type.", metavar="TYPE/SUBTYPE")] = None,
     note: Annotated[str | None, typer.Option(help="A description. It stays in the log permanently.")] = None,
@@ -48,7 +48,7 @@ def put(
 
 @verb(server=True)
 def get(
-    target: Target,
+    target: LedgerTarget,
     digest: Digest,
     output: Annotated[Path | None, typer.Option(help="Write the bytes to this file.", metavar="FILE")] = None,
 ) -> None:
@@ -80,7 +80,7 @@ def get(
 
 @verb(server=True)
 def erase(
-    target: Target,
+    target: LedgerTarget,
     digest: Digest,
     reason: Annotated[str, typer.Option(help="The reason. It stays in the log permanently.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
@@ -110,7 +110,7 @@ def erase(
 
 
 @verb()
-def list_evidence(target: Target, as_of: AsOf = None) -> None:
+def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
     """List stored and erased evidence.
 
     In the order of the log.
@@ -128,7 +128,7 @@ def list_evidence(target: Target, as_of: AsOf = None) -> None:
         _print_evidence(found)
 
 
-def _run(target: Target, use: "Callable[[EventStore], Awaitable[_Answer]]", *, writable: bool = True) -> _Answer:
+def _run(target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]", *, writable: bool = True) -> _Answer:
     """Use the store of a target, and return the answer."""
     import asyncio
 
@@ -141,7 +141,7 @@ def _run(target: Target, use: "Callable[[EventStore], Awaitable[_Answer]]", *, w
     return asyncio.run(run())
 
 
-async def _list(target: Target, as_of: str | None) -> "EvidencePage":
+async def _list(target: LedgerTarget, as_of: str | None) -> "EvidencePage":
     from api.auth import OWNER
     from api.cli.open_ledger import open_reader
     from api.parameters import POSITION_MAX

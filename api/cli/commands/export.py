@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice, given
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.export import ExportSelection, Manifest
@@ -19,7 +19,7 @@ FORMATS = ("ndjson", "csv", "parquet")
 
 @verb(server=True)
 def export(
-    target: Target,
+    target: LedgerTarget,
     *,
     output: Annotated[Path, typer.Option(help="A folder, or a file that ends in .zip. It must not exist.")],
     since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.importers.cstp import CstpImport, CstpImportResult
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @verb(server=True)
 def decisions(
-    target: Target,
+    target: LedgerTarget,
     file: Annotated[Path, typer.Argument(metavar="FILE.csv|.jsonl", help="A table with one decision per row.")],
     mapping: Annotated[
         list[str] | None,
@@ -47,7 +47,7 @@ def decisions(
         _print_decisions(found)
 
 
-async def _import_decisions(checked: "DecisionImport", target: Target) -> "DecisionImportResult":
+async def _import_decisions(checked: "DecisionImport", target: LedgerTarget) -> "DecisionImportResult":
     from api.cli.open_ledger import open_store
 
     async with open_store(target) as store:
@@ -78,7 +78,7 @@ def _print_decisions(found: "DecisionImportResult") -> None:
 
 @verb(server=True)
 def cstp(
-    target: Target,
+    target: LedgerTarget,
     path: Annotated[Path, typer.Argument(metavar="PATH", help="CSTP's folder, a decision file, or its SQLite store.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing.")
@@ -106,7 +106,7 @@ def cstp(
         raise typer.Exit(1)
 
 
-async def _import_cstp(source: "CstpImport", target: Target, *, dry_run: bool) -> "CstpImportResult":
+async def _import_cstp(source: "CstpImport", target: LedgerTarget, *, dry_run: bool) -> "CstpImportResult":
     from api.cli.open_ledger import open_store
 
     async with open_store(target, writable=not dry_run) as store:
@@ -125,7 +125,7 @@ def _print_cstp(report: "CstpImportResult") -> None:
 
 @verb(server=True)
 def runs(
-    target: Target,
+    target: LedgerTarget,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Run reports, one JSON object per file.")],
     agent: Annotated[str | None, typer.Option(help="The agent of the runs.", metavar="NAME")] = None,
     rescore: Annotated[
@@ -154,7 +154,9 @@ def runs(
         raise typer.Exit(1 if result.usable else 2)
 
 
-async def _import_runs(files: list[str], agent: str | None, target: Target, *, rescore: bool) -> "RunImportResult":
+async def _import_runs(
+    files: list[str], agent: str | None, target: LedgerTarget, *, rescore: bool
+) -> "RunImportResult":
     """Import the runs; open the ledger only once a file can be read."""
     from itertools import chain
 
@@ -176,7 +178,7 @@ async def _import_runs(files: list[str], agent: str | None, target: Target, *, r
 
 @verb()
 def ledger(
-    target: Target,
+    target: LedgerTarget,
     export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A complete export: its folder or its ZIP.")],
     key: Annotated[
         str | None, typer.Option(help="The verifier key of the exported log, from a source you trust.", metavar="KEY")

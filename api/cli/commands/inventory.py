@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.models import InventoryAnswer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @verb()
 def inventory(
-    target: Target,
+    target: LedgerTarget,
     *,
     model: Annotated[str | None, typer.Option(help="Only this model, by any of its names, with all its runs.")] = None,
     as_of: AsOf = None,
@@ -37,7 +37,7 @@ def inventory(
         print_inventory(found)
 
 
-async def _inventory(target: Target, model: str | None, as_of: str | None) -> "InventoryAnswer":
+async def _inventory(target: LedgerTarget, model: str | None, as_of: str | None) -> "InventoryAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.models import list_inventory
 

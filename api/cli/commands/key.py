@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from ledger import Verifier
 
 
 @verb()
-def show(target: Target) -> None:
+def show(target: LedgerTarget) -> None:
     """Print the verifier key of a ledger.
 
     Anyone who verifies this ledger needs it, and must get it from you.
@@ -34,7 +34,7 @@ def show(target: Target) -> None:
 
 @verb()
 def make(
-    target: Target,
+    target: LedgerTarget,
     origin: Annotated[
         str | None,
         typer.Option(help="The permanent name of the log, such as ledger.example.com/team.  \\[default: random]"),
@@ -65,7 +65,7 @@ def make(
     _print_key(target, verifier)
 
 
-def _print_key(target: Target, verifier: "Verifier") -> None:
+def _print_key(target: LedgerTarget, verifier: "Verifier") -> None:
     from api.cli.output import print_json
 
     if target.json:

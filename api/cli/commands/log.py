@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import ORDERS, choice, given
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @verb()
 def log(
-    target: Target,
+    target: LedgerTarget,
     *,
     after: Annotated[str | None, typer.Option(help="Only events after this position.", metavar="POSITION")] = None,
     before: Annotated[str | None, typer.Option(help="Only events before this position.", metavar="POSITION")] = None,
@@ -61,7 +61,7 @@ def log(
         raise typer.Exit from None
 
 
-async def _print(target: Target, query: "Query", *, raw: bool, whole: bool) -> None:
+async def _print(target: LedgerTarget, query: "Query", *, raw: bool, whole: bool) -> None:
     """Print one page, or the whole log; raw lines, or a table."""
     from msgspec import structs
 
@@ -84,7 +84,7 @@ async def _print(target: Target, query: "Query", *, raw: bool, whole: bool) -> N
             print_note(f"Next page: {edge} {page.positions[-1]}")
 
 
-async def _follow(target: Target, query: "Query", *, raw: bool) -> None:
+async def _follow(target: LedgerTarget, query: "Query", *, raw: bool) -> None:
     from api.cli.open_ledger import open_reader
     from api.cli.output import print_line
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, given
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.models import ModelList
@@ -17,7 +17,7 @@ EventAgent = Annotated[str | None, typer.Option(help="The agent of the event.", 
 
 @verb(server=True)
 def register(
-    target: Target,
+    target: LedgerTarget,
     key: Key,
     *,
     provider: Annotated[str | None, typer.Option(help="The provider.")] = None,
@@ -40,7 +40,7 @@ def register(
     print_appended(appended, f"Model {key} is registered", as_json=target.json)
 
 
-async def _register(target: Target, key: str, fields: dict[str, str]) -> "AppendResult":
+async def _register(target: LedgerTarget, key: str, fields: dict[str, str]) -> "AppendResult":
     from api.cli.open_ledger import open_store
     from api.service.model_registry import register
 
@@ -50,7 +50,7 @@ async def _register(target: Target, key: str, fields: dict[str, str]) -> "Append
 
 @verb(server=True)
 def alias(
-    target: Target,
+    target: LedgerTarget,
     key: Key,
     alias: Annotated[str, typer.Argument(metavar="NAME", help="Another name, as answers claim it; case is ignored.")],
     *,
@@ -70,7 +70,7 @@ def alias(
     print_appended(appended, f"Model {key} is also called {alias!r}", as_json=target.json)
 
 
-async def _alias(target: Target, key: str, name: str, agent: str | None) -> "AppendResult":
+async def _alias(target: LedgerTarget, key: str, name: str, agent: str | None) -> "AppendResult":
     from api.cli.open_ledger import open_store
     from api.service.model_registry import alias
 
@@ -79,7 +79,7 @@ async def _alias(target: Target, key: str, name: str, agent: str | None) -> "App
 
 
 @verb()
-def list_models(target: Target, as_of: AsOf = None) -> None:
+def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
     """List the registered models.
 
     Shows their names, and how often each was seen.
@@ -98,7 +98,7 @@ def list_models(target: Target, as_of: AsOf = None) -> None:
         print_models(found)
 
 
-async def _list(target: Target, as_of: str | None) -> "ModelList":
+async def _list(target: LedgerTarget, as_of: str | None) -> "ModelList":
     from api.cli.open_ledger import open_reader
     from api.service.models import list_registered_models
 

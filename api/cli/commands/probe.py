@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, given
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.models import ProbesAnswer
@@ -19,7 +19,7 @@ ProbeId = Annotated[
 
 @verb()
 def scores(
-    target: Target,
+    target: LedgerTarget,
     *,
     probe: Annotated[str | None, typer.Option(help="Only this probe.", metavar="ID|ID@VERSION")] = None,
     scorer: Annotated[str | None, typer.Option(help="Only this scorer.", metavar="ID|ID@VERSION")] = None,
@@ -44,7 +44,7 @@ def scores(
         print_scores(found)
 
 
-async def _scores(target: Target, parameters: dict[str, str], as_of: str | None) -> "ProbesAnswer":
+async def _scores(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "ProbesAnswer":
     from api.cli.open_ledger import open_reader
     from api.service.models import compare_probe_scores
     from projections.discovery.probe_score_tables import ProbeScoreQuery
@@ -55,7 +55,7 @@ async def _scores(target: Target, parameters: dict[str, str], as_of: str | None)
 
 @verb(json=False)
 def prompt(
-    target: Target,
+    target: LedgerTarget,
     probe: ProbeId = None,
     exclude_file: Annotated[
         str | None,
@@ -80,7 +80,7 @@ def prompt(
 
 @verb()
 def analyze(
-    target: Target,
+    target: LedgerTarget,
     response_file: Annotated[str, typer.Option(help="One answer; - is standard input.", metavar="FILE|-")],
     probe: ProbeId = None,
 ) -> None:
@@ -103,7 +103,7 @@ def analyze(
 
 
 @verb()
-def list_probes(target: Target) -> None:
+def list_probes(target: LedgerTarget) -> None:
     """List the probes with their scorers.
 
     Example: tallystick probe list
@@ -125,7 +125,7 @@ def list_probes(target: Target) -> None:
 
 @verb(server=True)
 def rescore(
-    target: Target,
+    target: LedgerTarget,
     *,
     scorer: Annotated[str, typer.Option(help="The scorer to use.", metavar="ID@VERSION")],
     run: Annotated[str | None, typer.Option(help="Only the outputs of this run.", metavar="RUN")] = None,
@@ -152,7 +152,7 @@ def rescore(
         _print_rescored(found)
 
 
-async def _rescore(query: "RescoreQuery", target: Target) -> "RescoreResult":
+async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResult":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
     from api.service.rescore import rescore

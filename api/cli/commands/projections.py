@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.service.projections import ProjectionInfo
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @verb()
 def projections(
-    target: Target,
+    target: LedgerTarget,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One projection; without it, all.")] = None,
     as_of: AsOf = None,
 ) -> None:
@@ -42,7 +42,9 @@ def projections(
         open_console().print(shown)
 
 
-async def _projections(target: Target, name: str | None, as_of: str | None) -> "ProjectionInfo | list[ProjectionInfo]":
+async def _projections(
+    target: LedgerTarget, name: str | None, as_of: str | None
+) -> "ProjectionInfo | list[ProjectionInfo]":
     from api.cli.open_ledger import open_reader
     from api.service.projections import list_projections, show_projection
     from ledger.errors import InvalidQuery

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import REASON_TYPES, STAKES, choice, source_of_agent
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,14 +42,14 @@ Question = Annotated[
 DecisionId = Annotated[
     str | None, typer.Option("--id", help="The decision's id; without it the ledger makes one.", metavar="ID")
 ]
-EventId = Annotated[
+EventIdOption = Annotated[
     str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
 ]
 
 
 @verb(server=True)
 def record(
-    target: Target,
+    target: LedgerTarget,
     decision: Annotated[str, typer.Argument(metavar="TEXT", help="The decision in words.")],
     *,
     agent: AgentName = None,
@@ -65,7 +65,7 @@ def record(
     review_by: ReviewBy = None,
     question: Question = None,
     decision_id: DecisionId = None,
-    event_id: EventId = None,
+    event_id: EventIdOption = None,
 ) -> None:
     """Record a decision.
 
@@ -119,12 +119,16 @@ def _parse_reason(text: str) -> dict[str, str]:
 
 
 async def _record(
-    target: Target, fields: "Mapping[str, object]", event_id: str | None, source: str | None, question: str | None
+    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None, question: str | None
 ) -> "RecordedDecision":
     from api.cli.open_ledger import open_store
-    from api.cli.payload import convert_options
+    from api.cli.payload import convert_options, convert_text
     from events.decision import DecisionRecorded
+    from events.envelope import EventId
+    from events.payload import Label
 
     decision = convert_options(fields, DecisionRecorded, options={"reasons": "reason", "tags": "tag"})
+    event_id = convert_text("event_id", event_id, EventId)
+    question = convert_text("question", question, Label)
     async with open_store(target) as store:
         return await store.record_decision(decision, event_id=event_id, source=source, question=question)

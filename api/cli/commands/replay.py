@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.service.projections import ReplayResult
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @verb()
 def replay(
-    target: Target,
+    target: LedgerTarget,
     check: Annotated[
         bool, typer.Option(help="Compare with the incrementally folded states; exit code 1 if one differs.")
     ] = False,
@@ -48,7 +48,7 @@ def replay(
         raise typer.Exit(1)
 
 
-async def _replay(target: Target, name: str | None, to: str | None, *, check: bool) -> "list[ReplayResult]":
+async def _replay(target: LedgerTarget, name: str | None, to: str | None, *, check: bool) -> "list[ReplayResult]":
     from api.cli.open_ledger import open_reader
     from api.cli.output import show_progress
     from api.service.projections import replay_projections

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import OUTCOMES, choice, source_of_agent
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @verb(server=True)
 def review(
-    target: Target,
+    target: LedgerTarget,
     decision: Annotated[
         str, typer.Argument(metavar="DECISION", help="The decision's id, or an unambiguous beginning of it.")
     ],
@@ -62,12 +62,14 @@ def review(
 
 
 async def _review(
-    target: Target, fields: "Mapping[str, object]", event_id: str | None, source: str | None
+    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None
 ) -> "RecordedReview":
     from api.cli.open_ledger import open_store
-    from api.cli.payload import convert_options
+    from api.cli.payload import convert_options, convert_text
     from events.decision import DecisionReviewed
+    from events.envelope import EventId
 
     review = convert_options(fields, DecisionReviewed, {"decision_id": "DECISION", "actual_result": "result"})
+    event_id = convert_text("event_id", event_id, EventId)
     async with open_store(target) as store:
         return await store.review_decision(review, event_id=event_id, source=source)

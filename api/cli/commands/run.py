@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.importers.runs import RunPage, RunView, SaveResult
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @verb(server=True)
 def save(
-    target: Target,
+    target: LedgerTarget,
     report_file: Annotated[str, typer.Option(help="A run report; - is standard input.", metavar="FILE|-")],
     agent: Annotated[str | None, typer.Option(help="The agent of the run.", metavar="NAME")] = None,
 ) -> None:
@@ -38,7 +38,7 @@ def save(
         print_unsupported_scores(saved.unborne)
 
 
-async def _save(target: Target, path: str, agent: str | None) -> "SaveResult":
+async def _save(target: LedgerTarget, path: str, agent: str | None) -> "SaveResult":
     from api.cli.open_ledger import open_store
     from api.importers.runs import read_run, save_run
     from events.errors import InvalidEvent
@@ -54,7 +54,7 @@ async def _save(target: Target, path: str, agent: str | None) -> "SaveResult":
 
 @verb()
 def show(
-    target: Target,
+    target: LedgerTarget,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id, or an unambiguous beginning of it.")],
     attempts: Annotated[bool, typer.Option("--attempts", help="Show every attempt and signal, too.")] = False,
     as_of: AsOf = None,
@@ -77,7 +77,7 @@ def show(
         print_run(shown)
 
 
-async def _show(target: Target, run_id: str, as_of: str | None, *, attempts: bool) -> "RunView":
+async def _show(target: LedgerTarget, run_id: str, as_of: str | None, *, attempts: bool) -> "RunView":
     from api.cli.open_ledger import open_reader
     from api.importers.runs import show_run
 
@@ -87,7 +87,7 @@ async def _show(target: Target, run_id: str, as_of: str | None, *, attempts: boo
 
 @verb()
 def list_runs(
-    target: Target,
+    target: LedgerTarget,
     *,
     agent: Annotated[str | None, typer.Option(help="Only runs of this agent.")] = None,
     router: Annotated[str | None, typer.Option(help="Only runs with this router.")] = None,
@@ -120,7 +120,7 @@ def list_runs(
         print_runs(page)
 
 
-async def _list(target: Target, parameters: dict[str, str], as_of: str | None) -> "RunPage":
+async def _list(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "RunPage":
     from api.cli.open_ledger import open_reader
     from api.importers.runs import list_runs
     from api.service.query_params import parse_run_query

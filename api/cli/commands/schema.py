@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 
 @verb()
 def schema(
-    target: Target,
+    target: LedgerTarget,
     type_: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="One event type; without it, all.")] = None,
 ) -> None:
     """Print the JSON Schema of the event types.

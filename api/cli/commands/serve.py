@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.http.server import TlsFiles
@@ -18,7 +18,7 @@ CONNECTIONS = 1_000
 
 @verb(json=False)
 def serve(
-    target: Target,
+    target: LedgerTarget,
     *,
     host: Annotated[
         str, typer.Option(help="The address to listen on. Other addresses than loopback need a token.")

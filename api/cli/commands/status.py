@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.service.status import LedgerStatus
 
 
 @verb(server=True)
-def status(target: Target) -> None:
+def status(target: LedgerTarget) -> None:
     """Show what a ledger contains, which process writes it, and its state.
 
     Exit code 1: the newest checkpoint is not valid. `tallystick verify` then says more.
@@ -32,7 +32,7 @@ def status(target: Target) -> None:
         raise typer.Exit(1)
 
 
-async def _read(target: Target) -> "LedgerStatus":
+async def _read(target: LedgerTarget) -> "LedgerStatus":
     import msgspec
 
     from api.cli.open_ledger import open_reader

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
-from api.cli.target import Target, verb
 
 if TYPE_CHECKING:
     from api.auth import Token
@@ -15,7 +15,7 @@ SCOPES = ("append", "read", "import", "admin")
 
 @verb()
 def add(
-    target: Target,
+    target: LedgerTarget,
     agent: Annotated[str, typer.Argument(help="The agent's name.")],
     scope: Annotated[
         list[str] | None,
@@ -49,7 +49,7 @@ def add(
 
 
 @verb()
-def list_tokens(target: Target) -> None:
+def list_tokens(target: LedgerTarget) -> None:
     """List the tokens with their agents and scopes.
 
     The secrets themselves are not stored.
@@ -76,7 +76,7 @@ def list_tokens(target: Target) -> None:
 
 @verb()
 def revoke(
-    target: Target,
+    target: LedgerTarget,
     token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `token list` shows it.")],
 ) -> None:
     """Revoke a token at once, also in a running server.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.target import Target, verb
+from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.verify import VerifyReport
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @verb(server=True)
 def verify(
-    target: Target,
+    target: LedgerTarget,
     path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
     *,
     ledger: Annotated[Path | None, typer.Option(help="A ledger file, with or without a running server.")] = None,
@@ -48,7 +48,7 @@ def verify(
 
 
 def _verify(
-    target: Target,
+    target: LedgerTarget,
     path: Path | None,
     ledger: Path | None,
     url: str | None,

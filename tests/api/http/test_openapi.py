@@ -52,6 +52,8 @@ LINKS = {
     "post_events": "event:get_event first:get_event receipt:get_receipt stream:get_stream",
     "get_events": "event:get_event stream:get_stream",
     "get_decisions": "decision:get_decision",
+    "post_decision": "decision:get_decision",
+    "post_review": "decision:get_decision",
     "get_projections": "projection:get_projection",
     "get_runs": "run:get_run",
     "get_evaluations": "evaluation:get_evaluation",

@@ -356,7 +356,8 @@ def test_what_is_not_there(client: httpx.Client, path: str, kind: str) -> None:
     [
         ("DELETE", "/events", "GET, HEAD, POST"),
         ("PUT", "/events/1", "GET, HEAD"),
-        ("POST", "/decisions", "GET, HEAD"),
+        ("DELETE", "/decisions", "GET, HEAD, POST"),
+        ("POST", "/decisions/1", "GET, HEAD"),
         ("GET", "/cstp", "POST"),
         ("OPTIONS", "/healthz", "GET, HEAD"),
     ],

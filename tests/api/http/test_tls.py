@@ -132,8 +132,8 @@ def test_files_that_do_not_fit_are_refused_before_anything_is_served(tmp_path: P
     other = sign("other", authority).write(tmp_path, "other")[1]
     sealed = sign("sealed", authority).write(tmp_path, "sealed", b"secret")
     for given, said in (
-        (("--tls-cert", cert), "certificate and key belong together"),
-        (("--tls-key", key), "certificate and key belong together"),
+        (("--tls-cert", cert), "certificate needs its key"),
+        (("--tls-key", key), "certificate needs its key"),
         (("--tls-cert", cert, "--tls-key", other), "cannot be used"),
         (("--tls-cert", cert, "--tls-key", str(tmp_path / "none")), "cannot be used"),
         (("--tls-cert", sealed[0], "--tls-key", sealed[1]), "is encrypted"),

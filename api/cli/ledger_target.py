@@ -30,7 +30,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 _HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
 
 
-class Target(NamedTuple):
+class LedgerTarget(NamedTuple):
     """The ledger that a verb works on, and whether it prints JSON."""
 
     ledger: Path
@@ -47,7 +47,7 @@ class Target(NamedTuple):
 
 def begin(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Keep the options before the verb, typed or set as variables."""
-    context.obj = Target(ledger, url, token, as_json, url_typed=_is_typed(context, "url"))
+    context.obj = LedgerTarget(ledger, url, token, as_json, url_typed=_is_typed(context, "url"))
 
 
 def add_typed(
@@ -96,10 +96,10 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
     return decorate
 
 
-def with_typed(context: typer.Context, options: Mapping[str, Any]) -> Target:
+def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarget:
     """Return the target so far, changed by those options that were typed at this place of the command."""
     target = context.obj
-    assert isinstance(target, Target), "the options before the verb are kept first"
+    assert isinstance(target, LedgerTarget), "the options before the verb are kept first"
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
     return target._replace(**typed, url_typed=target.url_typed or "url" in typed)
 
