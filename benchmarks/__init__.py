@@ -1,1 +1,1 @@
-"""How fast it is: every figure beside its own floor and its peers, measured in one run."""
+"""Benchmarks: each figure next to a bare mechanism, a peer or a limit, measured in one run."""

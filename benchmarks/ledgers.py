@@ -1,4 +1,4 @@
-"""Ledger files to measure on: mixed histories of decisions and reviews, made through the log itself."""
+"""Make ledger files for measurements: histories of decisions and reviews, appended through the log itself."""
 
 import random
 import sqlite3
@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from api.importers.runs.reader import decode
-from api.importers.runs.to_events import tell
+from api.importers.runs.to_events import run_events
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.registry import VOCABULARY
@@ -25,17 +25,17 @@ SINGLE = (
     b'{"type":"decision.recorded.v1","data":{"decision":"Use the connection pool of the gateway","confidence":0.8,'
     b'"category":"architecture","stakes":"high","project":"apollo"}}'
 )
-"""One event as an agent posts it."""
+"""One event as an agent sends it."""
 
 BATCH_BODY = b"\n".join([SINGLE] * BATCH)
-"""A thousand of them as NDJSON."""
+"""A thousand such events as NDJSON."""
 
 _recorded = VOCABULARY.kinds["decision.recorded.v1"].draft
 _reviewed = VOCABULARY.kinds["decision.reviewed.v1"].draft
 
 
-async def make(path: Path, events: int, *, seed: int = 7) -> None:
-    """A ledger of a number of events: decisions, each followed by its review some hundred events later."""
+async def make_ledger(path: Path, events: int, *, seed: int = 7) -> None:
+    """Make a ledger of decisions, each followed by its review about a hundred events later."""
     log = await SqliteLog.open(path)
     try:
         batch: list[Draft] = []
@@ -51,15 +51,15 @@ async def make(path: Path, events: int, *, seed: int = 7) -> None:
 
 
 def _history(events: int, rng: random.Random) -> Iterator[Draft]:
-    waiting: list[tuple[str, str]] = []
+    unreviewed: list[tuple[str, str]] = []
     for number in range(events):
-        if len(waiting) > 100 or events - number <= len(waiting):
-            decision_id, source = waiting.pop(0)
+        if len(unreviewed) > 100 or events - number <= len(unreviewed):
+            decision_id, source = unreviewed.pop(0)
             outcome = rng.choice(OUTCOMES)
             yield _reviewed(data=DecisionReviewed(decision_id=decision_id, outcome=outcome), source=source)  # type: ignore[arg-type]
             continue
         decision_id, source = f"{number:08x}", f"/agents/agent-{rng.randrange(AGENTS)}"
-        waiting.append((decision_id, source))
+        unreviewed.append((decision_id, source))
         data = DecisionRecorded(
             decision_id=decision_id,
             decision=f"Use the connection pool of the gateway for service {number}",
@@ -71,25 +71,27 @@ def _history(events: int, rng: random.Random) -> Iterator[Draft]:
         yield _recorded(data=data, source=source)
 
 
-async def make_runs(path: Path, runs: int, attempts: int, *, seed: int = 7) -> None:
-    """A ledger of imported runs, each so many attempts with an output of about 1 KB and its score."""
+async def make_run_ledger(path: Path, runs: int, attempts: int, *, seed: int = 7) -> None:
+    """Make a ledger of imported runs; each attempt has an output of about 1 KB and a score."""
     log = await SqliteLog.open(path)
     rng = random.Random(seed)
     try:
         batch: list[Draft] = []
         for number in range(runs):
-            told = tell("", decode(msgspec.json.encode(report(f"run-{number:06}", attempts, rng))), "agent-0")
-            if len(batch) + len(told.sayings) > BATCH:
+            converted = run_events(
+                "", decode(msgspec.json.encode(make_run_report(f"run-{number:06}", attempts, rng))), "agent-0"
+            )
+            if len(batch) + len(converted.drafts) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(said.draft for said in told.sayings)
+            batch.extend(said.draft for said in converted.drafts)
         await log.append(batch)
     finally:
         await log.close()
 
 
-def report(run_id: str, attempts: int, rng: random.Random) -> dict[str, object]:
-    """A run report as a client writes it: other models and other outputs in each."""
+def make_run_report(run_id: str, attempts: int, rng: random.Random) -> dict[str, object]:
+    """Make a run report as a client writes it, with random models and outputs."""
     models = [{"model_name": f"model-{name}-1", "provider": "Example"} for name in rng.sample(range(40), attempts)]
     results = [
         {
@@ -122,14 +124,14 @@ def report(run_id: str, attempts: int, rng: random.Random) -> dict[str, object]:
 
 
 def _output(rng: random.Random) -> str:
-    """Code of about 1 KB."""
+    """Make code of about 1 KB."""
     head = "// total adds up what is large.\nfunc total(values []int) int {\n\ttotal := 0\n"
     steps = "".join(f"\tif value > {rng.randrange(1000)} {{\n\t\ttotal += value - {n}\n\t}}\n" for n in range(22))
     return f"{head}{steps}\treturn total\n}}\n"
 
 
-def rows(path: Path) -> list[tuple[object, ...]]:
-    """Every row of a ledger file, as plain SQLite reads it."""
+def read_rows(path: Path) -> list[tuple[object, ...]]:
+    """Read all rows of a ledger file with plain SQLite."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         return connection.execute("SELECT * FROM events ORDER BY position").fetchall()

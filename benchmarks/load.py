@@ -1,4 +1,4 @@
-"""The load: wrk, a compiled generator, against a real server process on a loopback socket."""
+"""Load from wrk, a compiled generator, on a real server process over a loopback socket."""
 
 import re
 import shutil
@@ -13,29 +13,29 @@ from typing import NamedTuple
 import httpx
 import msgspec
 
-from benchmarks import bare as bare_handler
+from benchmarks import bare_server as bare_handler
 from benchmarks.measure import median
 
 ROOT = Path(__file__).parent.parent
 _units = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 
 
-class Load(NamedTuple):
-    """What wrk saw: answers a second, and the median time of one in seconds."""
+class LoadResult(NamedTuple):
+    """The result of wrk: answers per second, and the median time of an answer in seconds."""
 
     rate: float
     median_s: float
 
 
-class Process(NamedTuple):
-    """A server under load."""
+class ServerProcess(NamedTuple):
+    """A running server."""
 
     url: str
     pid: int
 
     @property
     def peak_mb(self) -> float:
-        """The most memory it has held, megabytes (10^6 bytes)."""
+        """Its peak memory in megabytes (10^6 bytes)."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         found = re.search(r"VmHWM:\s+(\d+) kB", status)
         assert found is not None
@@ -43,10 +43,10 @@ class Process(NamedTuple):
 
 
 @contextmanager
-def tallystick(ledger: Path) -> Iterator[Process]:
-    """Our server on a ledger file, ready, its views folded."""
+def start_tallystick(ledger: Path) -> Iterator[ServerProcess]:
+    """Start our server on a ledger file; yield it when its projections are folded."""
     command = [sys.executable, "-m", "tallystick", "--ledger", str(ledger), "serve", "--port", "0"]
-    with _process(command) as (process, log):
+    with _start_process(command) as (process, log):
         for line in log:
             said = msgspec.json.decode(line) if line.startswith(b"{") else {}
             if said.get("event") == "serving":
@@ -55,19 +55,19 @@ def tallystick(ledger: Path) -> Iterator[Process]:
         else:
             raise SystemExit("The server did not start.")
         httpx.get(f"{url}/projections", timeout=600).raise_for_status()
-        yield Process(url, process.pid)
+        yield ServerProcess(url, process.pid)
 
 
 @contextmanager
-def bare() -> Iterator[Process]:
-    """A bare Starlette handler under the same server and settings."""
-    with _process([sys.executable, "-m", bare_handler.__name__]) as (process, log):
+def start_bare_server() -> Iterator[ServerProcess]:
+    """Start a bare Starlette handler under the same server and settings."""
+    with _start_process([sys.executable, "-m", bare_handler.__name__]) as (process, log):
         url = next(line.decode().strip() for line in log if line.startswith(b"http://"))
-        yield Process(url, process.pid)
+        yield ServerProcess(url, process.pid)
 
 
 @contextmanager
-def _process(command: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], Iterator[bytes]]]:
+def _start_process(command: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], Iterator[bytes]]]:
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert process.stderr is not None
     try:
@@ -77,8 +77,8 @@ def _process(command: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], Iter
         process.communicate()
 
 
-def wrk(url: str, *, connections: int, seconds: int, body: bytes | None = None, media: str = "") -> Load:
-    """Load a URL from some connections; POST where there is a body. Every answer must be a success."""
+def run_wrk(url: str, *, connections: int, seconds: int, body: bytes | None = None, media: str = "") -> LoadResult:
+    """Load a URL from some connections; POST if there is a body. Every answer must be a success."""
     if shutil.which("wrk") is None:
         raise SystemExit("wrk is not installed. Install it (Debian: apt-get install wrk) and run again.")
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
@@ -98,9 +98,9 @@ def wrk(url: str, *, connections: int, seconds: int, body: bytes | None = None, 
     middle = re.search(r"50%\s+([\d.]+)(us|ms|s|m)\b", said)
     assert rate is not None, said
     assert middle is not None, said
-    return Load(float(rate[1]), float(middle[1]) * _units[middle[2]])
+    return LoadResult(float(rate[1]), float(middle[1]) * _units[middle[2]])
 
 
-def rounds(loads: list[Load]) -> Load:
+def rounds(loads: list[LoadResult]) -> LoadResult:
     """The median of some rounds."""
-    return Load(median([load.rate for load in loads]), median([load.median_s for load in loads]))
+    return LoadResult(median([load.rate for load in loads]), median([load.median_s for load in loads]))

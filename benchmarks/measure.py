@@ -1,4 +1,4 @@
-"""What a measurement is: ours beside the thing it is compared with, in one run."""
+"""A measurement: our figure, and the figure that it is compared with."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from msgspec import structs
 
 
 class Measure(msgspec.Struct, kw_only=True):
-    """One row of the report. `ratio` is the figure the target speaks of; `holds` is None where there is no target."""
+    """One row of the report. `target` limits `ratio`; `holds` is None without a target."""
 
     name: str
     ours: float
@@ -25,7 +25,7 @@ class Measure(msgspec.Struct, kw_only=True):
 
 
 class Machine(msgspec.Struct, kw_only=True):
-    """Where the figures were taken."""
+    """The machine and software of the measurements."""
 
     cpu: str
     cores: int
@@ -36,14 +36,14 @@ class Machine(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """Everything a run of the benchmarks found."""
+    """The results of a run of the benchmarks."""
 
     machine: Machine
     measures: list[Measure]
 
 
-def at_least(name: str, ours: float, other: float, unit: str, against: str, least: float) -> Measure:
-    """A rate that must reach a share of another."""
+def expect_at_least(name: str, ours: float, other: float, unit: str, against: str, least: float) -> Measure:
+    """Compare a rate that must reach at least a multiple of another."""
     ratio = ours / other
     return Measure(
         name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
@@ -51,15 +51,17 @@ def at_least(name: str, ours: float, other: float, unit: str, against: str, leas
     )  # fmt: skip
 
 
-def paired(name: str, ours: list[float], other: list[float], unit: str, against: str, least: float) -> Measure:
-    """A rate beside another, measured in turns: the ratio is the median of the rounds', which spells move least."""
+def compare_in_turns(
+    name: str, ours: list[float], other: list[float], unit: str, against: str, least: float
+) -> Measure:
+    """Compare two rates measured in turns; the ratio is the median over the rounds, which slow spells affect least."""
     ratio = median([mine / theirs for mine, theirs in zip(ours, other, strict=True)])
-    measure = at_least(name, median(ours), median(other), unit, against, least)
+    measure = expect_at_least(name, median(ours), median(other), unit, against, least)
     return structs.replace(measure, ratio=ratio, holds=ratio >= least)
 
 
-def at_most(name: str, ours: float, other: float, unit: str, against: str, most: float) -> Measure:
-    """A time or size that must stay within a multiple of another."""
+def expect_at_most(name: str, ours: float, other: float, unit: str, against: str, most: float) -> Measure:
+    """Compare a time or size that must be at most a multiple of another."""
     ratio = ours / other
     return Measure(
         name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
@@ -67,8 +69,8 @@ def at_most(name: str, ours: float, other: float, unit: str, against: str, most:
     )  # fmt: skip
 
 
-def machine() -> Machine:
-    """This machine."""
+def describe_machine() -> Machine:
+    """Describe this machine."""
     cpu = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -86,5 +88,5 @@ def machine() -> Machine:
 
 
 def median(values: list[float]) -> float:
-    """The middle of some figures: one slow round says little."""
+    """Return the median, on which one slow round has little effect."""
     return statistics.median(values)

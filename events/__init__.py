@@ -1,4 +1,4 @@
-"""The words: everything that can be said. No clock, no I/O, nothing of ours beneath."""
+"""The vocabulary of the ledger: every event type, the envelope, limits and model names. No clock and no I/O."""
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted

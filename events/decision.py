@@ -1,6 +1,6 @@
-"""The decision stream: what an agent decided, how sure it was, and how it turned out.
+"""The decision stream: what an agent decided, how confident it was, and how the decision turned out.
 
-Field names follow CSTP (recordDecision, reviewDecision) in snake case, so that an agent written for it finds its words.
+Field names are those of CSTP (recordDecision, reviewDecision) in snake case, so that CSTP agents recognise them.
 """
 
 from datetime import datetime
@@ -21,59 +21,59 @@ Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Reason(PayloadPart, frozen=True, kw_only=True):
-    """Why the agent decided so."""
+    """A reason for the decision."""
 
     type: ReasonType
-    """The kind of support. Source: the agent."""
+    """Kind of reasoning. Source: the agent."""
     text: Text
     """The reason in words. Source: the agent."""
     strength: Confidence | None = None
-    """How strong the support is, 0..1. Source: the agent."""
+    """How strongly the reason supports the decision, 0..1. Source: the agent."""
 
 
 class DeliberationInput(PayloadPart, frozen=True, kw_only=True):
-    """One thing the agent looked at before deciding."""
+    """One input that the agent considered before deciding."""
 
     id: str
-    """Name of the input, referred to by `inputs_used`. Source: the agent."""
+    """Name of the input; `inputs_used` refers to it. Source: the agent."""
     text: str
     """The input in words. Source: the agent."""
     source: str | None = None
     """Where the input came from. Source: the agent."""
     timestamp: str | None = None
-    """When it was seen, as the agent wrote it. Source: the agent."""
+    """When the agent saw it, as the agent wrote it. Source: the agent."""
 
 
 class DeliberationStep(PayloadPart, frozen=True, kw_only=True):
-    """One step of thinking on the way to the decision."""
+    """One step of the thinking before the decision."""
 
     step: Count | None = None
     """1-based number of the step. Source: the agent."""
     thought: str
     """The thought in words. Source: the agent."""
     inputs_used: Texts = ()
-    """Ids of the inputs this step drew on. Source: the agent."""
+    """Ids of the inputs that this step used. Source: the agent."""
     timestamp: str | None = None
-    """When, as the agent wrote it. Source: the agent."""
+    """When the step happened, as the agent wrote it. Source: the agent."""
     duration_ms: Count | None = None
-    """How long the step took, milliseconds. Source: the agent's measurement."""
+    """Duration of the step, milliseconds. Source: the agent's measurement."""
     type: str | None = None
     """Kind of step. Source: the agent."""
     conclusion: bool | None = None
-    """Whether this step concluded. Source: the agent."""
+    """Whether this step reached the conclusion. Source: the agent."""
 
 
 class Deliberation(PayloadPart, frozen=True, kw_only=True):
     """The chain of thought behind a decision."""
 
     inputs: Annotated[tuple[DeliberationInput, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
-    """What was looked at. Source: the agent."""
+    """The inputs. Source: the agent."""
     steps: Annotated[tuple[DeliberationStep, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
-    """What was thought, in order. Source: the agent."""
+    """The steps, in order. Source: the agent."""
     total_duration_ms: Count | None = None
-    """How long all of it took, milliseconds. Source: the agent's measurement."""
+    """Duration of the whole deliberation, milliseconds. Source: the agent's measurement."""
     convergence_point: Count | None = None
-    """Number of the step at which the decision was clear. Source: the agent."""
+    """Number of the step at which the decision became clear. Source: the agent."""
 
 
 class Bridge(PayloadPart, frozen=True, kw_only=True):
@@ -86,22 +86,22 @@ class Bridge(PayloadPart, frozen=True, kw_only=True):
     tolerance: Texts = ()
     """What may vary. Source: the agent."""
     enforcement: Texts = ()
-    """What must hold. Source: the agent."""
+    """What must stay true. Source: the agent."""
     prevention: Texts = ()
     """What must not happen. Source: the agent."""
 
 
 class PreDecision(PayloadPart, frozen=True, kw_only=True):
-    """What was checked before deciding."""
+    """What the agent checked before deciding."""
 
     query_run: bool | None = None
-    """Whether earlier decisions were searched. Source: the agent."""
+    """Whether the agent searched earlier decisions. Source: the agent."""
     similar_found: Count | None = None
-    """How many similar ones were found. Source: the agent."""
+    """How many similar decisions it found. Source: the agent."""
     guardrails_checked: bool | None = None
-    """Whether guardrails were checked. Source: the agent."""
+    """Whether the agent checked guardrails. Source: the agent."""
     guardrails_passed: bool | None = None
-    """Whether they passed. Source: the agent."""
+    """Whether the guardrails passed. Source: the agent."""
 
 
 class TraceStep(PayloadPart, frozen=True, kw_only=True):
@@ -112,9 +112,9 @@ class TraceStep(PayloadPart, frozen=True, kw_only=True):
     thought: str | None = None
     """The thought in words. Source: the agent."""
     output: str | None = None
-    """What the step gave. Source: the agent."""
+    """Result of the step. Source: the agent."""
     confidence: Confidence | None = None
-    """How sure the agent was at this step, 0..1. Source: the agent."""
+    """The agent's confidence at this step, 0..1. Source: the agent."""
     tags: Labels = ()
     """Labels of the step. Source: the agent."""
 
@@ -131,23 +131,23 @@ class DecisionRecorded(Payload, frozen=True, kw_only=True):
     category: Label | None = None
     """Kind of decision, free text. Source: the agent."""
     stakes: Stakes | None = None
-    """What hangs on it. Source: the agent."""
+    """How much depends on it. Source: the agent."""
     context: str | None = None
     """The situation in words. Source: the agent."""
     reasons: Annotated[tuple[Reason, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
-    """Why. Source: the agent."""
+    """The reasons. Source: the agent."""
     tags: Labels = ()
-    """Labels to find it by. Source: the agent."""
+    """Labels for searching. Source: the agent."""
     pattern: str | None = None
     """The general rule this decision is a case of. Source: the agent."""
     mental_state: MentalState | None = None
-    """How it was made. Source: the agent."""
+    """State of mind in which the agent decided. Source: the agent."""
     review_by: Instant | None = None
-    """When its outcome should be looked at, UTC. Source: the agent."""
+    """When to review its outcome, UTC. Source: the agent."""
     kpi_indicators: Labels = ()
     """Indicators that will show the outcome. Source: the agent."""
     pre_decision: PreDecision | None = None
-    """What was checked before. Source: the agent."""
+    """Checks made before the decision. Source: the agent."""
     trace: Annotated[tuple[TraceStep, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     """Reasoning trace. Source: the agent."""
     deliberation: Deliberation | None = None
@@ -165,13 +165,13 @@ class DecisionRecorded(Payload, frozen=True, kw_only=True):
     line: Count | None = None
     """1-based line in that file. Source: the agent."""
     commit: str | None = None
-    """Commit it was made at. Source: the agent."""
+    """Commit at which the decision was made. Source: the agent."""
 
 
 class DecisionAmended(Payload, frozen=True, kw_only=True):
-    """A change to a recorded decision. A field that is absent is unchanged; at least one must be there.
+    """A change to a recorded decision. An absent field is unchanged; at least one field must be present.
 
-    A confidence amended after the first review changes what is shown, never what calibration counts.
+    If the confidence is amended after the first review, views show the new value and calibration uses the old one.
     """
 
     decision_id: StreamId
@@ -206,16 +206,16 @@ class DecisionThought(Payload, frozen=True, kw_only=True):
 
 
 class DecisionAsked(Payload, frozen=True, kw_only=True):
-    """Which question a decision answers; agents that answered the same one can be compared. The latest counts."""
+    """Which question a decision answers, to compare agents that answered the same one. The latest event counts."""
 
     decision_id: StreamId
     """The decision that answers it. Source: the client."""
     question: Label
-    """Name of the question, unique within project and category. Source: the agent, or who set the question."""
+    """Name of the question, unique within project and category. Source: the agent, or the author of the question."""
 
 
 class DecisionReviewed(Payload, frozen=True, kw_only=True):
-    """How a decision turned out. A later review supersedes; the earlier ones stay in the history."""
+    """How a decision turned out. The latest review counts; earlier ones remain in the history."""
 
     decision_id: StreamId
     """The decision reviewed. Source: the client."""

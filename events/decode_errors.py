@@ -1,4 +1,4 @@
-"""From a decoder's complaint to an answer a person can act on: what, in which field, of which event, and what to do."""
+"""Turn a decoder's error into an `InvalidEvent` that names the event and the field and says what to do."""
 
 import re
 from collections.abc import Collection
@@ -9,25 +9,26 @@ import msgspec
 from events.errors import InvalidEvent, MalformedInput
 
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a JSON decoder raises of bytes of others: no JSON, no text, or nested too deep."""
+"""Exceptions of a JSON decoder on a client's bytes: not JSON, not UTF-8, or nested too deeply."""
 
-LEDGER_SETS = frozenset({"position", "recordedtime", "streamversion"})
+LEDGER_FIELDS = frozenset({"position", "recordedtime", "streamversion"})
+"""Attributes that only the ledger sets."""
 
 SHOWN_CHARS_MAX = 80
-"""Characters of a wrong value that an answer repeats."""
+"""Characters of a wrong value that a message quotes."""
 
-_place = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
+_located = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _path = re.compile(r"^\$(?:\[(?P<index>\d+)\])?\.?(?P<field>.*)$")
-_named = re.compile(r"field `(?P<name>[^`]+)`")
+_named_field = re.compile(r"field `(?P<name>[^`]+)`")
 
 
-def refuse(
+def explain_decode_error(
     error: Exception, types: Collection[str], index: int | None = None, fields: Collection[str] = ()
 ) -> InvalidEvent:
-    """The error to raise for what a decoder raised.
+    """Return the error to raise in place of a decoder's error.
 
-    `types` are the known type names; `index` is the event's place where the decoder saw one event of many. `fields`
-    are those of what is no event, but a request of its own.
+    `types` are the known type names. `index` is the event's 0-based place in its batch, where the decoder saw that
+    event alone. `fields` are the field names of a request that is not an event.
     """
     if not isinstance(error, msgspec.ValidationError):
         return MalformedInput(
@@ -35,30 +36,30 @@ def refuse(
             "Send UTF-8 JSON; NaN and Infinity are not JSON numbers. Nothing was written.",
             index=index,
         )
-    match = _place.match(str(error))
-    assert match is not None
-    what, path = match["what"], _path.match(match["path"] or "$")
+    located = _located.match(str(error))
+    assert located is not None
+    what, path = located["what"], _path.match(located["path"] or "$")
     assert path is not None
     field = path["field"].rstrip(".")
-    at = int(path["index"]) if path["index"] is not None else index
-    if named := _named.search(what):
+    place = int(path["index"]) if path["index"] is not None else index
+    if named := _named_field.search(what):
         field = f"{field}.{named['name']}".lstrip(".")
     detail, advice = _explain(what, field, types, fields)
-    return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=at)
+    return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=place)
 
 
 def _explain(what: str, field: str, types: Collection[str], fields: Collection[str]) -> tuple[str, str]:
     if field == "type" and what.startswith("Invalid value"):
-        given = what.removeprefix("Invalid value ")
-        near = get_close_matches(given.strip("'"), types, n=1, cutoff=0.5)
+        value = what.removeprefix("Invalid value ")
+        near = get_close_matches(value.strip("'"), types, n=1, cutoff=0.5)
         hint = f"Did you mean '{near[0]}'?" if near else f"Known types: {', '.join(sorted(types))}."
-        shown = given if len(given) <= SHOWN_CHARS_MAX else f"{given[:SHOWN_CHARS_MAX]}…'"
+        shown = value if len(value) <= SHOWN_CHARS_MAX else f"{value[:SHOWN_CHARS_MAX]}…'"
         return f"type {shown} is not in the vocabulary.", hint
     if what.startswith("Object contains unknown field"):
-        if field in LEDGER_SETS:
+        if field in LEDGER_FIELDS:
             return f"{field} is set by the ledger.", "Leave it out."
         if fields:
-            return f"{field} is not a field here.", f"Leave it out, or choose of: {', '.join(fields)}."
+            return f"{field} is not a field here.", f"Leave it out, or use one of: {', '.join(fields)}."
         return f"{field} is not a field of this event.", "Leave it out, or see `tallystick schema` for its name."
     if what.startswith("Object missing required field"):
         return (

@@ -1,4 +1,4 @@
-"""The envelope: an event as a client drafts it, as the log stores it, and the bytes between.
+"""The envelope of an event: as a client posts it, as the log stores it, and its encoding.
 
 A stored event is one CloudEvents 1.0 JSON object on one line: compact, UTF-8, attributes in a fixed order. The stored
 bytes are the exported bytes are the Merkle leaf bytes; `encode_line` is the only place that makes them.
@@ -26,9 +26,9 @@ EventId = Annotated[
 class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
     """An event as a client posts it: `type` and `data`, and what else the client knows.
 
-    `source` is what the client claims; the door checks it against the token and fills it in. `subject` need not be
-    given; where it is, it must be the one the payload names. `expectedversion` is the number of events the client
-    believes the stream to hold, 0 for none, and is not stored.
+    `source` is the client's claim; the interface checks it against the token and fills it in. `subject` is optional;
+    a given one must be the stream that the payload names. `expectedversion` is the number of events that the client
+    expects in the stream, 0 for a new one, and is not stored.
     """
 
     name: ClassVar[str]
@@ -46,10 +46,10 @@ class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
 
 
 class EventFacts(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc=False):
-    """What a fold needs of a stored event: who said what of which stream, when, and where it stands.
+    """The attributes of a stored event that a fold needs: source, subject, time, position and data.
 
-    Decoding it leaves the other attributes unread, which takes an eighth less time. `time` is text as `timestamp`
-    makes it: order as text is order in time, and a fold that wants numbers converts a slice at a time.
+    Decoding skips the other attributes, which saves an eighth of the time. `time` is text as `timestamp` makes it:
+    text order is time order, and a fold that needs numbers converts only the slice it needs.
     """
 
     name: ClassVar[str]
@@ -61,7 +61,7 @@ class EventFacts(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc
 
     @property
     def moment(self) -> datetime:
-        """When it happened."""
+        """When the event happened."""
         return datetime.fromisoformat(self.time)
 
     @property
@@ -71,7 +71,7 @@ class EventFacts(msgspec.Struct, kw_only=True, frozen=True, tag_field="type", gc
 
 
 class Event(EventFacts, kw_only=True, frozen=True, gc=False):
-    """An event as the log holds it, with every attribute. Subclasses, one a type, are made by `registry.Kind`."""
+    """An event as the log holds it, with every attribute. `registry.EventType` makes one subclass for each type."""
 
     specversion: str
     id: str
@@ -87,7 +87,7 @@ class Event(EventFacts, kw_only=True, frozen=True, gc=False):
 
 
 class Line(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, gc=False):
-    """The attributes of a stored event in the order in which they stand on the line."""
+    """The attributes of a stored event in their order on the line."""
 
     specversion: str
     id: str
@@ -105,19 +105,22 @@ class Line(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, gc=Fal
 
 
 encode_line = msgspec.json.Encoder().encode
-"""`Line` to the bytes that are stored, exported and hashed, for ever."""
+"""Encode a `Line` as the bytes that are stored, exported and hashed. They never change."""
 
 
 def source_of(agent: str) -> str:
-    """The source attribute of an agent: `/agents/claude`."""
+    """Return the source attribute of an agent: `/agents/claude`."""
     return f"/agents/{agent}"
 
 
 def agent_of(source: str) -> str:
-    """The agent's name in a source attribute."""
+    """Return the agent's name in a source attribute."""
     return source.removeprefix("/agents/")
 
 
 def timestamp(moment: datetime) -> str:
-    """RFC 3339 in UTC, always 27 characters, so that order as text is order in time: `2026-11-21T08:30:00.000000Z`."""
+    """Format a time as RFC 3339 in UTC, always 27 characters, so that text order is time order.
+
+    Example: `2026-11-21T08:30:00.000000Z`.
+    """
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

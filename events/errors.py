@@ -1,13 +1,13 @@
-"""The root of the error tree, and the one error the words themselves can raise.
+"""The root of the error tree, and the errors of events that do not fit the vocabulary.
 
-The whole tree, with the duty each class puts on the caller, is drawn in `ledger/errors.py`.
+`ledger/errors.py` draws the whole tree and says what each class asks of the caller.
 """
 
 
 class TallystickError(Exception):
-    """Something this house refuses or cannot do.
+    """A request that Tallystick refuses or cannot fulfil.
 
-    `detail` says what happened and where; `advice` says what to do about it.
+    `detail` says what happened and where; `advice` says what to do.
     """
 
     def __init__(self, detail: str, advice: str = "") -> None:
@@ -22,7 +22,7 @@ class TallystickError(Exception):
 class InvalidEvent(TallystickError):
     """An event that does not fit the vocabulary; nothing was written: correct it and post it again.
 
-    `field` is the path of what is wrong (`data.confidence`), `index` the event's 0-based place in its batch.
+    `field` is the path of the wrong value (`data.confidence`), `index` the event's 0-based place in its batch.
     """
 
     def __init__(self, detail: str, advice: str = "", *, field: str | None = None, index: int | None = None) -> None:

@@ -1,29 +1,29 @@
-"""The evidence stream: material kept beside the log, and its erasure.
+"""The evidence stream: material stored beside the log, and its erasure.
 
-The bytes are never in an event: they stand in the evidence store, named by their SHA-256 digest, and can be erased
-without a position, a digest or a figure of the log changing.
+The bytes are never in an event. They are in the evidence store, named by their SHA-256 digest. Erasing them changes no
+position, digest or figure of the log.
 """
 
 from events.payload import Count, Digest, Label, Payload, Text
 
 
 class EvidenceStored(Payload, frozen=True, kw_only=True):
-    """Bytes were kept, for good or until they are erased."""
+    """Evidence was stored; it is kept until it is erased."""
 
     digest: Digest
     """SHA-256 of the bytes; names the stream `evidence/DIGEST`. Source: the ledger, computed."""
     size_bytes: Count
-    """How many bytes they are, uncompressed. Source: the ledger, counted."""
+    """Size of the uncompressed evidence, bytes. Source: the ledger, counted."""
     media_type: Label | None = None
-    """What kind of material it is, as in `text/plain`. Source: whoever first put it."""
+    """Media type, such as `text/plain`. Source: the client that stored it first."""
     note: Text | None = None
-    """What it is, in words. Source: whoever first put it."""
+    """Description in words. Source: the client that stored it first."""
 
 
 class EvidenceErased(Payload, frozen=True, kw_only=True):
-    """The bytes were removed for good, and cannot come back: this is the last event of the stream."""
+    """Evidence was erased and cannot be stored again: this is the last event of the stream."""
 
     digest: Digest
-    """SHA-256 of the bytes that were. Source: whoever erased them."""
+    """SHA-256 of the erased bytes. Source: the client that erased them."""
     reason: Text | None = None
-    """Why, in words. Source: whoever erased them."""
+    """Why they were erased, in words. Source: the client that erased them."""

@@ -1,70 +1,70 @@
-"""Every limit of the house, in one place.
+"""Every limit of Tallystick, in one place.
 
-Bad input beyond a limit is refused with the limit's name and value; nothing is cut short.
+Input beyond a limit is refused, and the error states the limit; nothing is truncated.
 """
 
 LINE_BYTES_MAX = 65_535
-"""One event as stored. Tile entries carry a 16-bit length (reference/proof.md), hence this bound."""
+"""One event as stored. A tile entry has a length of 16 bits (C2SP tlog-tiles), hence this bound."""
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """One HTTP request body."""
 
 HEAD_BYTES_MAX = 65_536
-"""The head of one HTTP request: its address and headers; and whatever stands between pieces of a body."""
+"""The head of one HTTP request: request line and headers; also what is between the chunks of a body."""
 
 HEADERS_MAX = 100
 """Headers of one HTTP request."""
 
 URL_BYTES_MAX = 32_768
-"""The address of one HTTP request; 256 streams are asked for in 21,000."""
+"""The URL of one HTTP request; a read of 256 streams needs 21,000."""
 
 PIPELINED_MAX = 16
-"""HTTP requests that a connection may send before the first is answered."""
+"""HTTP requests that a client may send on a connection before the first answer."""
 
 CONNECTIONS_MAX = 1_000
 """Connections open at once, unless `serve --connections` says otherwise."""
 
 HEAD_S = 10
-"""Seconds that a client has for the head of a request, and for its first one, and for a TLS handshake."""
+"""Seconds that a client has for the head of a request, for its first request, and for a TLS handshake."""
 
 BODY_S = 20
-"""Seconds that a client has for a body, besides those for its size."""
+"""Seconds that a client has for a body, plus the time that BODY_BYTES_PER_S_MIN allows for its size."""
 
 BODY_BYTES_PER_S_MIN = 16_384
-"""How fast a body must come on average, once BODY_S are over."""
+"""Lowest average rate of a body after the first BODY_S, bytes per second."""
 
 STALL_BYTES = 65_536
-"""Bytes of an answer that waits for its client which that must take every STALL_S."""
+"""Bytes that a client must read of a waiting answer in every STALL_S."""
 
 STALL_S = 60
-"""Seconds that a client has to take STALL_BYTES."""
+"""Seconds that a client has to read STALL_BYTES."""
 
 IDLE_S = 30
-"""Seconds that a connection may be kept without a request."""
+"""Seconds that a connection may be idle."""
 
 LINGER_S = 2
-"""Seconds for which what comes after a refusal is thrown away before the connection is closed."""
+"""Seconds for which input after a refusal is discarded before the connection is closed."""
 
 EVIDENCE_BYTES_MAX = BODY_BYTES_MAX
 """One piece of evidence, uncompressed."""
 
-EVIDENCE_WORDS_CHARS_MAX = 1_000
-"""Characters of a note on evidence, and of the reason of its erasure; they travel in a URL."""
+EVIDENCE_NOTE_CHARS_MAX = 1_000
+"""Characters of a note on evidence, and of the reason for its erasure; both are sent in a URL."""
 
 BATCH_EVENTS_MAX = 2_000
-"""Events in one append; they are one statement, one transaction, one sync."""
+"""Events in one append: one statement, one transaction, one sync."""
 
 GROUP_EVENTS_MAX = 2_048
 """Events in one group commit; at least one full batch, and within SQLite's 32,766 bound parameters."""
 
 QUEUE_EVENTS_MAX = 20_000
-"""Events waiting for the writer; beyond it an append is refused with LedgerBusy."""
+"""Events that wait for the writer; beyond it an append is refused with LedgerBusy."""
 
 PAGE_EVENTS_MAX = 1_000
 """Events in one page of a read."""
 
 PAGE_EVENTS_DEFAULT = 100
-"""Events in a page when the reader names no number."""
+"""Events in a page when the client gives no limit."""
 
 EVENT_ID_CHARS_MAX = 128
 """Characters of an event's id."""
@@ -79,7 +79,7 @@ TRACE_CHARS_MAX = 256
 """Characters of traceparent, correlationid and causationid."""
 
 LABEL_CHARS_MAX = 256
-"""Characters of a short text that figures are grouped by: category, project, feature, a tag."""
+"""Characters of a label that figures are grouped by: category, project, feature, a tag."""
 
 ITEMS_MAX = 256
 """Items in one list inside a payload: tags, reasons, steps."""
@@ -88,24 +88,22 @@ SEARCH_WORDS_MAX = 1_000
 """Different words in one search."""
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-"""One answer of a router, decompressed; beyond it the attempt has failed."""
+"""One answer of a router, decompressed; a larger one makes the attempt fail."""
 
 NOTE_BYTES_MAX = 256 * 1024
-"""One signed note; a signature that withstands quantum computers has nearly 5 kB, and 16 must find room."""
+"""One signed note; a post-quantum signature has nearly 5 kB, and 16 must fit."""
 
 NOTE_SIGNATURES_MAX = 64
 """Signatures of one note."""
 
 KEY_NAME_CHARS_MAX = 255
-"""Characters of the name of a key, which is also the origin of a log."""
+"""Characters of the name of a key, which is also the log's origin."""
 
 RECEIPT_BYTES_MAX = NOTE_BYTES_MAX + 2 * LINE_BYTES_MAX
 """One receipt: a checkpoint, the line in base64, and 63 hashes."""
 
-
 PAYLOAD_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""So large may a payload be, whatever its envelope adds to it."""
-
+"""One payload; it fits into a line with any envelope."""
 
 BATCH_BYTES_MAX = BODY_BYTES_MAX // 2
-"""Bytes in one batch, so that it fits into one request."""
+"""One batch that a client sends, so that it fits into one request."""

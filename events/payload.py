@@ -1,4 +1,4 @@
-"""What every payload shares: frozen, keyword-only, unknown fields refused, absent fields absent."""
+"""Base classes and field types of payloads: frozen, keyword-only, unknown fields refused, absent fields not stored."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ import msgspec
 from events.limits import ITEMS_MAX, LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 
 STREAM_ID_PATTERN = r"^[A-Za-z0-9._-]+$"
-"""Shape of a stream's id. The schema states it; `registry.Kind.stream_id` enforces it once, on the way in."""
+"""Shape of a stream's id. The schema states it; `registry.EventType.stream_id` enforces it once, at the append."""
 
 StreamId = Annotated[
     str,
@@ -40,7 +40,7 @@ Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_CHARS_MAX)]
 COUNT_MAX = 2**53 - 1
-"""The largest whole number that every reader of JSON keeps whole."""
+"""The largest integer that every JSON reader represents exactly."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 Labels = Annotated[tuple[Label, ...], msgspec.Meta(max_length=ITEMS_MAX)]
@@ -48,8 +48,8 @@ Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 
 
 class PayloadPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A piece of a payload. `null` and absent are the same: the value is not known, and is not stored."""
+    """A part of a payload. `null` and absent mean the same: the value is unknown, and is not stored."""
 
 
 class Payload(PayloadPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """The `data` of one event type. Published shapes are for ever; a new shape is a new version."""
+    """The `data` of one event type. Published shapes never change; a new shape is a new version."""

@@ -1,4 +1,4 @@
-"""The probe stream: what a scorer made of one answer. A better scorer adds scores; no score changes."""
+"""The probe stream: the score of one answer by one scorer. A better scorer adds scores; no score changes."""
 
 from hashlib import sha256
 from typing import Annotated
@@ -14,39 +14,39 @@ Dimensions = Annotated[dict[Label, Confidence], msgspec.Meta(max_length=ITEMS_MA
 
 
 class ProbeScored(Payload, frozen=True, kw_only=True):
-    """One scorer's figures of one answer to a probe."""
+    """One scorer's score of one answer to a probe."""
 
     score_id: StreamId | None = None
     """Names the stream `probe/ID`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
     probe_id: Label
-    """The probe that was answered. Source: who asked."""
+    """The probe that was answered. Source: the runner."""
     probe_version: Label | None = None
-    """Its version. Source: who asked."""
+    """Its version. Source: the runner."""
     scorer_id: Label
-    """What scored; `reported` where a run report states the score and not its scorer. Source: the scorer."""
+    """The scorer; `reported` where a run report states a score without its scorer. Source: the scorer."""
     scorer_version: Label | None = None
     """Its version. Source: the scorer."""
     run_id: StreamName | None = None
-    """The run in which the answer was given. Source: the run."""
+    """The run that the answer belongs to. Source: the run."""
     attempt: Count | None = None
     """The attempt of that run, 1-based. Source: the run."""
     model_name: Label | None = None
     """The model that answered, as it claimed. Source: the answer."""
     output_digest: Digest | None = None
-    """What was scored. Source: measured."""
+    """Digest of the scored text. Source: measured."""
     valid: bool | None = None
-    """Whether the answer could be scored at all; where not, there are no counts. Source: the scorer."""
+    """Whether the answer could be scored; if not, `counts` is absent. Source: the scorer."""
     counts: Counts | None = None
-    """What was counted, by name: renames, function_splits, comments_added, structural_changes. Source: the scorer."""
+    """Counts by name: renames, function_splits, comments_added, structural_changes. Source: the scorer."""
     total_score: Confidence | None = None
-    """All in one figure, 0..1. Source: the scorer."""
+    """Total score, 0..1. Source: the scorer."""
     dimension_scores: Dimensions | None = None
-    """Single dimensions, each 0..1, by name. Source: the scorer."""
+    """Scores of single dimensions by name, each 0..1. Source: the scorer."""
     apart: Counts | None = None
-    """What was counted and does not enter the score, by name. Source: the scorer."""
+    """Counts by name that do not enter the score. Source: the scorer."""
 
 
 def score_id_of(run_id: str, attempt: int, scorer_id: str, scorer_version: str | None = None) -> str:
-    """The id of a scorer's score of an attempt: a scorer that comes again finds it taken, and adds no second."""
-    place = f"{run_id}/{attempt}/{scorer_id}@{scorer_version or ''}"
-    return sha256(place.encode()).hexdigest()[:32]
+    """Return the id of a scorer's score of an attempt, the same each time, so that rescoring adds no second score."""
+    scored = f"{run_id}/{attempt}/{scorer_id}@{scorer_version or ''}"
+    return sha256(scored.encode()).hexdigest()[:32]

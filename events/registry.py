@@ -1,4 +1,4 @@
-"""The vocabulary: which types there are, where each may stand in its stream, and how old shapes become new ones."""
+"""The registry of event types: payload, stream, life in the stream, decoders, and upcasters of old versions."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.decode_errors import UNDECODABLE, refuse
+from events.decode_errors import UNDECODABLE, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent
@@ -23,7 +23,7 @@ from events.probe import ProbeScored
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
 Upcaster = Callable[[Any], Payload]
-"""From the payload of one version to the payload of the next: pure, total, and never needing to know more."""
+"""A pure, total function from the payload of one version to the payload of the next."""
 
 _Envelope = TypeVar("_Envelope", Draft, Event, EventFacts)
 _Fact = TypeVar("_Fact", bound=EventFacts)
@@ -31,16 +31,16 @@ _stream_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
 
 
 class Life(Enum):
-    """Where a type may stand in its stream."""
+    """The place that a type may have in its stream."""
 
     OPENS = "opens"
-    """First, once."""
+    """The first event, once."""
     CONTINUES = "continues"
-    """After the first, while the stream is open."""
+    """Any later event, while the stream is open."""
     CLOSES = "closes"
-    """Last."""
+    """The last event."""
     SINGLE = "single"
-    """First and last: a stream of one."""
+    """The only event of its stream."""
 
     @property
     def begins(self) -> bool:
@@ -52,7 +52,7 @@ class Life(Enum):
 
 
 class EventType:
-    """One event type: its name, its payload, its stream, its life, and the envelopes that carry it."""
+    """One event type: its name, payload, stream and life, and the envelope structs made for it."""
 
     def __init__(self, name: str, payload: type[Payload], stream: str, id_field: str, life: Life) -> None:
         self.name = name
@@ -79,7 +79,7 @@ class EventType:
         return made  # type: ignore[return-value]
 
     def stream_id(self, data: Payload) -> str | None:
-        """The id in a payload, checked; None where the ledger is to make one.
+        """Return the checked stream id of a payload; None where the ledger must make one.
 
         Errors: InvalidEvent, naming the field.
         """
@@ -94,10 +94,10 @@ class EventType:
 
 
 class Vocabulary:
-    """A set of kinds with the decoders for what clients draft and what the log holds.
+    """A set of event types, with decoders for the drafts of clients and for stored lines.
 
-    `upcasters` maps the name of an old type to the function that makes the next version's payload; reading applies
-    them until the shape is current, so that a fold knows only current shapes. The stored bytes stay as they are.
+    `upcasters` maps the name of an old type to the function that makes the next version's payload. Reading applies
+    them until the version is current, so that folds know only current shapes. The stored bytes do not change.
     """
 
     def __init__(self, kinds: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
@@ -118,7 +118,7 @@ class Vocabulary:
         try:
             draft: Draft = self._draft.decode(body)
         except UNDECODABLE as error:
-            raise refuse(error, self.types) from None
+            raise explain_decode_error(error, self.types) from None
         return draft
 
     def drafts(self, body: bytes) -> list[Draft]:
@@ -126,7 +126,7 @@ class Vocabulary:
         try:
             drafts: list[Draft] = self._drafts.decode(body)
         except UNDECODABLE as error:
-            raise refuse(error, self.types) from None
+            raise explain_decode_error(error, self.types) from None
         return drafts
 
     def draft_lines(self, body: bytes) -> list[Draft]:
@@ -135,34 +135,34 @@ class Vocabulary:
             drafts: list[Draft] = self._draft.decode_lines(body)
         except UNDECODABLE as error:
             self._refuse_line(body)
-            raise refuse(error, self.types) from None
+            raise explain_decode_error(error, self.types) from None
         return drafts
 
     def _refuse_line(self, body: bytes) -> None:
-        """Decode line by line, to say which one is wrong."""
+        """Decode line by line and raise the error of the first wrong line."""
         lines = [line for line in body.split(b"\n") if line.strip()]
         for index, line in enumerate(lines):
             try:
                 self._draft.decode(line)
             except UNDECODABLE as error:
-                raise refuse(error, self.types, index) from None
+                raise explain_decode_error(error, self.types, index) from None
 
     def stored(self, line: bytes) -> Event:
-        """Decode one stored line, in the shape in which it was written."""
+        """Decode one stored line in the version in which it was written."""
         event: Event = self._event.decode(line)
         return event
 
     def event(self, line: bytes) -> Event:
-        """Decode one stored line, in its current shape."""
+        """Decode one stored line, upcast to the current version."""
         return self._current(self.stored(line))
 
     def events(self, lines: bytes) -> list[Event]:
-        """Decode stored lines (NDJSON), each in its current shape."""
+        """Decode stored lines (NDJSON), each upcast to the current version."""
         events: list[Event] = self._event.decode_lines(lines)
         return [self._current(event) for event in events] if self._upcasters else events
 
     def facts(self, lines: bytes) -> list[EventFacts]:
-        """Decode stored lines (NDJSON) to what a fold needs of them, each in its current shape."""
+        """Decode the attributes that a fold needs of stored lines (NDJSON), upcast to the current version."""
         facts: list[EventFacts] = self._fact.decode_lines(lines)
         return [self._current(fact) for fact in facts] if self._upcasters else facts
 
@@ -229,4 +229,4 @@ VOCABULARY = Vocabulary(
         _evidence("evidence.erased.v1", EvidenceErased, Life.CLOSES),
     ]
 )
-"""Everything that can be said today."""
+"""The event types of this version of Tallystick."""

@@ -8,9 +8,10 @@ from events.registry import VOCABULARY, Vocabulary
 
 
 def json_schema(vocabulary: Vocabulary = VOCABULARY, ref_template: str = "#/$defs/{name}") -> dict[str, Any]:
-    """JSON Schema 2020-12: under `oneOf` each draft a client may post, under `$defs` every struct.
+    """Return the JSON Schema (2020-12) of the vocabulary.
 
-    `x-life` and `x-stream` beside a draft say where its type may stand.
+    `oneOf` lists each draft that a client may post, `$defs` every struct. A draft's `x-stream` names the stream of its
+    type, `x-life` the place that the type may have in it.
     """
     kinds = list(vocabulary.kinds.values())
     refs, components = msgspec.json.schema_components(

@@ -59,7 +59,7 @@ class YamlReader:
             mark = getattr(error, "problem_mark", None)
             where = "" if mark is None else f"line {mark.line + 1}: "
             problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-            raise UnreadableFile(f"is no YAML: {where}{problem}", "Correct it there, or just before.") from None
+            raise UnreadableFile(f"is not YAML: {where}{problem}", "Correct it there, or just before.") from None
         if len(self._roots) > 1:
             raise UnreadableFile(f"holds {len(self._roots)} documents", "Keep one in each file.")
         return self._roots[0] if self._roots else None
@@ -154,7 +154,7 @@ def _events(body: bytes) -> Iterator[Any]:
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         raise UnreadableFile(
-            f"is no UTF-8: line {line} has the byte 0x{body[error.start]:02x}", "Save it as UTF-8."
+            f"is not UTF-8: line {line} has the byte 0x{body[error.start]:02x}", "Save it as UTF-8."
         ) from None
     parser = _PARSER(text)
     try:

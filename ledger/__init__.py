@@ -1,4 +1,4 @@
-"""The memory: append, read, follow. Stands on `events` and knows nothing of views, instruments or doors."""
+"""The ledger: append, read, follow and prove events. It imports only `events`."""
 
 from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence_store import EvidenceStore

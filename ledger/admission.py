@@ -1,7 +1,11 @@
-"""The decision to admit a batch: pure, given what the log knows.
+"""Admission of batches: pure rules over the drafts and the current state of the log.
 
-I1 positions and stream versions are contiguous; I3 a batch is admitted whole or not at all; I5 a retry finds its first
-position; I6 recordedtime never decreases. The life rules of the vocabulary are enforced here and nowhere else.
+I1 Positions and stream versions are contiguous.
+I3 A batch is admitted whole or not at all.
+I5 A retry returns its first position.
+I6 recordedtime never decreases.
+
+Only this module enforces the life rules of the vocabulary.
 """
 
 import random
@@ -22,28 +26,28 @@ from ledger.log import AppendedEvent, Head
 
 
 class StreamHead(NamedTuple):
-    """The newest event of a stream: its version, and its type's name."""
+    """The newest event of a stream: its version and the name of its type."""
 
     version: int
     type: str
 
 
 class ExistingEvent(NamedTuple):
-    """An event that already has an id: where it stands and what it is."""
+    """An event in the log that already has an id: its position and its line."""
 
     placed: AppendedEvent
     line: bytes
 
 
 class Lookups(NamedTuple):
-    """What the log knows of the streams and ids a group touches; a group adds what it admits."""
+    """The current state of the streams and ids that a group uses; the group adds the events that it admits."""
 
     streams: dict[str, StreamHead]
     taken: dict[tuple[str, str], ExistingEvent]
 
 
 class PreparedEvent(NamedTuple):
-    """A draft made ready: its kind, its stream, its payload, and whether the ledger made the stream's id."""
+    """A checked draft: its type, stream and payload; `made` says whether the ledger makes the stream's id."""
 
     draft: Draft
     kind: EventType
@@ -53,11 +57,12 @@ class PreparedEvent(NamedTuple):
 
 
 def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
-    """Check what can be checked without the log; the subject is empty where the ledger is to make the id.
+    """Check a draft as far as possible without the log.
 
+    The subject of the result is empty where the ledger must make the stream's id.
     Errors: InvalidEvent, with field and index.
     """
-    assert draft.source is not None, "the door fills in the source"
+    assert draft.source is not None, "the interface fills in the source"
     kind = vocabulary.kinds[draft.name]
     try:
         name = kind.stream_id(draft.data)
@@ -74,7 +79,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
         )
     if draft.id is not None and not draft.id.isprintable():
         raise InvalidEvent(
-            f"id {draft.id!r} holds characters that do not print.",
+            f"id {draft.id!r} contains characters that are not printable.",
             "Use 1..128 printable characters. Nothing was written.",
             field="id",
             index=index,
@@ -83,23 +88,23 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
 
 
 def stream_name(position: int, rng: random.Random) -> str:
-    """An id of 8 hex digits for a stream: four that grow with the log, four at random.
+    """Return an id of 8 hex digits for a new stream: four that grow with the log, four at random.
 
-    Growing digits keep the index's inserts side by side (with random ones the append rate at 5,000,000 events falls
-    to a third); random ones let a mistyped id be found unknown instead of being its neighbour.
+    Growing digits keep inserts into the index side by side (with random ones the append rate at 5,000,000 events falls
+    to a third). Random digits make a mistyped id unknown instead of the id of a neighbour.
     """
     return f"{position >> 8 & 0xFFFF:04x}{rng.getrandbits(16):04x}"
 
 
 def name_stream(entry: PreparedEvent, position: int, rng: random.Random) -> PreparedEvent:
-    """Give a stream that has no id one."""
+    """Return the event with a new id for its stream."""
     name = stream_name(position, rng)
     data = structs.replace(entry.draft.data, **{entry.kind.id_field: name})
     return PreparedEvent(entry.draft, entry.kind, f"{entry.kind.stream}/{name}", data, made=True)
 
 
 class GroupAdmission:
-    """Batches on their way into one transaction. `rows` grows by one value a column for each event admitted."""
+    """Admits batches into one transaction. `rows` grows by one value for each column of each admitted event."""
 
     def __init__(self, vocabulary: Vocabulary, head: Head, now: datetime, known: Lookups, rng: random.Random) -> None:
         self.rows: list[object] = []
@@ -115,7 +120,7 @@ class GroupAdmission:
         self._taken_before: list[tuple[str, str]] = []
 
     def admit(self, batch: Sequence[PreparedEvent]) -> list[AppendedEvent]:
-        """Admit a batch whole, or raise and leave the group as it was. Errors: InvalidEvent, AppendRefused."""
+        """Admit a whole batch, or raise and leave the group unchanged. Errors: InvalidEvent, AppendRefused."""
         rows, position = len(self.rows), self.position
         self._streams_before.clear()
         self._taken_before.clear()
@@ -177,7 +182,7 @@ class GroupAdmission:
         if len(line) > LINE_BYTES_MAX:
             raise LineTooLong(
                 f"The event is {len(line):,} bytes as a line; at most {LINE_BYTES_MAX:,} are stored.",
-                "Shorten its texts, or keep the material as evidence and name its digest. Nothing was written.",
+                "Shorten its texts, or store the material as evidence and give its digest. Nothing was written.",
                 field="data",
                 index=index,
             )
@@ -204,13 +209,13 @@ class GroupAdmission:
         )
 
     def _retry(self, entry: PreparedEvent, taken: ExistingEvent, index: int) -> AppendedEvent:
-        """The first answer again, where the content is the same."""
+        """Return the position of the first append, if the content is the same. Errors: IdentityConflict."""
         draft, kind = entry.draft, entry.kind
         stored = self._vocabulary.stored(taken.line)
-        wanted = draft.data
+        data = draft.data
         if entry.made and stored.name == kind.name:
-            wanted = structs.replace(wanted, **{kind.id_field: getattr(stored.data, kind.id_field)})
-        if stored.name != kind.name or stored.data != wanted:
+            data = structs.replace(data, **{kind.id_field: getattr(stored.data, kind.id_field)})
+        if stored.name != kind.name or stored.data != data:
             placed = taken.placed
             raise IdentityConflict(placed.subject, stored.source, stored.id, placed.position, index)
         return structs.replace(taken.placed, duplicate=True)
@@ -219,19 +224,19 @@ class GroupAdmission:
         if head is None:
             if kind.begins:
                 return
-            detail = f"{subject} is not in the log, and {kind.name} cannot be the first of a stream"
+            detail = f"{subject} is not in the log, and {kind.name} cannot be the first event of a stream"
             advice = f"Check the {kind.id_field}, or open the stream first."
         elif kind.begins:
-            detail = f"{subject} is already in the log, and {kind.name} must be the first of a stream"
+            detail = f"{subject} is already in the log, and {kind.name} must be the first event of a stream"
             advice = f"Use another {kind.id_field}, or leave it out and let the ledger make one."
         elif self._vocabulary.kinds[head.type].ends:
-            detail = f"{subject} was closed by {head.type} at version {head.version}, and takes no {kind.name}"
+            detail = f"{subject} was closed by {head.type} at version {head.version}, and cannot have a {kind.name}"
             advice = "Open another stream."
         else:
             return
         raise LifecycleViolation(f"{detail}; nothing was written.", advice, subject=subject, index=index)
 
     def _make_id(self, position: int) -> str:
-        """A UUIDv7 (RFC 9562): milliseconds, the position's low bits, 62 random bits."""
+        """Return a UUIDv7 (RFC 9562): milliseconds, the low bits of the position, 62 random bits."""
         tail = f"{self._rng.getrandbits(62) | 1 << 63:016x}"
         return f"{self._id_time}-7{position & 0xFFF:03x}-{tail[:4]}-{tail[4:]}"

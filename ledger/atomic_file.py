@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, also across a power cut."""
+"""Atomic file writes: a file is written whole or not at all, even across a power failure."""
 
 import errno
 import os
@@ -8,19 +8,19 @@ from pathlib import Path
 from ledger.errors import LedgerFull, LedgerUnavailable
 
 PART = ".part"
-"""The end of a file's name while it is being written."""
+"""Suffix of a file's name while it is being written."""
 
 
 def replace_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Write a file as `write_whole` does, and sync its name. Errors: OSError; the previous file is kept."""
+    """Write a file as `write_whole` does, and sync its folder. Errors: OSError; the previous file is kept."""
     write_whole(path, data, mode=mode)
     sync_folder(path.parent)
 
 
 def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Replace a file's content and sync it, but not its name; one process at a time.
+    """Replace a file's content and sync it, but not its folder; only one process may write it at a time.
 
-    An attempt that was killed leaves `PATH.part`, which the next one overwrites. `mode` sets the permissions before
+    A killed attempt leaves `PATH.part`, which the next one overwrites. `mode` sets the permissions before
     anything is written. Errors: OSError; the previous file is kept.
     """
     _write(path, path.with_name(path.name + PART), data, mode=mode)
@@ -29,7 +29,7 @@ def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
 def write_text(path: Path, text: str, *, exclusive: bool = False) -> None:
     """Write a text as UTF-8, as `write_whole` does; several processes may write the same file at the same time.
 
-    Errors: OSError; FileExistsError if `exclusive` and there is a file already.
+    Errors: OSError; FileExistsError, if `exclusive` and the file exists.
     """
     _write(path, path.with_name(f"{path.name}.{os.getpid()}{PART}"), text.encode(), exclusive=exclusive)
 
@@ -54,7 +54,7 @@ def _write(path: Path, part: Path, data: bytes, *, mode: int | None = None, excl
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder. Errors: OSError."""
+    """Sync a folder, so that the names of its files survive a power failure. Errors: OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -62,8 +62,8 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def failure(error: OSError, what: str, done: str) -> LedgerFull | LedgerUnavailable:
-    """Return the error to raise for a failed write: `what` failed, and `done` says what was not written."""
+def write_error(error: OSError, what: str, done: str) -> LedgerFull | LedgerUnavailable:
+    """Return the error to raise for a failed write: `what` names the write, `done` says what state remains."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return LedgerFull(f"The disk is full; {done}.", "Make room, then retry.")
+        return LedgerFull(f"The disk is full; {done}.", "Free disk space, then retry.")
     return LedgerUnavailable(f"{what} failed: {error}; {done}.", "Check the disk, then retry.")

@@ -1,4 +1,4 @@
-"""Time, from outside. Only the ledger and the doors read it; folds never do."""
+"""The clock, which callers pass in. The ledger and the interfaces read it; folds never do."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -8,23 +8,23 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Clock(Protocol):
-    """Whatever tells the time when called."""
+    """A function that returns the current time."""
 
     def __call__(self) -> datetime:
-        """Now, in UTC."""
+        """Return the current time in UTC."""
         ...
 
 
 def system_clock() -> datetime:
-    """The clock of the machine."""
+    """Return the time of the machine's clock, in UTC."""
     return datetime.now(UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Whole microseconds since 1970-01-01 UTC."""
+    """Return the whole microseconds from 1970-01-01 UTC to a moment."""
     return (moment - EPOCH) // _MICROSECOND
 
 
 def moment_of(microseconds_utc: int) -> datetime:
-    """The inverse of `microseconds`."""
+    """Return the moment that is some microseconds after 1970-01-01 UTC; the inverse of `microseconds`."""
     return EPOCH + microseconds_utc * _MICROSECOND

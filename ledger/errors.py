@@ -1,4 +1,4 @@
-"""The error tree, by what it asks of the caller.
+"""The error tree. Each class says what the caller should do.
 
 ```
 TallystickError                 events/errors.py
@@ -7,35 +7,35 @@ TallystickError                 events/errors.py
 │   └── LineTooLong             move material out of the event
 ├── AppendRefused               read the stream, decide again             (nothing written)
 │   ├── StreamConflict          the stream is not at the expected version
-│   ├── LifecycleViolation      the type may not stand there
-│   └── IdentityConflict        the id names another event
+│   ├── LifecycleViolation      the type is not allowed at this place of the stream
+│   └── IdentityConflict        the id belongs to another event
 ├── LedgerBusy                  retry after `retry_after_s`               (nothing written)
-├── LedgerFull                  make room on the disk, retry              (nothing written)
+├── LedgerFull                  free disk space, retry                    (nothing written)
 ├── LedgerUnavailable           outcome unknown: retry with the same ids
 ├── LedgerLocked                another process writes: use it, or stop it
 ├── LedgerUnusable              the file is missing or not a ledger
 ├── InvalidQuery                correct the parameter
-├── NotFound                    nothing of that name is in the log
-├── Gone                        the evidence was erased, and cannot come back
-├── Damaged                     the bytes are not what was stored: restore them
+├── NotFound                    the log has nothing with that name
+├── Gone                        the evidence was erased and cannot be stored again
+├── Damaged                     stored bytes are missing or altered: restore them
 ├── Forked                      nothing is signed: restore the newer copy, or begin a new identity
-├── BadNote                     no signed note of the key named: take it from where it was made
-├── UnusableExport              the folder or ZIP is no whole export: get it again
+├── BadNote                     not a signed note of the given key: get it again from its source
+├── UnusableExport              the folder or ZIP is not a complete export: get it again
 ├── Unwitnessed                 api/refusals_tmp.py: ask the witness again, or its operator
-├── LedgerDamaged               the ledger or backup is not what was written: take another backup
-├── Occupied                    something of that name is there: name another   (nothing overwritten)
-├── RunEnded                    api/refusals_tmp.py: the run takes nothing more
-├── AttemptTaken                api/refusals_tmp.py: read the prompt, answer what is due
-├── FixtureExists               instruments/evals/suite/writer.py: name another folder, or replace it on purpose
+├── LedgerDamaged               the ledger or backup was altered: use another backup
+├── Occupied                    the file exists: choose another name      (nothing overwritten)
+├── RunEnded                    api/refusals_tmp.py: the run has ended: start another
+├── AttemptTaken                api/refusals_tmp.py: fetch the prompt, answer that attempt
+├── FixtureExists               instruments/evals/suite/writer.py: choose another folder, or replace it explicitly
 ├── RateLimited                 api/rate_limit.py: retry after `retry_after_s`  (nothing done)
 ├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)
-│   └── NoScenarios             name a folder that holds some
+│   └── NoScenarios             choose a folder that contains scenarios
 ├── BadExpression               instruments/evals: correct the selection
-└── AccessRefused               api/auth.py: who asks may not
-    ├── CrossSite               api/auth.py: not from a page of elsewhere
-    ├── ForeignHost             api/auth.py: ask under a name of loopback
-    ├── Unauthenticated         send a token that is known
-    └── Forbidden               use a token with the scope
+└── AccessRefused               api/auth.py: the caller may not do this
+    ├── CrossSite               api/auth.py: a page of another site sent the request
+    ├── ForeignHost             api/auth.py: use a loopback host name
+    ├── Unauthenticated         send a valid token
+    └── Forbidden               use a token that has the scope
 ```
 
 One table, `api/errors.py`, maps each class to an HTTP status, a JSON-RPC code and an exit code.
@@ -72,11 +72,11 @@ __all__ = [
 
 
 class LineTooLong(InvalidEvent):
-    """The event would be longer than a line may be; nothing was written."""
+    """The event is longer than a line may be; nothing was written."""
 
 
 class AppendRefused(TallystickError):
-    """The log as it stands does not admit the event; nothing of the batch was written.
+    """The current state of the log does not admit the event; nothing of the batch was written.
 
     `index` is the event's 0-based place in its batch, `field` the attribute that decided.
     """
@@ -90,7 +90,7 @@ class AppendRefused(TallystickError):
 
 
 class StreamConflict(AppendRefused):
-    """The stream holds another number of events than the writer believed."""
+    """The number of events in the stream is not the one that the client expected."""
 
     field = "expectedversion"
 
@@ -107,13 +107,13 @@ class StreamConflict(AppendRefused):
 
 
 class LifecycleViolation(AppendRefused):
-    """The type may not stand at this place of its stream."""
+    """The type is not allowed at this place of its stream."""
 
     field = "subject"
 
 
 class IdentityConflict(AppendRefused):
-    """The id is taken by another event of the same source."""
+    """Another event of the same source already has the id."""
 
     field = "id"
 
@@ -130,7 +130,7 @@ class IdentityConflict(AppendRefused):
 
 
 class LedgerBusy(TallystickError):
-    """The queue of the writer is full; nothing was written: retry after `retry_after_s` seconds."""
+    """The writer's queue is full; nothing was written: retry after `retry_after_s` seconds."""
 
     def __init__(self, waiting_events: int, retry_after_s: int = 1) -> None:
         super().__init__(
@@ -141,22 +141,22 @@ class LedgerBusy(TallystickError):
 
 
 class LedgerFull(TallystickError):
-    """The disk is full; nothing was written, reading goes on: make room and retry."""
+    """The disk is full; nothing was written, and reading still works: free disk space and retry."""
 
 
 class LedgerUnavailable(TallystickError):
-    """The write could not be confirmed: the outcome is unknown until a retry with the same ids tells."""
+    """The write could not be confirmed; the outcome is unknown: retry with the same ids."""
 
 
 class LedgerLocked(TallystickError):
-    """Another process holds the ledger's lock; `pid` and `address` name it."""
+    """Another process holds the ledger's lock; `pid` and `address` identify it."""
 
     def __init__(self, path: str, pid: int | None, address: str | None) -> None:
         holder = f"process {pid}" if pid is not None else "another process"
         if address:
             super().__init__(
                 f"{path} is being written by {holder}, serving at {address}.",
-                f"Go through it with --url {address}, or stop it first.",
+                f"Use --url {address}, or stop that process first.",
             )
         else:
             super().__init__(f"{path} is being written by {holder}.", "Wait until it is done, or stop it first.")
@@ -165,11 +165,11 @@ class LedgerLocked(TallystickError):
 
 
 class LedgerUnusable(TallystickError):
-    """The file is missing, is no ledger, or was written by a newer version."""
+    """The file is missing, is not a ledger, or was written by a newer version."""
 
 
 class InvalidQuery(TallystickError):
-    """A parameter of a read that cannot be met; `field` names it."""
+    """A parameter of a read is invalid; `field` names it."""
 
     def __init__(self, field: str, detail: str, advice: str = "") -> None:
         super().__init__(f"{field}: {detail}", advice)
@@ -177,38 +177,38 @@ class InvalidQuery(TallystickError):
 
 
 class NotFound(TallystickError):
-    """Nothing of that name or number is in the log."""
+    """The log has nothing with that name or number."""
 
 
 class Gone(TallystickError):
-    """The evidence of that digest was erased; its bytes are nowhere, and are not taken again."""
+    """The evidence with that digest was erased; it is not stored anywhere and cannot be stored again."""
 
 
 class Damaged(TallystickError):
-    """The file of an evidence is missing or holds other bytes, which are not given out."""
+    """The file of a piece of evidence is missing or has other bytes, which are not returned."""
 
 
 class UnusableExport(TallystickError):
-    """A folder or a ZIP that is no export, or not a whole one."""
+    """A folder or a ZIP that is not a complete export."""
 
 
 class BadNote(TallystickError):
-    """Bytes that are no signed note, checkpoint or key, or are not of the key that was named."""
+    """Bytes that are not a signed note, checkpoint or key, or do not belong to the given key."""
 
 
 class Forked(TallystickError):
-    """The log does not continue what was signed of it: it was restored from an older copy, or altered."""
+    """The log does not continue its signed checkpoints: it was restored from an older copy, or altered."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(
             f"{detail} Nothing is signed; appends and reads go on.",
-            "Restore the newer copy of the ledger. Or begin a new identity, which everyone who holds the old key will "
-            "see: tallystick key make --replace.",
+            "Restore the newer copy of the ledger. Or begin a new identity, which everyone who has the old key will "
+            "notice: tallystick key make --replace.",
         )
 
 
 class LedgerDamaged(TallystickError):
-    """A ledger file, or what stands beside it, is not what was written; `flaws` says each thing that is wrong."""
+    """A ledger file, or a file beside it, was altered or is damaged; `flaws` lists each fault."""
 
     def __init__(self, path: str, flaws: Sequence[str], advice: str) -> None:
         more = f" And {len(flaws) - 1} more." if len(flaws) > 1 else ""
@@ -217,7 +217,7 @@ class LedgerDamaged(TallystickError):
 
 
 class Occupied(TallystickError):
-    """Something stands where a file was to be written; nothing was overwritten."""
+    """A file or folder already has the name of the file to write; nothing was overwritten."""
 
     def __init__(self, path: str, advice: str) -> None:
-        super().__init__(f"{path} is there already; nothing was overwritten.", advice)
+        super().__init__(f"{path} exists already; nothing was overwritten.", advice)

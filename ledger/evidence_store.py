@@ -1,11 +1,11 @@
-"""The evidence store: bytes beside the log, each file named by the SHA-256 digest of what it holds.
+"""The evidence store: files beside the log, each named by the SHA-256 digest of its content.
 
-A file a blob, compressed by zlib, in `LEDGER.evidence/`: no free pages, no journal and no neighbour keeps a copy, and
-removing one needs no room on the disk. What is being put or erased stands in `pending/`, where it is moved before the
-event is appended and from where it is moved, or removed, after it. So a crash at any instant leaves one rule: a file in
-`pending/` stands as the log says. One whose `evidence.stored` is there is put in its place, every other is removed.
+Each blob is one file, compressed by zlib, in `LEDGER.evidence/`. So no free page, journal or other blob keeps a copy of
+it, and removing it needs no disk space. A blob that is being stored or erased is in `pending/`: it is moved there
+before the event is appended, and moved away or removed afterwards. After a crash at any instant, the log decides about
+each file in `pending/`: with an `evidence.stored` event it is moved to its final path, without one it is removed.
 
-Everything here blocks: call it on a thread. The one writer of the log is the one writer of these files.
+All functions block: call them on a thread. Only the process that writes the log writes these files.
 """
 
 import os
@@ -15,28 +15,29 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ledger.atomic_file import PART, failure, sync_folder, write_whole
+from ledger.atomic_file import PART, sync_folder, write_error, write_whole
 from ledger.errors import Damaged, LedgerFull, LedgerUnavailable
 
 ZEROS = bytes(1 << 20)
+"""The bytes that overwrite a file, 1 MiB at a time."""
 
 
 class EvidenceStore:
-    """The files of one ledger's evidence."""
+    """The evidence files of one ledger."""
 
     def __init__(self, ledger: Path) -> None:
         ledger = ledger.resolve()
         self.folder = ledger.with_name(ledger.name + ".evidence")
         self._pending = self.folder / "pending"
 
-    def hold(self, blobs: Mapping[str, bytes]) -> list[str]:
-        """Write some blobs into `pending/`, by their digests, and sync them; the digests that were not there before.
+    def write_pending(self, blobs: Mapping[str, bytes]) -> list[str]:
+        """Write blobs, by digest, into `pending/` and sync them; return the digests that were not there before.
 
-        Errors: LedgerFull, LedgerUnavailable; of those that were not there before nothing is left then.
+        Errors: LedgerFull, LedgerUnavailable; blobs that were not there before are then removed.
         """
         new: list[str] = []
         try:
-            _make(self._pending)
+            _make_folder(self._pending)
             for digest, data in blobs.items():
                 if not (self._pending / digest).exists():
                     new.append(digest)
@@ -46,74 +47,74 @@ class EvidenceStore:
             for digest in new:
                 with suppress(LedgerUnavailable):
                     self.remove_pending(digest)
-            raise _failed(error, "nothing was kept") from error
+            raise _write_error(error, "nothing was kept") from error
         return new
 
-    def settle(self, digest: str) -> None:
-        """Move what is pending to its place. Errors: LedgerUnavailable; it can be read where it is, too."""
-        pending, place = self._pending / digest, self._place(digest)
+    def publish(self, digest: str) -> None:
+        """Move a pending blob to its final path. Errors: LedgerUnavailable; the blob can still be read."""
+        pending, stored = self._pending / digest, self._path(digest)
         try:
             if pending.exists():
-                _make(place.parent)
-                pending.replace(place)
-                sync_folder(place.parent)
+                _make_folder(stored.parent)
+                pending.replace(stored)
+                sync_folder(stored.parent)
         except OSError as error:
-            raise _failed(error, "the bytes are kept") from error
+            raise _write_error(error, "the bytes are kept") from error
 
-    def withdraw(self, digest: str) -> None:
-        """Move what is in its place to `pending/`, synced: from now on it stands as the log says.
+    def unpublish(self, digest: str) -> None:
+        """Move a stored blob to `pending/` and sync: from now on the log decides whether it is kept.
 
         Errors: LedgerFull, LedgerUnavailable; nothing was erased.
         """
-        place = self._place(digest)
+        stored = self._path(digest)
         try:
-            if place.exists():
-                _make(self._pending)
-                place.replace(self._pending / digest)
+            if stored.exists():
+                _make_folder(self._pending)
+                stored.replace(self._pending / digest)
                 sync_folder(self._pending)
-                sync_folder(place.parent)
+                sync_folder(stored.parent)
         except OSError as error:
-            raise _failed(error, "nothing was erased") from error
+            raise _write_error(error, "nothing was erased") from error
 
     def remove_pending(self, digest: str) -> None:
-        """Remove what is pending of a blob, as `remove` does."""
+        """Remove the pending files of a blob, as `remove` does."""
         _remove(digest, self._pending / (digest + PART), self._pending / digest)
 
     def remove(self, digest: str) -> None:
-        """Overwrite and unlink every file of a blob, and sync. Errors: LedgerUnavailable; asked again, it goes on."""
+        """Overwrite and unlink every file of a blob, and sync. Errors: LedgerUnavailable; call it again to finish."""
         self.remove_pending(digest)
-        _remove(digest, self._place(digest))
+        _remove(digest, self._path(digest))
 
     def read(self, digest: str, size_bytes: int) -> bytes:
-        """The bytes of a digest, verified. Errors: Damaged, for a file that is missing or holds anything else."""
-        place = self._place(digest)
-        for path in (place, self._pending / digest, place):
+        """Return the verified bytes of a blob. Errors: Damaged, if the file is missing or has other content."""
+        stored = self._path(digest)
+        for path in (stored, self._pending / digest, stored):
             with suppress(FileNotFoundError):
-                return _verified(path, digest, size_bytes)
+                return _read_verified(path, digest, size_bytes)
         raise Damaged(
-            f"evidence {digest}: its file {place} is missing.", "Put the same bytes again, or restore the file."
+            f"evidence {digest}: its file {stored} is missing.", "Store the same bytes again, or restore the file."
         )
 
-    def holds(self, digest: str, size_bytes: int) -> bool:
-        """Whether the bytes of a digest can be read."""
+    def is_readable(self, digest: str, size_bytes: int) -> bool:
+        """Return whether the bytes of a blob can be read and are right."""
         try:
             self.read(digest, size_bytes)
         except Damaged:
             return False
         return True
 
-    def stands(self, digest: str) -> bool:
-        """Whether a file is in the place of a digest, whatever it holds."""
-        return self._place(digest).exists()
+    def exists(self, digest: str) -> bool:
+        """Return whether a blob has a file at its final path, whatever its content."""
+        return self._path(digest).exists()
 
     def pending(self) -> list[str]:
-        """The digests of what was being put or erased when the last writer ended."""
+        """Return the digests of the blobs that were being stored or erased when the last writer ended."""
         try:
             return sorted({path.name.removesuffix(PART) for path in self._pending.iterdir()})
         except FileNotFoundError:
             return []
 
-    def _place(self, digest: str) -> Path:
+    def _path(self, digest: str) -> Path:
         return self.folder / digest[:2] / digest
 
 
@@ -127,44 +128,44 @@ def _remove(digest: str, *paths: Path) -> None:
     except OSError as error:
         raise LedgerUnavailable(
             f"The bytes of evidence {digest} could not be removed yet: {error}.",
-            "Mend the disk, then erase it again, or restart the server.",
+            "Check the disk, then erase it again, or restart the server.",
         ) from error
 
 
-def _verified(path: Path, digest: str, size_bytes: int) -> bytes:
-    """What a file holds, if that is what its name says; no more than the recorded size is ever unpacked."""
+def _read_verified(path: Path, digest: str, size_bytes: int) -> bytes:
+    """Return the content of a file, if its digest is right; unpack no more than the recorded size."""
     try:
         with path.open("rb") as file:
             packed = file.read(_packed_max(size_bytes) + 1)
-        unpacking = zlib.decompressobj()
-        data = unpacking.decompress(packed, size_bytes + 1)
-        whole = unpacking.eof and not unpacking.unused_data
+        decompressor = zlib.decompressobj()
+        data = decompressor.decompress(packed, size_bytes + 1)
+        complete = decompressor.eof and not decompressor.unused_data
     except FileNotFoundError:
         raise
     except (OSError, zlib.error) as error:
         raise _damaged(path, digest, f"{error}") from error
-    if not whole or len(data) != size_bytes or sha256(data).hexdigest() != digest:
-        raise _damaged(path, digest, "it holds other bytes")
+    if not complete or len(data) != size_bytes or sha256(data).hexdigest() != digest:
+        raise _damaged(path, digest, "it has other bytes")
     return data
 
 
 def _packed_max(size_bytes: int) -> int:
-    """The most that zlib makes of so many bytes."""
+    """Return the largest size that zlib gives for some bytes."""
     return size_bytes + (size_bytes >> 10) + 64
 
 
 def _damaged(path: Path, digest: str, why: str) -> Damaged:
     return Damaged(
-        f"evidence {digest}: its file {path} is damaged ({why}).", "Put the same bytes again, or restore the file."
+        f"evidence {digest}: its file {path} is damaged ({why}).", "Store the same bytes again, or restore the file."
     )
 
 
-def _failed(error: OSError, done: str) -> LedgerFull | LedgerUnavailable:
-    return failure(error, "The evidence store", done)
+def _write_error(error: OSError, done: str) -> LedgerFull | LedgerUnavailable:
+    return write_error(error, "The evidence store", done)
 
 
 def _overwrite(path: Path) -> None:
-    """Write zeros over a file's own blocks; where there is no room, as the file system writes elsewhere, leave it."""
+    """Write zeros over a file's blocks; skip it if the disk is full and the file system writes to new blocks."""
     with suppress(OSError), path.open("r+b") as file:
         left = path.stat().st_size
         while left > 0:
@@ -173,9 +174,9 @@ def _overwrite(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _make(folder: Path) -> None:
-    """A folder that is there after a power cut, too."""
+def _make_folder(folder: Path) -> None:
+    """Make a folder that survives a power failure."""
     if not folder.is_dir():
-        _make(folder.parent)
+        _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)

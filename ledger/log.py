@@ -1,4 +1,4 @@
-"""The interface of the log: append, read, follow, head. Every implementation passes `tests/contract/`."""
+"""The interface of the log: append, read, follow, head. Every implementation passes `tests/ledger/contract/`."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal, NamedTuple, Protocol
@@ -24,14 +24,14 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since_us: int | None = None
     until_us: int | None = None
     walk: bool = False
-    """Read on from where the last page ended, for who reads all that fits: no index that would be sorted a page."""
+    """Set by a reader of all matching events, page by page: no index whose result SQLite would sort for each page."""
 
 
 class Page(NamedTuple):
-    """A run of stored lines in the order asked for.
+    """One page of stored lines in the order of the query.
 
-    `ndjson` holds them joined by line feeds, as they are stored; `positions` are theirs; `more` says whether the
-    query would have found another.
+    `ndjson` has the lines as they are stored, joined by line feeds; `positions` has their positions; `more` says
+    whether further events match the query.
     """
 
     ndjson: bytes
@@ -51,7 +51,7 @@ class Head(NamedTuple):
 
 
 class AppendedEvent(msgspec.Struct, frozen=True, gc=False):
-    """Where an event stands; `duplicate` when it stood there before this append."""
+    """The place of an event in the log; `duplicate` if it was there before this append."""
 
     position: int
     id: str
@@ -61,42 +61,45 @@ class AppendedEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class LogReader(Protocol):
-    """What a reader of the log can do."""
+    """Read access to the log."""
 
     async def head(self) -> Head:
-        """The newest committed event."""
+        """Return the newest committed event."""
         ...
 
     async def read(self, query: Query) -> Page:
-        """One page of events. Errors: LedgerUnavailable."""
+        """Return one page of events. Errors: LedgerUnavailable."""
         ...
 
     def follow(self, query: Query) -> AsyncIterator[Page]:
-        """Every event after `query.after` that fits, those committed and those to come, in order, without end."""
+        """Yield every matching event after `query.after`, in order: the committed ones, then new ones, without end."""
         ...
 
     async def position_at(self, recorded_us: int) -> int:
-        """The last position recorded at or before a moment; 0 when there is none."""
+        """Return the last position recorded at or before a moment in UTC microseconds; 0 if there is none."""
         ...
 
     async def recorded_at(self, position: int) -> int:
-        """When a position was recorded, UTC microseconds. Errors: NotFound."""
+        """Return when a position was recorded, in UTC microseconds. Errors: NotFound."""
         ...
 
     async def counts(self, query: Query) -> dict[str, int]:
-        """How many events of each type fit a query, whatever its limit and order. Errors: LedgerUnavailable."""
+        """Count the matching events of each type; limit and order do not matter. Errors: LedgerUnavailable."""
         ...
 
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
-        """Read stored full tiles from a number on, in order; see `ledger/transparency/tiles.py`."""
+        """Return at most `count` stored full tiles of a level, from number `first`, in order.
+
+        See `ledger/transparency/tiles.py`.
+        """
         ...
 
 
 class Log(LogReader, Protocol):
-    """The log with its writer."""
+    """Read and write access to the log."""
 
     async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
-        """Append a batch atomically; return where each event stands.
+        """Append a batch atomically; return the place of each event.
 
         Shapes: 1..BATCH_EVENTS_MAX drafts with `source` set, over any number of streams; positions are contiguous.
         Errors: InvalidEvent, AppendRefused (nothing written: correct, or read and decide again);
@@ -107,5 +110,5 @@ class Log(LogReader, Protocol):
         ...
 
     async def close(self) -> None:
-        """Answer what was accepted, then let go of the files."""
+        """Finish the accepted appends, then close the files."""
         ...

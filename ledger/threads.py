@@ -1,30 +1,33 @@
-"""Blocking work on a thread, which is never left behind."""
+"""Blocking work on a thread, which always ends before its caller continues."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
+_Args = ParamSpec("_Args")
+Result = TypeVar("Result")
 
 
-async def on_thread(function: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs) -> _Result:
-    """What a function gives, on a thread. Who gives up waiting waits until it has ended: it holds a turn, or a file."""
-    return await to_its_end(asyncio.ensure_future(asyncio.to_thread(function, *given, **named)))
+async def run_on_thread(function: Callable[_Args, Result], *args: _Args.args, **kwargs: _Args.kwargs) -> Result:
+    """Run a function on a thread and return its result.
+
+    A cancelled caller waits until the function has ended, because it may hold a lock or a file.
+    """
+    return await wait_until_done(asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs)))
 
 
-_Found = TypeVar("_Found")
+async def wait_until_done(work: asyncio.Future[Result]) -> Result:
+    """Return the result of a thread's work. A cancelled caller waits until the work has ended.
 
-
-async def to_its_end(running: asyncio.Future[_Found]) -> _Found:
-    """What a thread gives. Who gives up waiting waits until it has ended: it looks at what may change then."""
+    Otherwise the thread would go on using objects that the caller may change after the cancellation.
+    """
     try:
-        return await asyncio.shield(running)
+        return await asyncio.shield(work)
     except asyncio.CancelledError:
-        while not running.done():
+        while not work.done():
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([running])
-        if not running.cancelled():
-            running.exception()
+                await asyncio.wait([work])
+        if not work.cancelled():
+            work.exception()
         raise

@@ -89,7 +89,7 @@ class Engine:
         self._started = True
 
     async def close(self) -> None:
-        """Save snapshots for the next start, and close their file. A log that cannot be read is no error here."""
+        """Save snapshots for the next start, and close their file. An unreadable log is ignored here."""
         try:
             async with self._folding:
                 if self.position > self._saved:

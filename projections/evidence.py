@@ -90,12 +90,12 @@ class EvidenceIndex(Projection):
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
-        made = cls()
+        new = cls()
         for entry in msgspec.msgpack.decode(state, type=dict[str, list[EvidenceEntry]])["evidence"]:
-            made._entries[entry.digest] = entry
-            made._erased += entry.erased is not None
-            made._stored_bytes += entry.size_bytes if entry.erased is None else 0
-        return made
+            new._entries[entry.digest] = entry
+            new._erased += entry.erased is not None
+            new._stored_bytes += entry.size_bytes if entry.erased is None else 0
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"kept": len(self._entries) - self._erased, "erased": self._erased, "kept_bytes": self._stored_bytes}

@@ -1,6 +1,9 @@
 """Tallystick's client: record what an agent decided, review it, and ask how good its confidence is.
 
 `Client` and `AsyncClient` speak to a server; `local` and `async_local` start a private one over a ledger file.
+
+A name's module is imported when the name is first used: the command and the pytest plugin, which every pytest session
+loads, import this package and need none of the client.
 """
 
 from importlib import import_module
@@ -28,6 +31,22 @@ if TYPE_CHECKING:
     )
     from tallystick.local_server import async_local, local
     from tallystick.results import Event, Reason, Reply
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its module. Errors: AttributeError."""
+        if name in __all__:
+            for module in ("client", "async_client", "errors", "local_server", "results"):
+                found = vars(import_module(f"{__name__}.{module}"))
+                if name in found:
+                    globals()[name] = found[name]
+                    return found[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """Name what is public, and what is imported already."""
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "AsyncClient",
@@ -53,27 +72,3 @@ __all__ = [
     "async_local",
     "local",
 ]
-
-_MODULES = {
-    "AsyncClient": "async_client",
-    "Client": "client",
-    "Event": "results",
-    "Reason": "results",
-    "Reply": "results",
-    "async_local": "local_server",
-    "local": "local_server",
-}
-"""The module of each name; that of the others is `errors`."""
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name at its first use: pytest loads this package for the plugin, and must load nothing else."""
-    if name not in __all__:
-        raise AttributeError(f"module 'tallystick' has no attribute {name!r}")
-    found: object = getattr(import_module(f"tallystick.{_MODULES.get(name, 'errors')}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 class Run(Protocol):
-    """A client's way to carry out the steps of an operation."""
+    """The function of a client that performs the steps of an operation."""
 
     def __call__(self, flow: Flow[_Result], /) -> _Result:
         """Return the operation's result."""

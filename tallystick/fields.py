@@ -251,6 +251,6 @@ class DiscoveryOptions(TypedDict, total=False):
     sensitive: bool | None
     """Whether responses are kept as evidence alone, which can be erased. The default is False."""
     router: str | None
-    """What answers, in words. It is kept in the log for ever, so put no secret in it."""
+    """What answers, in words. The log keeps it permanently, so do not put a secret in it."""
     requested_model: str | None
     """The model that was asked for."""

@@ -61,7 +61,7 @@ def local(
     """Return a client of a private server over a ledger file, which is made where there is none.
 
     The server listens on loopback and ends with the client: when it is closed, or when the program ends in any way.
-    Where another server holds the file already, the client uses that one, and takes over when it ends.
+    If another server already holds the file, the client uses that server, and starts its own when that one ends.
 
     - `ledger` is the path of the ledger file.
     - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else `anonymous`.
@@ -174,7 +174,7 @@ class _ServerProcess:
         self._owner = os.getpid()
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
         self._address: str | None = None
-        self._told = threading.Event()
+        self._reported = threading.Event()
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-P", "-m", private_server.__name__, *words],
             stdin=subprocess.PIPE,
@@ -194,7 +194,7 @@ class _ServerProcess:
 
     def wait_until_serving(self, deadline_s: float) -> str | None:
         """Return the address, once it serves; None where it ended, or did not serve in time."""
-        self._told.wait(max(0.0, deadline_s - time.monotonic()))
+        self._reported.wait(max(0.0, deadline_s - time.monotonic()))
         return self._address
 
     def message(self) -> str:
@@ -227,10 +227,10 @@ class _ServerProcess:
             for line in stream:
                 text = line.decode(errors="replace").strip()
                 self._lines.append(text)
-                if not self._told.is_set() and (address := _address_in(text)) is not None:
+                if not self._reported.is_set() and (address := _address_in(text)) is not None:
                     self._address = address
-                    self._told.set()
-        self._told.set()
+                    self._reported.set()
+        self._reported.set()
 
 
 def holder_of(ledger: Path) -> Holder | None:

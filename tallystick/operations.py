@@ -45,7 +45,7 @@ PAGE_EVENTS = 1_000
 
 
 class _Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of discovery wants next; no prompt where it has ended."""
+    """The next prompt of a discovery run. `prompt` is None once the run has ended."""
 
     run_id: str
     attempt: int | None = None
@@ -53,7 +53,7 @@ class _Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run made of a response, and what it wants next."""
+    """How a run judged a response, and the next prompt."""
 
     next: _Prompt
     lines: tuple[str, ...] = ()

@@ -272,7 +272,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str | None = None
     """`timeout` or `failed`, where there is no response."""
     detail: str | None = None
-    """What went wrong, in words. It is kept in the log for ever, so put no secret in it."""
+    """What went wrong, in words. The log keeps it permanently, so do not put a secret in it."""
     reported_model: str | None = None
     """Which model the endpoint says it used."""
     tokens_used: int | None = None

@@ -52,7 +52,7 @@ def arguments_of(request: Request, url: str) -> dict[str, Any]:
 
 
 def stream_arguments_of(request: Request, url: str) -> dict[str, Any]:
-    """Return the request of a stream: it may last for ever, but not be silent for long."""
+    """Return the request of a stream. A stream has no time limit, but a long silence ends it."""
     return {**arguments_of(request, url), "timeout": httpx.Timeout(SILENCE_S, connect=CONNECT_S)}
 
 

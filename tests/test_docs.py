@@ -176,7 +176,7 @@ def test_the_figures_of_speed_are_those_of_a_run() -> None:
 
 
 def test_the_limits_of_the_manual_are_those_of_the_code() -> None:
-    text = (ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")
+    text = inserted((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8"))
     figures = {figure.replace(",", "") for figure in re.findall(r"\b\d[\d,]*\b", text)}
     inside = {"BATCH_BYTES_MAX", "GROUP_EVENTS_MAX", "LINGER_S", "PAYLOAD_BYTES_MAX"}
     """Bounds of the implementation: no input is refused for them."""

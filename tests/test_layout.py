@@ -123,7 +123,7 @@ def _one_left_out(name: str) -> Iterator[str]:
 
 
 def test_the_checks_see_the_modules() -> None:
-    """A check over an empty list would pass for ever."""
+    """A check of an empty list would always pass."""
     assert {path.parts[0] for path in modules()} == set(PACKAGES)
     assert _one_letter_apart("run", "runs")
     assert _one_letter_apart("score", "store")

@@ -34,6 +34,33 @@ PROJECT = {
 
 NEIGHBOURS = "import opensearchpy, tallystick; from events import Events; from opensearchpy import OpenSearch"
 
+PROGRAM = """
+import sys
+
+import api
+import events
+from tallystick import Client, TallystickError, local
+
+
+def gap(client: Client) -> float | None:
+    recorded = client.record("Build it", decision_id="d1", confidence=0.8)
+    client.review(recorded.decision_id, "success", event_id="d1-review")
+    try:
+        client.review("d2", "success")
+    except TallystickError as error:
+        assert error.advice
+    return client.calibration(min_decisions=1).gap
+
+
+assert api.ours == events.ours == 1
+with Client(sys.argv[1], agent="scout") as client:
+    print(gap(client))
+for _ in range(2):
+    with local(sys.argv[2], agent="scout") as client:
+        print(gap(client))
+"""
+"""A program of the project, by the client; with `local` it is run again, and adds nothing."""
+
 DECISION = {"type": "decision.recorded.v1", "data": {"decision_id": "d1", "decision": "Build it", "confidence": 0.8}}
 
 
@@ -136,12 +163,25 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
         ledger = tmp_path / "ledger.db"
         with there.serving(ledger) as url:
             there.run("tallystick", "append", "-", "--url", url, given=json.dumps(DECISION))
-            assert "--accent" in httpx.get(url).text, "the home page lacks its style"
+            page = httpx.get(url, headers={"Accept": "text/html"})
+            assert page.headers["content-type"].startswith("text/html"), page.text
+            assert "--accent" in page.text, "the home page lacks its style"
         assert "d1" in there.run("tallystick", "--ledger", ledger, "decision", "d1")
         there.run("tallystick", "--ledger", ledger, "verify")
+    with subtests.test("a program of the project uses the client, and its types are checked"):
+        (there.project / "program.py").write_text(PROGRAM)
+        with there.serving(tmp_path / "served.db") as url:
+            said = there.run("python", "program.py", url, "private.db")
+        assert len(set(said.split())) == 1
+        there.run("tallystick", "--ledger", "private.db", "verify")
+        there.run("python", "-m", "mypy", "--strict", "program.py")
     with subtests.test("the project's tests and scenarios run in one session"):
         scenario(there.project / "fixtures" / "good")
         scenario(there.project / "fixtures" / "bad", expecting(root_cause={"exact": "Something else"}))
         asked = ("--tallystick-fixtures", "fixtures", "--tallystick-ledger", tmp_path / "evals.db", "tests")
         assert "1 failed, 2 passed" in there.run("python", "-m", "pytest", *asked, code=1)
-        assert '"ended":true' in there.run("tallystick", "--ledger", tmp_path / "evals.db", "eval", "list", "--json")
+        evaluations = ("--ledger", tmp_path / "evals.db", "eval")
+        assert '"ended":true' in there.run("tallystick", *evaluations, "list", "--json")
+    with subtests.test("reports have their templates"):
+        there.run("tallystick", *evaluations, "run", "fixtures", "--html", "report.html", code=1)
+        assert "</html>" in (there.project / "report.html").read_text()

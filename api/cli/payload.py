@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.decode_errors import UNDECODABLE, refuse
+from events.decode_errors import UNDECODABLE, explain_decode_error
 from events.errors import InvalidEvent
 from events.payload import Payload
 
@@ -27,7 +27,7 @@ def convert_options(
     except UnicodeEncodeError:
         raise InvalidEvent("A text is not valid Unicode.", "Type it in UTF-8. Nothing was written.") from None
     except UNDECODABLE as error:
-        raise _name_option(refuse(error, ()), options or {}) from None
+        raise _name_option(explain_decode_error(error, ()), options or {}) from None
     return payload
 
 
@@ -36,7 +36,7 @@ def convert_text(name: str, text: str | None, kind: Any) -> str | None:  # noqa:
     try:
         converted: str | None = msgspec.convert(text, kind | None)
     except msgspec.ValidationError as error:
-        named = refuse(error, ())
+        named = explain_decode_error(error, ())
         raise InvalidEvent(f"{name}: {named.detail.removeprefix('the event: ')}", named.advice, field=name) from None
     return converted
 

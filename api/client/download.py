@@ -1,4 +1,4 @@
-"""An export that a server makes, streamed into its place."""
+"""Download an export that a server makes."""
 
 import os
 from collections.abc import Mapping
@@ -9,19 +9,21 @@ import httpx
 
 from api.client.remote import client_of, error_of
 from api.export.manifest import MANIFEST, Manifest, decode
-from api.export.output_path import Report, is_archive, placing
+from api.export.output_path import Report, is_archive, temporary_output
 from events.decode_errors import UNDECODABLE
 from ledger.errors import InvalidQuery, LedgerUnavailable
 
 
-async def fetch(url: str, token: str | None, parameters: Mapping[str, str], output: Path, report: Report) -> Manifest:
-    """Have a server export into a ZIP file; what it holds. Nothing is there where it breaks off.
+async def download_export(
+    url: str, token: str | None, parameters: Mapping[str, str], output: Path, report: Report
+) -> Manifest:
+    """Download an export into a ZIP file; return its manifest. A download that breaks off leaves no file.
 
-    Errors: the server's own, as if raised here; LedgerUnavailable, where it breaks off; those of `placing`.
+    Errors: the server's own, as if raised here; LedgerUnavailable, if it breaks off; those of `temporary_output`.
     """
     if not is_archive(output):
-        raise InvalidQuery("output", "a server answers with a ZIP.", "Name a file that ends in .zip.")
-    with placing(output) as part:
+        raise InvalidQuery("output", "a server exports only as a ZIP.", "Name a file that ends in .zip.")
+    with temporary_output(output) as part:
         try:
             async with client_of(url, token) as client, client.stream("GET", "/export", params=parameters) as response:
                 if response.status_code != 200:
@@ -29,8 +31,8 @@ async def fetch(url: str, token: str | None, parameters: Mapping[str, str], outp
                     raise error_of(response)
                 await _receive(response, part, report)
         except httpx.TransportError as error:
-            said = str(error) or type(error).__name__
-            detail = f"{url} cannot be reached, or broke off: {said}; nothing is left of the export."
+            reason = str(error) or type(error).__name__
+            detail = f"{url} cannot be reached, or broke off: {reason}; no part of the export was kept."
             raise LedgerUnavailable(detail, "Is the server running there? Run it again.") from error
         return _manifest(part, url)
 
@@ -47,7 +49,7 @@ async def _receive(response: httpx.Response, part: Path, report: Report) -> None
 
 
 def _manifest(part: Path, url: str) -> Manifest:
-    """What came, by its manifest. Errors: InvalidQuery, for what is no export."""
+    """Read the manifest of the download. Errors: InvalidQuery, if it is not an export."""
     try:
         with ZipFile(part) as archive:
             return decode(archive.read(MANIFEST))

@@ -1,4 +1,4 @@
-"""Where the command line writes: the ledger file itself, or a server that holds it."""
+"""An event store at a server's address: its HTTP routes as the methods of `EventStore`."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LINES = "application/x-ndjson"
 
 ANSWER_S = 120.0
-"""How long a server may take for one batch."""
+"""Seconds that a server may take for one batch."""
 
 _Answer = TypeVar("_Answer")
 _encode = msgspec.json.Encoder().encode
@@ -36,13 +36,13 @@ _errors = {slug(error.__name__): error for error in TABLE}
 
 
 class _Line(msgspec.Struct):
-    """Of a stored line, what tells where the next page begins."""
+    """The position of a stored line, at which the next page begins."""
 
     position: int
 
 
 class RemoteStore:
-    """A server's routes."""
+    """The event store of a server."""
 
     def __init__(self, client: "httpx.AsyncClient", url: str) -> None:
         self._client = client
@@ -50,7 +50,9 @@ class RemoteStore:
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
         body = b"\n".join(map(_encode, drafts))
-        return _decode(await self._ask("POST", "/events", content=body, headers={"content-type": LINES}), AppendResult)
+        return _decode(
+            await self._request("POST", "/events", content=body, headers={"content-type": LINES}), AppendResult
+        )
 
     async def record_decision(
         self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
@@ -67,15 +69,17 @@ class RemoteStore:
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         chosen = {"subject": ",".join(subjects), "type": ",".join(types)}
         parameters = {name: value for name, value in chosen.items() if value}
-        return (await self._ask("GET", "/events", params=parameters, headers={"accept": LINES})).content
+        return (await self._request("GET", "/events", params=parameters, headers={"accept": LINES})).content
 
     async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
-        wanted = {"type": ",".join(types), "limit": str(PAGE_EVENTS_MAX)}
+        parameters = {"type": ",".join(types), "limit": str(PAGE_EVENTS_MAX)}
         if subjects:
-            wanted["subject"] = ",".join(subjects)
+            parameters["subject"] = ",".join(subjects)
         lines, after = PAGE_EVENTS_MAX, 0
         while lines == PAGE_EVENTS_MAX:
-            answer = await self._ask("GET", "/events", params=wanted | {"after": str(after)}, headers={"accept": LINES})
+            answer = await self._request(
+                "GET", "/events", params=parameters | {"after": str(after)}, headers={"accept": LINES}
+            )
             page = answer.content.rstrip(b"\n")
             if page:
                 after = _decode(answer, _Line, page[page.rfind(b"\n") + 1 :]).position
@@ -91,29 +95,29 @@ class RemoteStore:
     async def put(self, blob: Blob) -> StoredEvidence:
         parameters = {"digest": digest_of(blob.data)} | ({} if blob.note is None else {"note": blob.note})
         headers = {} if blob.media_type is None else {"content-type": blob.media_type}
-        answer = await self._ask("PUT", "/evidence", content=blob.data, params=parameters, headers=headers)
+        answer = await self._request("PUT", "/evidence", content=blob.data, params=parameters, headers=headers)
         return _decode(answer, StoredEvidence)
 
     async def evidence(self, digest: str) -> EvidenceContent:
-        answer = await self._ask("GET", f"/evidence/{quote(digest, safe='')}")
+        answer = await self._request("GET", f"/evidence/{quote(digest, safe='')}")
         if digest_of(answer.content) != digest:
-            raise _no_tallystick(answer)
+            raise _not_tallystick(answer)
         return EvidenceContent(digest, answer.content, answer.headers["content-type"])
 
     async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
         parameters = {} if reason is None else {"reason": reason}
         return _decode(
-            await self._ask("DELETE", f"/evidence/{quote(digest, safe='')}", params=parameters), ErasureReceipt
+            await self._request("DELETE", f"/evidence/{quote(digest, safe='')}", params=parameters), ErasureReceipt
         )
 
     async def get(self, path: str) -> bytes:
-        """What stands at a path. Errors: the server's own, as if raised here."""
-        return (await self._ask("GET", path)).content
+        """Return the body at a path. Errors: the server's own, as if raised here."""
+        return (await self._request("GET", path)).content
 
     async def _post_json(self, path: str, body: object) -> "httpx.Response":
-        return await self._ask("POST", path, content=_encode(body), headers={"content-type": "application/json"})
+        return await self._request("POST", path, content=_encode(body), headers={"content-type": "application/json"})
 
-    async def _ask(
+    async def _request(
         self,
         method: str,
         path: str,
@@ -122,7 +126,7 @@ class RemoteStore:
         params: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
     ) -> "httpx.Response":
-        """What a server answers, asked again while it is busy or the token too fast.
+        """Send a request and return the answer; repeat it while the server is busy or the token is too fast.
 
         Errors: the server's own, as if raised here.
         """
@@ -144,23 +148,23 @@ class RemoteStore:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
             advice = (
-                "Name who signed its certificate in SSL_CERT_FILE." if untrusted else "Is the server running there?"
+                "Name the certificate of its issuer in SSL_CERT_FILE." if untrusted else "Is the server running there?"
             )
-            raise LedgerUnavailable(f"{self._url} cannot be reached: {_said(error)}.", advice) from error
+            raise LedgerUnavailable(f"{self._url} cannot be reached: {_reason(error)}.", advice) from error
         except httpx.TransportError as error:
             raise LedgerUnavailable(
-                f"{self._url} broke off: {_said(error)}; whether this batch was written is unknown.",
-                "Run it again: events that carry ids are not written twice.",
+                f"{self._url} broke off: {_reason(error)}; whether this batch was written is unknown.",
+                "Run it again: events with ids are not written twice.",
             ) from error
 
 
 def error_of(response: "httpx.Response") -> TallystickError:
-    """The error that a server answered with."""
+    """Return the error that a server answered, as an exception."""
     try:
         problem = msgspec.json.decode(response.content, type=Problem)
         kind = _errors[problem.type.rpartition(":")[2]]
     except (*UNDECODABLE, KeyError):
-        return _no_tallystick(response)
+        return _not_tallystick(response)
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
     error.__dict__.update(field=problem.field, index=problem.index)
@@ -175,26 +179,26 @@ def _decode(response: "httpx.Response", kind: type[_Answer], content: bytes | No
     try:
         return msgspec.json.decode(response.content if content is None else content, type=kind)
     except UNDECODABLE:
-        raise _no_tallystick(response) from None
+        raise _not_tallystick(response) from None
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _no_tallystick(response: "httpx.Response") -> InvalidQuery:
+def _not_tallystick(response: "httpx.Response") -> InvalidQuery:
     detail = f"{response.url} answered {response.status_code}, but not as Tallystick does."
     return InvalidQuery("url", detail, "Check the address.")
 
 
 def client_of(url: str, token: str | None) -> "httpx.AsyncClient":
-    """A client of the server at an address. Errors: InvalidQuery."""
+    """Make an HTTP client of the server at an address. Errors: InvalidQuery."""
     import httpx
 
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise InvalidQuery("url", f"{url!r} is no address: {error}.", "Write http://127.0.0.1:8321.") from None
+        raise InvalidQuery("url", f"{url!r} is not an address: {error}.", "Write http://127.0.0.1:8321.") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a server.", "Write http://127.0.0.1:8321.")
     headers = {"authorization": f"Bearer {token}"} if token else {}

@@ -1,1 +1,1 @@
-"""CSTP: JSON-RPC 2.0 methods for agents that speak the protocol already."""
+"""CSTP: JSON-RPC 2.0 methods for agents that already use the protocol."""

@@ -1,13 +1,13 @@
-"""What an agent is told before it acts: decisions like the one ahead, and how well it has judged so far."""
+"""Context for an agent before it acts: similar decisions, and its calibration so far."""
 
 from typing import Any
 
 from api.auth import ANONYMOUS, Principal
 from api.cstp.get_calibration import rounded
 from api.cstp.query_decisions import QueryParams, decision_rows
-from api.service.decisions import searched
+from api.service.decisions import parse_search_words
 from api.service.ledger import LedgerService
-from api.service.search import SearchQuery, retrieve
+from api.service.search import SearchQuery, search_decisions
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.scores import CalibrationScores
 from projections.decisions.decision_index import DecisionSelection
@@ -15,7 +15,7 @@ from projections.decisions.decision_index import DecisionSelection
 Row = dict[str, Any]
 
 
-async def similar(
+async def similar_decisions(
     ledger: LedgerService,
     text: str,
     field: str,
@@ -28,20 +28,20 @@ async def similar(
 
     Errors: InvalidQuery, naming the field, for too many words.
     """
-    if not searched(text, field):
+    if not parse_search_words(text, field):
         return []
     selection = DecisionSelection(category=category, status=("pending", "reviewed"))
-    found = await retrieve(ledger, SearchQuery(query=text, selection=selection, limit=limit))
+    found = await search_decisions(ledger, SearchQuery(query=text, selection=selection, limit=limit))
     return decision_rows(found, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
 
 
-def whose(caller: Principal) -> str | None:
-    """The agent whose own figures matter to the speaker: itself, where a token names it, and otherwise everybody."""
+def own_agent(caller: Principal) -> str | None:
+    """Return the agent of the caller's token, whose figures it sees; None, for all agents, without a token."""
     return None if caller.agent == ANONYMOUS else caller.agent
 
 
-def scores(figures: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
-    """The scores of some decisions, as far as there are any; `supported` says whether they carry the interpretation."""
+def scores_json(figures: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
+    """Return the scores of some decisions, if any; `supported` says whether the data supports the interpretation."""
     if figures is None or figures.brier_score is None or figures.accuracy is None or figures.gap is None:
         return {}
     return {

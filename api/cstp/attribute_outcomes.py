@@ -1,4 +1,4 @@
-"""cstp.attributeOutcomes: outcomes of decisions by their pull requests, where somebody vouches for them."""
+"""cstp.attributeOutcomes: review decisions by their pull requests, from evidence that the caller gives."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -8,7 +8,7 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, period_of, refusal
+from api.cstp.params import ParameterError, ParamsSchema, parse_period, refuse_params
 from api.errors import INVALID_PARAMS
 from api.service.ledger import LedgerService
 from api.service.outcome_attribution import AttributionQuery, Candidate, OutcomeEvidence, attribute
@@ -20,9 +20,9 @@ STABILITY_DAYS = 14
 STABILITY_DAYS_MAX = 36_500
 
 ADVICE = (
-    "Age alone is no evidence of success, so that these stay unreviewed. Pass "
-    'evidence {"<pr>": {"outcome": "success", "text": "how you know"}} for what you can vouch for, or call '
-    "cstp.reviewDecision."
+    "Age alone does not prove success, so these stay unreviewed. Pass "
+    'evidence {"<pr>": {"outcome": "success", "text": "how you know"}} for the pull requests that you know about, or '
+    "call cstp.reviewDecision."
 )
 
 
@@ -43,21 +43,20 @@ _evidence: ParamsSchema[_Evidence] = ParamsSchema(_Evidence)
 
 
 async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """The unreviewed decisions of a project that came with a pull request and are old enough.
+    """Review the unreviewed decisions of a project that have a pull request and are old enough.
 
-    `evidence` is by pull request: a text, or {outcome, text}, with success as the outcome where none is given. What it
-    vouches for is reviewed in the caller's name with the text as notes, and counted as stable once it is appended; the
-    rest is skipped.
+    `evidence` maps a pull request to a text, or to {outcome, text}; the default outcome is success. Decisions with
+    evidence are reviewed in the caller's name, with the text as notes, and count as stable; the others are skipped.
     """
     wrong: list[ParameterError] = []
     values, evidence = _asked.take(params, wrong), _evidence_of(params.get("evidence"), wrong)
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     given = _Asked(**values)
     if not given.project:
         raise RpcError(INVALID_PARAMS, "project is required", {"fields": ["project"]})
     now, dry_run = ledger.clock(), given.dry_run
-    since = period_of(given.since or None, None, now).since
+    since = parse_period(given.since or None, None, now).since
     age = timedelta(days=given.stability_days)
     asked = AttributionQuery(project=given.project, since=since, age=age, evidence=evidence, dry_run=dry_run)
     found = await attribute(ledger, caller, asked)
@@ -108,5 +107,5 @@ def _row(candidate: Candidate, stability_days: int, *, dry_run: bool) -> dict[st
     elif dry_run:
         row["note"] = "Dry run: not reviewed."
     elif not candidate.updated:
-        row["note"] = "Somebody else reviewed it meanwhile."
+        row["note"] = "Another caller reviewed it meanwhile."
     return row

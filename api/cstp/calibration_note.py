@@ -1,4 +1,4 @@
-"""calibrationNote: what an agent's decisions like the one at hand have come to."""
+"""calibrationNote: how an agent's similar decisions turned out."""
 
 from api.auth import Principal
 from api.service.calibration import advise
@@ -8,9 +8,9 @@ from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import MIN_DECISIONS
 
 
-async def calibration_note(ledger: LedgerService, caller: Principal, decision: DecisionRecorded) -> dict[str, str]:
-    """The note on a decision just recorded; nothing where too few like it are reviewed."""
-    return await note(
+async def note_on_decision(ledger: LedgerService, caller: Principal, decision: DecisionRecorded) -> dict[str, str]:
+    """Return the note on a decision just recorded; empty if too few similar ones are reviewed."""
+    return await note_on_plan(
         ledger,
         PlannedDecision(
             agent=caller.agent,
@@ -21,7 +21,7 @@ async def calibration_note(ledger: LedgerService, caller: Principal, decision: D
     )
 
 
-async def note(ledger: LedgerService, plan: PlannedDecision) -> dict[str, str]:
-    """The note on a decision planned; nothing where fewer than MIN_DECISIONS like it are reviewed."""
+async def note_on_plan(ledger: LedgerService, plan: PlannedDecision) -> dict[str, str]:
+    """Return the note on a planned decision; empty if fewer than MIN_DECISIONS similar ones are reviewed."""
     found = await advise(ledger, plan)
     return {"calibrationNote": found.message} if found.reviewed >= MIN_DECISIONS else {}

@@ -1,4 +1,4 @@
-"""cstp.checkDrift: whether the last 30 days are worse than the 90 before, and whether that is more than chance."""
+"""cstp.checkDrift: compare the last 30 days with the 90 before, and test whether a change is more than chance."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -7,14 +7,14 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.get_calibration import rounded
-from api.cstp.params import ParamsSchema, told
+from api.cstp.params import ParamsSchema, to_camel_json
 from api.service.calibration import detect_recent_drift
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.recent_drift import DriftAlert, DriftLimits, DriftWindow, RecentDrift
 
 _ERROR_BEYOND: Mapping[str, float] = {"brier_degradation": 0.5, "accuracy_drop": 0.25}
-"""Part of what was, beyond which a change is an error, no warning."""
+"""Relative changes above which an alert is an error instead of a warning."""
 
 _NAMES: Mapping[str, str] = {"brier_degradation": "Brier score rose", "accuracy_drop": "Accuracy fell"}
 
@@ -47,9 +47,9 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(
 async def check_drift(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Compare the decisions of the last 30 days with those of the 90 days before.
 
-    `alerts` are changes beyond their threshold that are more than chance; `unsupported` those that may be chance.
-    `change` is the look for one change within the 120 days, with its date. An instant belongs to one window: that
-    of 30 days ago to the recent one.
+    `alerts` are changes above their threshold that are more than chance; `unsupported` may be chance. `change` is the
+    result of the search for one change point within the 120 days. The instant exactly 30 days ago belongs to the
+    recent window.
     """
     asked = _asked.decode(params)
     now = ledger.clock()
@@ -70,7 +70,7 @@ def _answer(found: RecentDrift, asked: _Asked) -> dict[str, object]:
         "alerts": [_alert(alert, asked.category or None) for alert in found.alerts],
         "recommendations": _recommendations(found, asked.min_decisions),
         "unsupported": [_alert(alert, asked.category or None) for alert in found.unsupported],
-        "change": told(found.drift),
+        "change": to_camel_json(found.drift),
     }
 
 
@@ -100,10 +100,10 @@ def _alert(alert: DriftAlert, category: str | None) -> dict[str, object]:
     }
 
 
-def _recommendations(found: RecentDrift, needed: int) -> list[dict[str, str]]:
+def _recommendations(found: RecentDrift, required: int) -> list[dict[str, str]]:
     if found.recent is None:
-        count, which = (found.found[0], "recent") if found.found[0] < needed else (found.found[1], "historical")
-        message = f"Need at least {needed} {which} decisions for drift detection (found {count})"
+        count, which = (found.found[0], "recent") if found.found[0] < required else (found.found[1], "historical")
+        message = f"Need at least {required} {which} decisions for drift detection (found {count})"
         return [{"type": "insufficient_data", "message": message, "severity": "info"}]
     advice = [_ADVICE[alert.type] for alert in found.alerts]
     return [{"type": kind, "message": message, "severity": "info"} for kind, message in advice]

@@ -1,4 +1,4 @@
-"""How well a decision is described: a score of 0..1, and what would raise it."""
+"""Score how completely a decision is described, and suggest what is missing."""
 
 from collections.abc import Callable
 
@@ -8,14 +8,14 @@ from events.decision import DecisionRecorded
 
 
 class Quality(msgspec.Struct, frozen=True):
-    """A score of 0..1, and a suggestion for each thing that is missing, the weightiest first."""
+    """A score of 0..1, and a suggestion for each missing part, the most important first."""
 
     score: float
     suggestions: list[str]
 
 
 def quality_of(decision: DecisionRecorded) -> Quality:
-    """The quality of what was recorded."""
+    """Return the quality of a recorded decision."""
     met = [(weight, test(decision), suggestion) for weight, test, suggestion in _CRITERIA]
     score = sum(weight for weight, passed, _ in met if passed)
     return Quality(score / 100, [suggestion for _, passed, suggestion in met if not passed])
@@ -36,4 +36,4 @@ _CRITERIA: tuple[tuple[int, Callable[[DecisionRecorded], bool], str], ...] = (
     (10, _has_step, "Add at least one reasoning step (trace or deliberation.steps)."),
     (5, lambda it: bool(it.deliberation or it.pre_decision), "Add the deliberation, or what was checked before."),
 )
-"""Weight in hundredths, what it is given for, and the suggestion where that is missing."""
+"""Weight in hundredths, the test, and the suggestion if it fails."""

@@ -1,4 +1,4 @@
-"""cstp.getCalibration: the calibration view in this protocol's words, rounded as it promises."""
+"""cstp.getCalibration: the calibration view with CSTP's names, rounded as CSTP specifies."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, structs
 
 from api.auth import Principal
-from api.cstp.params import ParamsSchema, camel, merged, period_of, told
+from api.cstp.params import ParamsSchema, merge_filters, parse_period, to_camel, to_camel_json
 from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail, compute_calibration_by_category
 from api.service.ledger import LedgerService
 from events.decision import Stakes
@@ -59,17 +59,17 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
 
 
 async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """The figures of some decisions.
+    """Return the calibration of some decisions.
 
-    A filter may stand in `filters` or beside it; in `filters` it goes first. `groups` holds the figures for each value
-    of `groupBy`, null below minDecisions; `by_category` the two scores of every category with a reviewed decision.
-    What the protocol names is rounded as it promises; what it does not name (intervals, scores, parts) is not.
-    `detail` is `figures`, or `curves` for curve and band too, and for the recalibration map where one pays.
+    A filter may be in `filters` or beside it; `filters` takes precedence. `groups` has the figures for each value of
+    `groupBy`, null below minDecisions; `by_category` has two scores of every category with a reviewed decision.
+    Fields of the protocol are rounded as it specifies; fields that we add (intervals, scores, parts) are not.
+    `detail` is `figures`, or `curves` to add the curve and its band, and the recalibration map if one helps.
     `include` lists what to add: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
     """
-    asked = _asked.decode(merged(params))
+    asked = _asked.decode(merge_filters(params))
     now = ledger.clock()
-    when = period_of(asked.since or None, asked.until or None, now, window=asked.window)
+    when = parse_period(asked.since or None, asked.until or None, now, window=asked.window)
     wanted = CalibrationFilter(
         agent=asked.agent or None,
         category=asked.category or None,
@@ -103,18 +103,18 @@ def _answer(
         answer["confidenceStats"] = _spread(found.confidence_stats)
     answer["by_category"] = [_category(category) for category in categories]
     answer["groups"] = [_group(group) for group in found.groups]
-    answer["coverage"] = camelled(found.coverage)
+    answer["coverage"] = camel_fields(found.coverage)
     if found.recalibration is not None:
         answer["recalibration"] = {
-            **camelled(found.recalibration),
-            "meanings": [camelled(meaning) for meaning in found.recalibration.meanings],
+            **camel_fields(found.recalibration),
+            "meanings": [camel_fields(meaning) for meaning in found.recalibration.meanings],
         }
-    answer |= {name: told(part) for name in HISTORY_PARTS if (part := getattr(found, name)) is not UNSET}
+    answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(found, name)) is not UNSET}
     return answer
 
 
 def _period(window: str | None, when: TimeRange, now: datetime) -> dict[str, str]:
-    """What the answer says of the range asked for; where that has no end, it ends now."""
+    """Return the range of the answer; a range without an end ends now."""
     period = {} if window is None else {"window": window}
     if when.since is not None:
         period["periodStart"] = when.since.isoformat()
@@ -150,7 +150,7 @@ def _bucket(bucket: Bucket) -> dict[str, object]:
         "gap": rounded(bucket.gap, 2),
         "interpretation": bucket.interpretation,
         "meanConfidence": rounded(bucket.mean_confidence),
-        **{camel(name): getattr(bucket, name) for name in _BUCKET_EVIDENCE},
+        **{to_camel(name): getattr(bucket, name) for name in _BUCKET_EVIDENCE},
     }
 
 
@@ -192,17 +192,17 @@ def _group(group: CalibrationGroup) -> dict[str, object]:
 
 
 def _evidence(figures: CalibrationScores | CalibrationGroup) -> dict[str, object]:
-    """What stands beside the figures the protocol names, unrounded."""
-    return {camel(name): getattr(figures, name) for name in _EVIDENCE}
+    """Return the figures that we add to those of the protocol, unrounded."""
+    return {to_camel(name): getattr(figures, name) for name in _EVIDENCE}
 
 
-def camelled(struct: msgspec.Struct) -> dict[str, object]:
-    """A struct as an object with camelCase names."""
-    return {camel(name): value for name, value in structs.asdict(struct).items()}
+def camel_fields(struct: msgspec.Struct) -> dict[str, object]:
+    """Return the fields of a struct by camelCase names."""
+    return {to_camel(name): value for name, value in structs.asdict(struct).items()}
 
 
 def rounded(value: float, places: int = 3) -> float:
-    """Rounded, and never -0.0."""
+    """Round, and never return -0.0."""
     return round(value, places) + 0.0
 
 

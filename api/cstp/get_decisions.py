@@ -1,4 +1,4 @@
-"""cstp.getDecision, listDecisions and getStats: what was decided, one by one and counted."""
+"""cstp.getDecision, listDecisions and getStats: one decision, a page of them, and counts."""
 
 import re
 from datetime import timedelta
@@ -8,9 +8,9 @@ import msgspec
 from msgspec import structs
 
 from api.auth import Principal
-from api.cstp.decision_json import decision_of, row_of
+from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParamsSchema, missing, period_of
+from api.cstp.params import ParamsSchema, missing_param, parse_period
 from api.errors import INVALID_PARAMS
 from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
 from api.service.ledger import LedgerService
@@ -25,13 +25,13 @@ DAYS_MAX = 30
 TAGS_MAX = 20
 
 _RECENT = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d": timedelta(days=30)}
-_WORDS: dict[str, tuple[str, ...]] = {
+_VALUES: dict[str, tuple[str, ...]] = {
     "stakes": get_args(Stakes),
     "status": get_args(Status),
     "sort": get_args(SortField),
     "order": ("asc", "desc"),
 }
-_shape_of_id = re.compile(STREAM_ID_PATTERN)
+_stream_id = re.compile(STREAM_ID_PATTERN)
 
 
 class _Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,24 +67,23 @@ _stats: ParamsSchema[_Stats] = ParamsSchema(_Stats)
 
 
 async def get_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """One decision, by its id or by a beginning that no other id has."""
+    """Return one decision, by its id or an unambiguous prefix of it."""
     decision_id = _named.decode(params).id
     if not decision_id:
-        raise missing("id")
-    if len(decision_id) > STREAM_ID_CHARS_MAX or _shape_of_id.fullmatch(decision_id) is None:
+        raise missing_param("id")
+    if len(decision_id) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(decision_id) is None:
         raise RpcError(INVALID_PARAMS, f"Invalid decision ID: {decision_id}", {"fields": ["id"]})
-    return {"found": True, "decision": decision_of(await find_decision(ledger, decision_id, prefix=True))}
+    return {"found": True, "decision": decision_json(await find_decision(ledger, decision_id, prefix=True))}
 
 
 async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """A page of decisions.
+    """Return a page of decisions.
 
-    Words the protocol does not know for stakes, status, sort and order count as absent there, and so here; `ignored`
-    names them.
+    As in the protocol, unknown values of stakes, status, sort and order are ignored; `ignored` names these parameters.
     """
     wanted = _listing.decode(params)
-    words = {name: getattr(wanted, name) for name in _WORDS}
-    ignored = [name for name, word in words.items() if word and word not in _WORDS[name]]
+    words = {name: getattr(wanted, name) for name in _VALUES}
+    ignored = [name for name, word in words.items() if word and word not in _VALUES[name]]
     words |= dict.fromkeys(ignored)
     limit, offset = min(max(wanted.limit, 1), LIMIT_MAX), max(wanted.offset, 0)
     query = DecisionQuery(
@@ -96,7 +95,7 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
             project=wanted.project or None,
             feature=wanted.feature or None,
             tags=wanted.tags,
-            range=period_of(
+            range=parse_period(
                 wanted.date_from or None, wanted.date_to or None, ledger.clock(), names=_dates(_listing, params)
             ),
         ),
@@ -108,15 +107,15 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
         history=True,
     )
     page = await select_decisions(ledger, query)
-    rows = [row_of(standing) for standing in page.decisions]
+    rows = [decision_row(state) for state in page.decisions]
     answer: dict[str, object] = {"decisions": rows, "total": page.total, "limit": limit, "offset": offset}
     return {**answer, "ignored": ignored} if ignored else answer
 
 
 async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Counts of decisions by what they are about, and of the last day, week and month."""
+    """Return counts of decisions by their attributes, and of the last day, week and month."""
     wanted, now = _stats.decode(params), ledger.clock()
-    when = period_of(wanted.date_from or None, wanted.date_to or None, now, names=_dates(_stats, params))
+    when = parse_period(wanted.date_from or None, wanted.date_to or None, now, names=_dates(_stats, params))
     selection = DecisionSelection(project=wanted.project or None, range=when)
     counted = await count_decisions(ledger, selection)
     recent = await count_decisions_since(ledger, selection, [now - span for span in _RECENT.values()])
@@ -131,7 +130,7 @@ async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, 
 
 
 def _dates(shape: ParamsSchema[Any], params: dict[str, Any]) -> tuple[str, str]:
-    """What the caller calls the two ends."""
+    """Return the caller's names of the two ends of a range."""
     return shape.spelling("date_from", params), shape.spelling("date_to", params)
 
 

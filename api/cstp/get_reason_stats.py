@@ -1,11 +1,11 @@
-"""cstp.getReasonStats: which kinds of reasons bore out."""
+"""cstp.getReasonStats: how decisions with each kind of reason turned out."""
 
 from typing import Annotated, Any
 
 import msgspec
 
 from api.auth import Principal
-from api.cstp.params import ParamsSchema, merged, period_of
+from api.cstp.params import ParamsSchema, merge_filters, parse_period
 from api.service.calibration import compute_reason_stats
 from api.service.ledger import LedgerService
 from events.decision import Stakes
@@ -31,27 +31,27 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
 
 
 async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """What the reasons of some decisions came to; those that gave none are not counted.
+    """Return statistics of the reasons of some decisions; decisions without reasons do not count.
 
-    The protocol's clients read a number for each rate and mean of a type, so that these are 0 where there is nothing to
-    average; `reviewedUses`, `statedConfidences` and `statedStrengths` tell.
+    The protocol's clients expect a number for each rate and mean of a type, so these are 0 if there is nothing to
+    average; then `reviewedUses`, `statedConfidences` or `statedStrengths` is 0.
     """
-    asked, now = _asked.decode(merged(params)), ledger.clock()
+    asked, now = _asked.decode(merge_filters(params)), ledger.clock()
     wanted = CalibrationFilter(
         agent=asked.agent or None,
         category=asked.category or None,
         stakes=asked.stakes,
         project=asked.project or None,
         feature=asked.feature or None,
-        range=period_of(asked.since or None, asked.until or None, now),
+        range=parse_period(asked.since or None, asked.until or None, now),
     )
     found = await compute_reason_stats(ledger, wanted, asked.min_reviewed)
     return {
-        "byReasonType": [_type(merits, asked.min_reviewed) for merits in found.types],
+        "byReasonType": [_type(stats, asked.min_reviewed) for stats in found.types],
         "diversity": {
             "avgTypesPerDecision": _rounded(found.mean_types or 0.0, MEAN_DIGITS),
             "avgReasonsPerDecision": _rounded(found.mean_reasons or 0.0, MEAN_DIGITS),
-            "diversityBuckets": [_bucket(merits) for merits in found.counts],
+            "diversityBuckets": [_bucket(stats) for stats in found.counts],
         },
         "recommendations": found.recommendations,
         "totalDecisions": found.total,
@@ -60,42 +60,42 @@ async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dic
     }
 
 
-def _type(merits: ReasonTypeStats, min_reviewed: int) -> dict[str, object]:
+def _type(stats: ReasonTypeStats, min_reviewed: int) -> dict[str, object]:
     row: dict[str, object] = {
-        "reasonType": merits.type,
-        "totalUses": merits.total,
-        "reviewedUses": merits.reviewed,
-        "successCount": merits.success,
-        "partialCount": merits.partial,
-        "failureCount": merits.failure + merits.abandoned,
-        "successRate": _rounded(merits.success_rate or 0.0),
-        "avgConfidence": _rounded(merits.mean_confidence or 0.0),
-        "avgStrength": _rounded(merits.mean_strength or 0.0),
+        "reasonType": stats.type,
+        "totalUses": stats.total,
+        "reviewedUses": stats.reviewed,
+        "successCount": stats.success,
+        "partialCount": stats.partial,
+        "failureCount": stats.failure + stats.abandoned,
+        "successRate": _rounded(stats.success_rate or 0.0),
+        "avgConfidence": _rounded(stats.mean_confidence or 0.0),
+        "avgStrength": _rounded(stats.mean_strength or 0.0),
     }
-    if merits.brier_score is not None and merits.judged >= min_reviewed:
-        row["brierScore"] = _rounded(merits.brier_score, BRIER_DIGITS)
+    if stats.brier_score is not None and stats.judged >= min_reviewed:
+        row["brierScore"] = _rounded(stats.brier_score, BRIER_DIGITS)
     return {
         **row,
-        "abandonedCount": merits.abandoned,
-        "statedConfidences": merits.stated,
-        "statedStrengths": merits.strengths,
+        "abandonedCount": stats.abandoned,
+        "statedConfidences": stats.stated,
+        "statedStrengths": stats.strengths,
     }
 
 
-def _bucket(merits: ReasonCountStats) -> dict[str, object]:
-    """The mean confidence is that of the reviewed decisions, whose rate stands beside it; of all while none is."""
+def _bucket(stats: ReasonCountStats) -> dict[str, object]:
+    """Return a row. The mean confidence is that of the reviewed decisions, or of all while none is reviewed."""
     confidence, stated = (
-        (merits.judged_confidence, merits.judged) if merits.reviewed else (merits.mean_confidence, merits.stated)
+        (stats.judged_confidence, stats.judged) if stats.reviewed else (stats.mean_confidence, stats.stated)
     )
     row: dict[str, object] = {
-        "distinctReasonTypes": merits.types,
-        "totalDecisions": merits.total,
-        "reviewedDecisions": merits.reviewed,
-        "successRate": None if merits.success_rate is None else _rounded(merits.success_rate),
+        "distinctReasonTypes": stats.types,
+        "totalDecisions": stats.total,
+        "reviewedDecisions": stats.reviewed,
+        "successRate": None if stats.success_rate is None else _rounded(stats.success_rate),
         "avgConfidence": _rounded(confidence or 0.0),
     }
-    if merits.brier_score is not None:
-        row["brierScore"] = _rounded(merits.brier_score, BRIER_DIGITS)
+    if stats.brier_score is not None:
+        row["brierScore"] = _rounded(stats.brier_score, BRIER_DIGITS)
     return {**row, "statedConfidences": stated}
 
 

@@ -1,4 +1,4 @@
-"""cstp.getSessionContext: what an agent should know when it begins."""
+"""cstp.getSessionContext: the context for an agent that starts a session."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -7,13 +7,13 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from api.auth import Principal
-from api.cstp.agent_context import Row, scores, similar, whose
+from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
 from api.cstp.get_calibration import rounded
 from api.cstp.params import ParamsSchema
 from api.cstp.session_markdown import markdown
-from api.service.action_items import ActionItemQuery, ActionItems, agenda
+from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
 from api.service.calibration import CalibrationQuery, compute_calibration
-from api.service.decision_patterns import SharedPatterns, patterns
+from api.service.decision_patterns import SharedPatterns, find_shared_patterns
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup
@@ -25,10 +25,10 @@ DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
 READY_LIMIT, READY_LIMIT_MAX = 5, 20
 PATTERNS_MAX = 50
 REVIEWS_MIN = 3
-"""Reviewed decisions of a category below which it is neither the strongest nor the weakest."""
+"""Reviewed decisions that a category needs to be the strongest or the weakest."""
 
 _REASONS = {"review_outcome": "overdue_review", "stale_pending": "stale_pending"}
-"""What this answer calls the kinds of action."""
+"""The names of kinds of action in this answer."""
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,14 +44,14 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(_Asked, aliases={"agent": ("agent", 
 
 
 async def get_session_context(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Profile and calibration of an agent, what wants attention, earlier decisions that fit the task, shared patterns.
+    """Return profile and calibration of an agent, open actions, decisions similar to the task, and shared patterns.
 
-    The agent is the one that `agent` names, or else the speaker; everybody, where no token names it. There are no
-    guardrails, and nothing is compacted to wisdom.
+    The agent is `agent`, or the agent of the token, or all agents. There are no guardrails, and no decision is
+    compacted to wisdom.
     """
     began = perf_counter()
     asked = _asked.decode(params)
-    agent, task = asked.agent or whose(caller), _asked.spelling("task_description", params)
+    agent, task = asked.agent or own_agent(caller), _asked.spelling("task_description", params)
     groups, profile = await _profile(ledger, agent)
     answer: dict[str, Any] = {
         "agentProfile": profile,
@@ -62,7 +62,7 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
         "confirmedPatterns": [],
     }
     if "patterns" in asked.include:
-        found = await patterns(ledger, PATTERNS_MAX)
+        found = await find_shared_patterns(ledger, PATTERNS_MAX)
         answer |= {"confirmedPatterns": _patterns(found), "confirmedPatternsTotal": found.total}
     elapsed_ms = round((perf_counter() - began) * 1000)
     if asked.format == "markdown":
@@ -72,16 +72,16 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
 
 async def _relevant(ledger: LedgerService, asked: _Asked, name: str) -> list[Row]:
     limit = min(max(asked.decisions_limit, 1), DECISIONS_LIMIT_MAX)
-    return await similar(ledger, asked.task_description or "", name, limit=limit)
+    return await similar_decisions(ledger, asked.task_description or "", name, limit=limit)
 
 
 async def _agenda(ledger: LedgerService, asked: _Asked) -> ActionItems:
     limit = min(max(asked.ready_limit, 1), READY_LIMIT_MAX)
-    return await agenda(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
+    return await list_action_items(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
 
 
 async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], dict[str, object]]:
-    """The figures of each category, and the profile. A tendency wants MIN_DECISIONS reviewed decisions."""
+    """Return the figures of each category, and the profile. A tendency needs MIN_DECISIONS reviewed decisions."""
     selection = DecisionSelection(agent=agent)
     counted = await count_decisions(ledger, selection)
     asked = CalibrationQuery(filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1)
@@ -98,15 +98,15 @@ async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[Calib
         by_accuracy = sorted(named, key=lambda group: group.accuracy or 0.0)
         profile |= {"strongestCategory": by_accuracy[-1].group, "weakestCategory": by_accuracy[0].group}
     oldest = await select_decisions(ledger, DecisionQuery(selection=selection, descending=False, limit=1))
-    for standing in oldest.decisions:
-        profile["activeSince"] = standing.recorded_at.date().isoformat()
+    for state in oldest.decisions:
+        profile["activeSince"] = state.recorded_at.date().isoformat()
     return found.groups, profile
 
 
 def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, object]]:
-    """The scores of each category with MIN_DECISIONS reviewed decisions."""
+    """Return the scores of each category with MIN_DECISIONS reviewed decisions."""
     return {
-        group.group: {**scores(group), "totalDecisions": group.total, "reviewedDecisions": group.reviewed}
+        group.group: {**scores_json(group), "totalDecisions": group.total, "reviewedDecisions": group.reviewed}
         for group in groups
         if group.group is not None and group.reviewed >= MIN_DECISIONS
     }

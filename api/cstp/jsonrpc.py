@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: the frame of a call, of an answer and of an error. One call a request; a batch is refused."""
+"""JSON-RPC 2.0: parse a call, and encode an answer or an error. A batch of calls is refused."""
 
 import json
 import math
@@ -20,13 +20,13 @@ METHOD_NOT_FOUND = -32601
 VERSION = "2.0"
 
 Id = str | int | float | None
-"""What a caller tells its calls apart by; None for a notification, which is answered all the same."""
+"""The id by which a caller distinguishes its calls; None for a notification, which is answered too."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class RpcError(Exception):
-    """An error as the protocol tells it: `code`, `message`, and `data` that a program can act on."""
+    """An error of the protocol: `code`, `message`, and `data` for programs."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -43,25 +43,25 @@ class RpcCall(msgspec.Struct, frozen=True):
 
 
 class UnrepresentableValue(NamedTuple):
-    """Where a value stands, as the caller spelled it, and what it must be."""
+    """A value that JSON can write but we cannot represent: its path as the caller spelled it, and what it must be."""
 
     field: str
     rule: str
 
 
 class Request(NamedTuple):
-    """What stands in a frame, and the values within its params that nothing can hold."""
+    """The members of a request, and the values in its params that we cannot represent."""
 
     members: dict[str, Any]
-    strays: list[UnrepresentableValue]
+    unrepresentable: list[UnrepresentableValue]
 
 
-def parse(body: bytes) -> Request:
-    """The frame in a body. Errors: RpcError."""
+def parse_request(body: bytes) -> Request:
+    """Parse a request body. Errors: RpcError."""
     try:
         frame = Request(msgspec.json.decode(body), [])
     except ValueError:
-        found = strays_of(body)
+        found = find_unrepresentable(body)
         if found is None:
             raise _invalid() from None
         frame = Request(*found)
@@ -77,7 +77,7 @@ def _invalid() -> RpcError:
 
 
 def id_of(frame: Request) -> Id:
-    """The id of a frame. Errors: RpcError, for one that is neither text, number nor null."""
+    """Return the id of a request. Errors: RpcError, if it is neither text, number nor null."""
     given = frame.members.get("id")
     if given is None or (isinstance(given, str | int | float) and not isinstance(given, bool)):
         return given
@@ -85,7 +85,7 @@ def id_of(frame: Request) -> Id:
 
 
 def call_of(frame: Request) -> RpcCall:
-    """The call in a frame. Errors: RpcError."""
+    """Return the call of a request. Errors: RpcError."""
     members = frame.members
     version, method, params = members.get("jsonrpc"), members.get("method"), members.get("params", {})
     if version != VERSION:
@@ -96,19 +96,21 @@ def call_of(frame: Request) -> RpcCall:
         raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _kind(method)})
     if not isinstance(params, dict):
         raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _kind(params)})
-    if frame.strays:
-        message = "; ".join(f"{field}: {rule}" for field, rule in frame.strays)
-        raise RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": [one.field for one in frame.strays]})
+    if frame.unrepresentable:
+        message = "; ".join(f"{field}: {rule}" for field, rule in frame.unrepresentable)
+        raise RpcError(
+            INVALID_PARAMS, f"Validation failed: {message}", {"fields": [one.field for one in frame.unrepresentable]}
+        )
     return RpcCall(method, params)
 
 
 def result_reply(call_id: Id, result: object) -> bytes:
-    """The answer to a call."""
+    """Encode the answer to a call."""
     return _encode({"jsonrpc": VERSION, "id": call_id, "result": result})
 
 
 def error_reply(call_id: Id, error: RpcError) -> bytes:
-    """The answer to a call that failed."""
+    """Encode the answer to a call that failed."""
     body: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:
         body["data"] = error.data
@@ -116,7 +118,7 @@ def error_reply(call_id: Id, error: RpcError) -> bytes:
 
 
 def rpc_error_of(error: TallystickError) -> RpcError:
-    """One of the house's errors in this protocol's terms."""
+    """Convert one of our errors to an error of the protocol."""
     data: dict[str, object] = {"type": type(error).__name__}
     if error.advice:
         data["advice"] = error.advice
@@ -127,8 +129,8 @@ def rpc_error_of(error: TallystickError) -> RpcError:
     return RpcError(error_codes(error).rpc, error.detail, data)
 
 
-def fault(error: Exception) -> RpcError:
-    """A bug of ours."""
+def internal_error(error: Exception) -> RpcError:
+    """Return the error for a bug of the server."""
     return RpcError(INTERNAL_ERROR, "Internal error", {"type": type(error).__name__})
 
 
@@ -137,15 +139,15 @@ def _kind(value: object) -> str:
 
 
 BODY_BYTES_MAX = 1024 * 1024
-"""A longer body is not read once more: no parameter that fits into a line needs as much."""
+"""A longer body is not parsed a second time: no valid parameter needs as much."""
 
 
-STRAYS_MAX = 20
-"""Values that are named; who has more of them learns of the rest later."""
+UNREPRESENTABLE_MAX = 20
+"""The most values that an error names."""
 
 
 _INTEGER_CHARS_MAX = 4_300
-"""Python reads no longer integer, because that would take it too long."""
+"""The longest integer that Python parses."""
 
 
 NUMBER = "must be a number between -1.8e308 and 1.8e308"
@@ -157,30 +159,30 @@ TEXT = "must be Unicode text, without half of a surrogate pair"
 _half = re.compile("[\ud800-\udfff]")
 
 
-def strays_of(body: bytes) -> tuple[dict[str, object], list[UnrepresentableValue]] | None:
-    """A frame and the strays among its params; None where the body is no such frame, or has strays elsewhere."""
+def find_unrepresentable(body: bytes) -> tuple[dict[str, object], list[UnrepresentableValue]] | None:
+    """Return a request and its unrepresentable params; None if the body is not valid JSON, or has others elsewhere."""
     if len(body) > BODY_BYTES_MAX:
         return None
     try:
         frame = json.loads(body.decode(), parse_int=_integer)
-        found = list(islice(_strays(frame.get("params")), STRAYS_MAX)) if isinstance(frame, dict) else []
-        if not found or any(_strays({**frame, "params": None})):
+        found = list(islice(_walk(frame.get("params")), UNREPRESENTABLE_MAX)) if isinstance(frame, dict) else []
+        if not found or any(_walk({**frame, "params": None})):
             return None
     except (ValueError, RecursionError):
         return None
     return frame, found
 
 
-def _strays(value: object, path: str = "") -> Iterator[UnrepresentableValue]:
+def _walk(value: object, path: str = "") -> Iterator[UnrepresentableValue]:
     if isinstance(value, dict):
         for name, inner in value.items():
             at = f"{path}.{_shown(name)}" if path else _shown(name)
             if not _is_text(name):
                 yield UnrepresentableValue(at, TEXT)
-            yield from _strays(inner, at)
+            yield from _walk(inner, at)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _strays(inner, f"{path}[{index}]")
+            yield from _walk(inner, f"{path}[{index}]")
     elif isinstance(value, float) and not math.isfinite(value):
         yield UnrepresentableValue(path, NUMBER)
     elif isinstance(value, str) and not _is_text(value):

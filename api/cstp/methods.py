@@ -1,4 +1,4 @@
-"""Every method of the protocol that is spoken here, once: its name, its scope, and what answers it."""
+"""The table of methods: name, scope, and the function that answers."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from api.cstp.jsonrpc import (
     METHOD_NOT_FOUND,
     RpcCall,
     RpcError,
-    fault,
+    internal_error,
     rpc_error_of,
 )
 from api.cstp.pre_action import pre_action
@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 
 class Method(NamedTuple):
-    """The scope a method needs, and the function that answers it."""
+    """The scope that a method needs, and the function that answers it."""
 
     scope: Scope
     answer: Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
@@ -63,8 +63,8 @@ METHODS: dict[str, Method] = {
 }
 
 
-async def perform(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:
-    """The result of a call. Errors: RpcError; Forbidden."""
+async def call_method(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:
+    """Return the result of a call. Errors: RpcError; Forbidden."""
     method = METHODS.get(call.method)
     if method is None:
         raise _unknown(call.method)
@@ -77,7 +77,7 @@ async def perform(ledger: LedgerService, caller: Principal, call: RpcCall) -> ob
         raise rpc_error_of(error) from error
     except Exception as error:
         log.exception("fault", method=call.method)
-        raise fault(error) from error
+        raise internal_error(error) from error
 
 
 def _unknown(method: str) -> RpcError:

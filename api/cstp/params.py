@@ -1,8 +1,8 @@
-"""Parameters to structs: every spelling the protocol knows, its defaults, and all that is wrong in one answer.
+"""Convert parameters to structs: all spellings of the protocol, its defaults, and all errors in one answer.
 
-A field may be spelled as the struct names it, in camelCase, or by an alias. An unknown one is passed over, as the
-protocol does; `null`, and an empty text where an empty one says nothing, are the same as absent. Types are strict: a
-number is no text and a text no number.
+A field may be spelled as in the struct, in camelCase, or by an alias. Unknown fields are ignored, as the protocol does.
+`null` counts as absent; so does an empty text, for a field that cannot be empty. Types are strict: a number is not
+accepted for a text, nor a text for a number.
 """
 
 import re
@@ -28,28 +28,28 @@ _got = re.compile(r"got `(\w+)`")
 
 
 class ParameterError(NamedTuple):
-    """A parameter as the caller spelled it, and what it must be."""
+    """A wrong parameter as the caller spelled it, and what it must be."""
 
     field: str
     rule: str
 
 
-def refusal(wrong: list[ParameterError]) -> RpcError:
-    """The error that names every parameter that is wrong."""
+def refuse_params(wrong: list[ParameterError]) -> RpcError:
+    """Return the error that names every wrong parameter."""
     message = "; ".join(f"{field}: {rule}" for field, rule in wrong)
     return RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": [field for field, _ in wrong]})
 
 
-def missing(name: str) -> RpcError:
-    """The error for a parameter without which a method has nothing to do."""
+def missing_param(name: str) -> RpcError:
+    """Return the error for a missing parameter that the method needs."""
     return RpcError(INVALID_PARAMS, f"Missing required parameter: {name}", {"fields": [name]})
 
 
 class ParamsSchema(Generic[S]):
-    """How the parameters of a call become a struct.
+    """Converts the parameters of a call to a struct.
 
-    `aliases` are further spellings of a field, the first of which errors use; `types` are narrower types; `defaults`
-    stand for what is absent; `without` are fields that no parameter sets; `inner` are the shapes of structs within.
+    `aliases` are more spellings of a field, of which errors use the first. `types` are narrower types. `defaults`
+    replace absent values. `without` are fields that no parameter sets. `inner` are the schemas of nested structs.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ParamsSchema(Generic[S]):
         for field in structs.fields(struct):
             if field.name in without:
                 continue
-            spellings = (*(aliases or {}).get(field.name, ()), camel(field.name), field.name)
+            spellings = (*(aliases or {}).get(field.name, ()), to_camel(field.name), field.name)
             required = field.required and field.name not in self._defaults
             kind = (types or {}).get(field.name, field.type)
             self._fields[field.name] = _Field(spellings[0], kind, required, (inner or {}).get(field.name))
@@ -78,15 +78,15 @@ class ParamsSchema(Generic[S]):
         self._leaves = msgspec.defstruct(f"{struct.__name__}Leaves", leaves)
 
     def decode(self, given: Mapping[str, Any]) -> S:
-        """The struct. Errors: RpcError, naming every parameter that is wrong."""
+        """Return the struct. Errors: RpcError, naming every wrong parameter."""
         wrong: list[ParameterError] = []
         values = self.take(given, wrong)
         if wrong:
-            raise refusal(wrong)
+            raise refuse_params(wrong)
         return self._struct(**values)
 
     def take(self, given: Mapping[str, Any], wrong: list[ParameterError], path: str = "") -> dict[str, Any]:
-        """The values of the struct's fields; what is wrong is added to a list, and its value left out."""
+        """Return the values of the struct's fields; add wrong parameters to a list, and leave their values out."""
         spelled: dict[str, str] = {}
         for spelling, value in given.items():
             name = self._names.get(spelling)
@@ -107,9 +107,9 @@ class ParamsSchema(Generic[S]):
         return values
 
     def _convert(self, given: dict[str, Any]) -> msgspec.Struct | None:
-        """All values that are no structs at once; None where one of them is wrong, to be found one by one.
+        """Convert all values that are not structs at once; None if one is wrong, which is then found one by one.
 
-        (One by one takes one to two microseconds each, all at once half of one: a struct's type is worked out once.)
+        (One by one takes 1 to 2 microseconds each, all at once 0.5: the type of a struct is analysed once.)
         """
         try:
             return msgspec.convert(given, self._leaves)
@@ -117,13 +117,13 @@ class ParamsSchema(Generic[S]):
             return None
 
     def spelling(self, name: str, given: Mapping[str, Any]) -> str:
-        """A field as the caller spelled it, or as errors do where it is absent."""
+        """Return the caller's spelling of a field, or the default spelling if it is absent."""
         field = self._fields[name]
         spelled = (at for at, value in given.items() if self._names.get(at) == name and not field.absent(value))
         return next(spelled, field.spelling)
 
     def make(self, value: object, wrong: list[ParameterError], path: str) -> S | None:
-        """The struct of an object within the parameters; None where something is wrong."""
+        """Return the struct of a nested object; None if something is wrong."""
         if not isinstance(value, dict):
             wrong.append(ParameterError(path, f"must be an object, got {type(value).__name__}"))
             return None
@@ -133,7 +133,7 @@ class ParamsSchema(Generic[S]):
 
 
 class _Field:
-    """One parameter: its chief spelling, its type, whether it must be there, and the shape of a struct within."""
+    """One parameter: its default spelling, its type, whether it is required, and the schema of a nested struct."""
 
     def __init__(self, spelling: str, kind: object, required: bool, shape: ParamsSchema[Any] | None) -> None:
         info = strip_annotations(inspect.type_info(kind))
@@ -158,7 +158,7 @@ class _Field:
         return "required" if nested else "required field"
 
     def take(self, value: object, wrong: list[ParameterError], path: str) -> object:
-        """The value, converted; None where it is wrong."""
+        """Convert a value; None if it is wrong."""
         if self._shape is None:
             try:
                 return msgspec.convert(value, self.kind)
@@ -179,35 +179,35 @@ class _Field:
 
 
 @cache
-def camel(name: str) -> str:
-    """A name in snake_case, in camelCase."""
+def to_camel(name: str) -> str:
+    """Convert a name from snake_case to camelCase."""
     return _underscored.sub(lambda found: found[1].upper(), name)
 
 
-def told(struct: msgspec.Struct) -> object:
-    """A struct, and those within it, as objects with camelCase names."""
+def to_camel_json(struct: msgspec.Struct) -> object:
+    """Convert a struct, with those nested in it, to objects with camelCase names."""
     return _camelled(msgspec.to_builtins(struct, builtin_types=(datetime,)))
 
 
 def _camelled(value: object) -> object:
     if isinstance(value, Mapping):
-        return {camel(name): _camelled(inner) for name, inner in value.items()}
+        return {to_camel(name): _camelled(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_camelled(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def merged(params: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands in `filters`, and what stands beside it where `filters` does not say. Errors: RpcError."""
+def merge_filters(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge `filters` with the parameters beside it; `filters` takes precedence. Errors: RpcError."""
     filters = params.get("filters", {})
     if not isinstance(filters, dict):
-        raise refusal([ParameterError("filters", f"must be an object, got {type(filters).__name__}")])
+        raise refuse_params([ParameterError("filters", f"must be an object, got {type(filters).__name__}")])
     inside = {name: value for name, value in filters.items() if value is not None}
     beside = {name: value for name, value in params.items() if name != "filters" and name not in inside}
     return {**inside, **beside}
 
 
-def period_of(
+def parse_period(
     since: str | None,
     until: str | None,
     now: datetime,
@@ -215,9 +215,9 @@ def period_of(
     window: str | None = None,
     names: tuple[str, str] = ("since", "until"),
 ) -> TimeRange:
-    """A range from instants or dates, both ends included; a window counts back from now and beats `since`.
+    """Parse a range of instants or dates, both ends included; a window counts back from now and overrides `since`.
 
-    `names` are what the method calls the two ends. Errors: RpcError.
+    `names` are the method's names of the two ends. Errors: RpcError.
     """
     given = {"since": since, "until": until, "window": window}
     try:
@@ -229,4 +229,4 @@ def period_of(
 def _renamed(error: InvalidQuery, names: tuple[str, str]) -> RpcError:
     field = {"since": names[0], "until": names[1]}.get(error.field, error.field)
     rule = str(error).removeprefix(f"{error.field}: ")
-    return refusal([ParameterError(field, rule)])
+    return refuse_params([ParameterError(field, rule)])

@@ -1,4 +1,4 @@
-"""cstp.preAction: what an agent asks before it acts, and the decision it makes, in one call."""
+"""cstp.preAction: context before an action, and recording the decision, in one call."""
 
 from time import perf_counter
 from typing import Annotated, Any
@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import msgspec
 
 from api.auth import Principal
-from api.cstp.agent_context import Row, scores, similar, whose
-from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.params import ParameterError, ParamsSchema, refuse_params
 from api.cstp.record_decision import DECISION, record_decision
-from api.cstp.unsupported import BreakerAction, action_of
+from api.cstp.unsupported import BreakerAction, parse_action
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import CalibrationFilter
@@ -30,19 +30,19 @@ _options: ParamsSchema[_Options] = ParamsSchema(_Options)
 
 
 async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Decisions like the one ahead, the calibration of its category, and guardrails, of which there are none.
+    """Return similar decisions, and the calibration of the action's category; there are no guardrails.
 
-    The action is recorded as a decision unless `autoRecord` is false. It is recorded as recordDecision would, with
-    whatever stands beside `action`: reasons, tags, pattern, idempotencyKey and so on. A confidence that is not stated
-    stays unknown. Nothing is recorded where anything is wrong.
+    The action is recorded as a decision unless `autoRecord` is false, as recordDecision does, with the parameters
+    beside `action`: reasons, tags, pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is
+    recorded if a parameter is wrong.
     """
     began = perf_counter()
-    action, options = action_of(params), _options_of(params)
+    action, options = parse_action(params), _options_of(params)
     recording = _recording(params, action) if options.auto_record else None
     if recording is not None:
         caller.require("append")
     limit = min(options.query_limit, QUERY_LIMIT_MAX)
-    found = await similar(
+    found = await similar_decisions(
         ledger,
         action.description,
         "action.description",
@@ -50,7 +50,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         category=action.category or None,
         include_reasons=True,
     )
-    wanted = CalibrationFilter(agent=whose(caller), category=action.category or None)
+    wanted = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=wanted))).overall
     reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=wanted, min_decisions=1))).overall
     recorded = await record_decision(ledger, caller, recording) if recording is not None else None
@@ -59,7 +59,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         "decisionId": recorded["id"] if recorded is not None else None,
         "relevantDecisions": found,
         "guardrailResults": [],
-        "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores(overall)},
+        "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
         "patternsSummary": _patterns(found) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - began) * 1000),
     }
@@ -67,20 +67,20 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
 
 
 def _options_of(params: dict[str, Any]) -> _Options:
-    """The options, which may stand in `options` or beside it; in `options` they go first. Errors: RpcError."""
+    """Return the options, from `options` or beside it; `options` takes precedence. Errors: RpcError."""
     given, wrong = params.get("options"), list[ParameterError]()
     if given is not None and not isinstance(given, dict):
-        raise refusal([ParameterError("options", f"must be an object, got {type(given).__name__}")])
+        raise refuse_params([ParameterError("options", f"must be an object, got {type(given).__name__}")])
     inside = _options.take(given or {}, wrong, "options.")
     named = {name for name, value in (given or {}).items() if value is not None}
     beside = _options.take({name: value for name, value in params.items() if name not in named}, wrong)
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     return _Options(**{**beside, **inside})
 
 
 def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
-    """The parameters with which recordDecision records the action. Errors: RpcError."""
+    """Return the parameters for recordDecision. Errors: RpcError."""
     given = {name: value for name, value in params.items() if name not in _NOT_RECORDED}
     about = {"category": action.category, "stakes": action.stakes, "confidence": action.confidence}
     stated = {name: value for name, value in about.items() if value is not None}
@@ -88,12 +88,14 @@ def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
     wrong: list[ParameterError] = []
     DECISION.take(recording, wrong)
     if wrong:
-        raise refusal([ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in wrong])
+        raise refuse_params(
+            [ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in wrong]
+        )
     return recording
 
 
 def _patterns(found: list[Row]) -> list[dict[str, object]]:
-    """The patterns that the decisions found name, with the first of them."""
+    """Return the patterns of the decisions, each with its first ids."""
     named: dict[str, list[str]] = {}
     for row in found:
         if "pattern" in row:

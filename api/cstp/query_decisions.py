@@ -1,4 +1,4 @@
-"""cstp.queryDecisions: earlier decisions that fit a query, or a list of all that fit the filters."""
+"""cstp.queryDecisions: search earlier decisions, or list those that match the filters."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -8,12 +8,12 @@ from typing import Any, Literal
 import msgspec
 
 from api.auth import Principal
-from api.cstp.calibration_note import note
-from api.cstp.decision_json import row_of
-from api.cstp.params import ParameterError, ParamsSchema, merged, period_of, refusal
+from api.cstp.calibration_note import note_on_plan
+from api.cstp.decision_json import decision_row
+from api.cstp.params import ParameterError, ParamsSchema, merge_filters, parse_period, refuse_params
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
-from api.service.search import SearchQuery, SearchResult, retrieve
+from api.service.search import SearchQuery, SearchResult, search_decisions
 from events.decision import Stakes
 from events.payload import Confidence, Count, Labels
 from projections.calibration.advice import PlannedDecision
@@ -27,7 +27,7 @@ LIST_LIMIT_MAX = 500
 TITLE_CHARS_MAX = 50
 
 AGENT = "cognition-engines"
-"""What the protocol calls whoever answers."""
+"""The name of the answering server in the protocol."""
 
 _SUMMARY_AGE, _DIGEST_AGE, _WISDOM_AGE = timedelta(days=7), timedelta(days=30), timedelta(days=90)
 _SEVERAL = ("stakes", "status", "tags")
@@ -68,12 +68,12 @@ _filters: ParamsSchema[_Filters] = ParamsSchema(_Filters)
 
 
 async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Decisions that fit a query, the best first; all that fit the filters, the newest first, where it is empty.
+    """Return decisions that match a query, the best first; without a query, those that match the filters, newest first.
 
-    There are no embeddings here: `semantic` and `hybrid` are answered by words. `retrievalMode` names what was done,
-    `requestedMode` what was asked for, and `note` tells the difference. `total` counts all that were found, of which
-    `limit` are shown. `calibrationNote` says what decisions of the category by the agent asked for, or else by the one
-    who asks, have come to. `distance` is 0 for the best that holds every word and grows with the rank up to 1.
+    Search is by words, without embeddings, also for `semantic` and `hybrid`. `retrievalMode` is the mode that was used,
+    `requestedMode` the requested one, and `note` explains the difference. `total` counts all matches, of which `limit`
+    are returned. `calibrationNote` describes how decisions in the category turned out, of the agent in the filter or of
+    the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
     """
     began = perf_counter()
     asked, selection, now = _asked.decode(params), _selection(ledger, params), ledger.clock()
@@ -84,7 +84,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     else:
         limit = min(max(asked.limit, 1), LIMIT_MAX)
         retrieval = SearchQuery(query=asked.query, selection=selection, limit=limit, side=asked.bridge_side)
-        mode, found = "keyword", await retrieve(ledger, retrieval)
+        mode, found = "keyword", await search_decisions(ledger, retrieval)
     answer: dict[str, object] = {
         "decisions": decision_rows(found, asked, now),
         "total": found.total,
@@ -100,17 +100,17 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     if said := " ".join(_notes(asked, mode, found)):
         answer["note"] = said
     agent = selection.agent or caller.agent
-    return answer | await note(ledger, PlannedDecision(agent=agent, category=selection.category))
+    return answer | await note_on_plan(ledger, PlannedDecision(agent=agent, category=selection.category))
 
 
 def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSelection:
-    """What the filters ask for. One may stand in `filters` or beside it; in `filters` it goes first."""
-    told = {name: _listed(name, value) for name, value in merged(params).items()}
-    given = _filters.decode(told)
-    dates = _filters.spelling("date_after", told), _filters.spelling("date_before", told)
+    """Return the selection of the filters, from `filters` or beside it; `filters` takes precedence."""
+    spelled = {name: _listed(name, value) for name, value in merge_filters(params).items()}
+    given = _filters.decode(spelled)
+    dates = _filters.spelling("date_after", spelled), _filters.spelling("date_before", spelled)
     if given.min_confidence > given.max_confidence:
-        low, high = (_filters.spelling(name, told) for name in ("min_confidence", "max_confidence"))
-        raise refusal([ParameterError(low, f"must not be above {high}")])
+        low, high = (_filters.spelling(name, spelled) for name in ("min_confidence", "max_confidence"))
+        raise refuse_params([ParameterError(low, f"must not be above {high}")])
     statuses: tuple[Status, ...] = given.status or ("pending", "reviewed")
     if given.has_outcome is not None:
         statuses = tuple(status for status in statuses if (status == "reviewed") is given.has_outcome)
@@ -125,7 +125,7 @@ def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSele
         pr=given.pr,
         confidence_min=given.min_confidence or None,
         confidence_max=given.max_confidence if given.max_confidence < 1 else None,
-        range=period_of(given.date_after or None, given.date_before or None, ledger.clock(), names=dates),
+        range=parse_period(given.date_after or None, given.date_before or None, ledger.clock(), names=dates),
     )
 
 
@@ -143,15 +143,15 @@ async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int)
 
 def decision_rows(found: SearchResult, asked: QueryParams, now: datetime) -> list[dict[str, object]]:
     """Return the decisions that were found as rows of the answer."""
-    return [_row(standing, fit, asked, now) for standing, fit in zip(found.decisions, found.fits, strict=True)]
+    return [_row(state, fit, asked, now) for state, fit in zip(found.decisions, found.fits, strict=True)]
 
 
-def _row(standing: DecisionState, fit: float, asked: QueryParams, now: datetime) -> dict[str, object]:
-    """A decision as this answer shows it; what it does not have, and what was not asked for, is left out."""
-    whole = row_of(standing)
+def _row(state: DecisionState, fit: float, asked: QueryParams, now: datetime) -> dict[str, object]:
+    """Return a decision as a row, with the optional fields that it has and the caller requested."""
+    whole = decision_row(state)
     row = {
         "id": whole["id"],
-        "title": standing.decision.decision[:TITLE_CHARS_MAX],
+        "title": state.decision.decision[:TITLE_CHARS_MAX],
         "category": whole["category"] or "",
     }
     if "confidence" in whole:
@@ -163,7 +163,7 @@ def _row(standing: DecisionState, fit: float, asked: QueryParams, now: datetime)
         "reasons": whole["reasons"] if asked.include_reasons else None,
         "tags": whole["tags"],
         "pattern": whole["pattern"],
-        "compactionLevel": _level(standing, now) if asked.compacted else None,
+        "compactionLevel": _level(state, now) if asked.compacted else None,
         "lessons": whole["lessons"],
         "actualResult": whole["actual_result"] if asked.include_detail else None,
         "bridge": whole.get("bridge"),
@@ -171,24 +171,24 @@ def _row(standing: DecisionState, fit: float, asked: QueryParams, now: datetime)
     return row | {name: value for name, value in further.items() if value}
 
 
-def _level(standing: DecisionState, now: datetime) -> str:
-    """How much of a decision its age leaves of interest: one that is not reviewed yet stays whole."""
-    age = now - standing.recorded_at
-    if standing.review is None or age < _SUMMARY_AGE:
+def _level(state: DecisionState, now: datetime) -> str:
+    """Return the compaction level for a decision's age; `full` while it is not reviewed."""
+    age = now - state.recorded_at
+    if state.review is None or age < _SUMMARY_AGE:
         return "full"
     return "summary" if age < _DIGEST_AGE else "digest"
 
 
 def _scores(found: SearchResult) -> dict[str, dict[str, float]]:
-    """How well each fits, 0..1; `semantic` is not there, because its clients cannot read null for a number."""
+    """Return how well each decision matches, 0..1; without `semantic`, because clients cannot read null there."""
     return {
-        standing.decision_id: {"keyword": round(fit, 4), "combined": round(fit, 4)}
-        for standing, fit in zip(found.decisions, found.fits, strict=True)
+        state.decision_id: {"keyword": round(fit, 4), "combined": round(fit, 4)}
+        for state, fit in zip(found.decisions, found.fits, strict=True)
     }
 
 
 def _notes(asked: QueryParams, mode: str, found: SearchResult) -> list[str]:
-    """What the caller would otherwise not know of how the answer came about."""
+    """Return notes on how the answer was found."""
     notes = []
     if mode == "keyword" and asked.retrieval_mode != mode:
         notes.append(f"There are no embeddings here: {asked.retrieval_mode} was answered by keyword.")

@@ -1,4 +1,4 @@
-"""cstp.ready: what wants attention, the most pressing first."""
+"""cstp.ready: open actions, the most urgent first."""
 
 from typing import Any
 
@@ -6,7 +6,13 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.params import ParamsSchema
-from api.service.action_items import ActionItem, ActionItemQuery, Kind, Priority, agenda
+from api.service.action_items import (
+    ActionItem,
+    ActionItemQuery,
+    Kind,
+    Priority,
+    list_action_items,
+)
 from api.service.ledger import LedgerService
 
 LIMIT_DEFAULT = 20
@@ -24,16 +30,16 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
 
 
 async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Decisions whose review is overdue, those without a day for it that have waited for 30 days, and drift.
+    """List decisions past their review date, undated ones older than 30 days, and categories with drift.
 
-    `calibration_drift` is what checkDrift would tell of a category.
+    `calibration_drift` is the result of checkDrift for a category.
     """
     asked = _asked.decode(params)
     limit = min(max(asked.limit, 1), LIMIT_MAX)
     wanted = ActionItemQuery(
         least=asked.min_priority, kinds=asked.action_types, category=asked.category or None, limit=limit
     )
-    found = await agenda(ledger, wanted)
+    found = await list_action_items(ledger, wanted)
     return {"actions": [_row(action) for action in found.actions], "total": found.total, "filtered": found.filtered}
 
 
@@ -44,11 +50,11 @@ def _row(action: ActionItem) -> dict[str, object]:
         "reason": action.reason,
         "suggestion": action.suggestion,
     }
-    further = {
+    optional = {
         "decisionId": action.decision_id,
         "category": action.category,
         "date": action.date,
         "title": action.title,
         "detail": action.detail,
     }
-    return row | {name: value for name, value in further.items() if value is not None}
+    return row | {name: value for name, value in optional.items() if value is not None}

@@ -1,4 +1,4 @@
-"""cstp.recordDecision: a decision, as the agent states it."""
+"""cstp.recordDecision: record a decision as the agent states it."""
 
 import re
 from datetime import datetime, timedelta
@@ -8,10 +8,10 @@ import msgspec
 from msgspec import structs
 
 from api.auth import Principal
-from api.cstp.calibration_note import calibration_note
+from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
-from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.cstp.params import ParameterError, ParamsSchema, refuse_params
 from api.service.ledger import LedgerService
 from api.service.thoughts import decide
 from events.decision import Bridge, DecisionRecorded, Reason
@@ -25,10 +25,10 @@ _days = {"d": 1, "w": 7, "m": 30}
 _span = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
 
 REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis", "strength": 0.8})
-"""A reason; the protocol assumes analysis, and a strength of .8 where none is stated."""
+"""A reason; the protocol's defaults are the type analysis and a strength of 0.8."""
 
 BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("function", "purpose")})
-"""A bridge; its function may be called its purpose."""
+"""A bridge; `purpose` is another name of `function`."""
 
 DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
     DecisionRecorded,
@@ -37,11 +37,11 @@ DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
     without=("decision_id", "review_by"),
     inner={"reasons": REASON, "bridge": BRIDGE},
 )
-"""A decision; the protocol assumes category and stakes, and never a confidence."""
+"""A decision; the protocol has defaults for category and stakes, but not for the confidence."""
 
 
 class _Context(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a decision belongs, as some clients group it; what stands beside it in the parameters goes before."""
+    """The project context, as some clients group it; parameters beside it take precedence."""
 
     project: Label | None = None
     feature: Label | None = None
@@ -52,7 +52,7 @@ class _Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Beside(msgspec.Struct, frozen=True, kw_only=True):
-    """What else comes with a decision."""
+    """The other parameters of a decision."""
 
     review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
     project_context: _Context | None = None
@@ -66,15 +66,15 @@ _beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
 
 
 async def record_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> dict[str, object]:
-    """Record a decision, with the thoughts that wait for it (recordThought) as the last steps of its deliberation.
+    """Record a decision, with its pending thoughts (recordThought) as the last steps of its deliberation.
 
-    `calibrationNote` says what the agent's decisions like this one, stated about as sure, have come to.
+    `calibrationNote` describes how the agent's similar decisions with similar confidence turned out.
 
-    `agentId` and `decisionId` say which thoughts; the decision's own agent and id they are not. Thoughts for which
-    there was no room wait on: `thoughts_pending` counts them.
+    `agentId` and `decisionId` select the thoughts; they do not set the decision's agent or id. Thoughts that do not
+    fit stay pending: `thoughts_pending` counts them.
 
-    `question` names the question it answers, unique within project and category: agents that answered the same one can
-    be compared.
+    `question` names the question that the decision answers, unique within project and category, so that agents that
+    answered the same one can be compared.
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters gives the first answer again, with other parameters an error.
@@ -86,7 +86,7 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         ledger,
         caller,
         scope,
-        lambda moment: _due(decision, beside.review_in, moment),
+        lambda moment: _with_review_date(decision, beside.review_in, moment),
         beside.idempotency_key,
         beside.question,
     )
@@ -100,10 +100,10 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         "quality": quality_of(decided.decision),
     }
     if decision.confidence is not None:
-        answer |= await calibration_note(ledger, caller, decision)
-    if decided.taken:
+        answer |= await note_on_decision(ledger, caller, decision)
+    if decided.adopted:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
-        answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.taken}
+        answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.adopted}
     if decided.left:
         answer["thoughts_pending"] = decided.left
     return answer
@@ -117,7 +117,7 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
         at = _beside.spelling("review_in", params)
         wrong.append(ParameterError(at, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     beside = _Beside(**others)
     if beside.project_context is not None:
         for name, value in structs.asdict(beside.project_context).items():
@@ -126,8 +126,8 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
     return DecisionRecorded(**values), beside
 
 
-def _due(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
-    """The decision with the day of its review: so many days, weeks or months of 30 days from now."""
+def _with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
+    """Set the review date: days, weeks or months of 30 days from now."""
     if review_in is None:
         return decision
     found = _span.fullmatch(review_in)

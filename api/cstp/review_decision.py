@@ -1,4 +1,4 @@
-"""cstp.reviewDecision: how a decision turned out. A later review supersedes; the earlier ones stay."""
+"""cstp.reviewDecision: record how a decision turned out. A later review counts; earlier ones stay in the log."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import msgspec
 from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, refusal
+from api.cstp.params import ParameterError, ParamsSchema, refuse_params
 from api.errors import INTERNAL_ERROR
 from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
@@ -27,11 +27,11 @@ _beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
 
 
 async def review_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Record how a decision turned out, under its exact id. `idempotencyKey` is that of recordDecision."""
+    """Record how a decision turned out, by its exact id. `idempotencyKey` works as in recordDecision."""
     wrong: list[ParameterError] = []
     values, beside = _review.take(params, wrong), _beside.take(params, wrong)
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     review, key = DecisionReviewed(**values), beside.get("idempotency_key")
     check_key(key, _beside.spelling("idempotency_key", params))
     try:

@@ -1,11 +1,11 @@
-"""A session's context as Markdown, for an agent's prompt."""
+"""Format a session's context as Markdown, for an agent's prompt."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def markdown(context: Mapping[str, Any], agent: str | None) -> str:
-    """What there is of the context, section by section; an empty section is left out."""
+    """Return the sections of the context that are not empty."""
     sections = {
         "Profile": _profile(context["agentProfile"]),
         "Calibration by category": _calibration(context["calibrationByCategory"]),
@@ -13,8 +13,8 @@ def markdown(context: Mapping[str, Any], agent: str | None) -> str:
         "Shared patterns": _patterns(context["confirmedPatterns"]),
         "Earlier decisions": _decisions(context["relevantDecisions"]),
     }
-    said = [(title, list(lines)) for title, lines in sections.items()]
-    blocks = ["\n".join([f"### {title}", "", *lines]) for title, lines in said if lines]
+    filled = [(title, list(lines)) for title, lines in sections.items()]
+    blocks = ["\n".join([f"### {title}", "", *lines]) for title, lines in filled if lines]
     return "\n\n".join([f"## Decisions of {agent or 'everybody'}", *blocks]) + "\n"
 
 
@@ -59,5 +59,5 @@ def _words(name: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A text on one line, so that it cannot end the list or the section it stands in."""
+    """Put a text on one line, so that it cannot end its list or section."""
     return " ".join(text.split())

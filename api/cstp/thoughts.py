@@ -1,4 +1,4 @@
-"""cstp.recordThought and debugTracker: thinking before a decision and after it, and what waits to be taken up."""
+"""cstp.recordThought and debugTracker: record thoughts before and after a decision, and list pending ones."""
 
 from datetime import datetime
 from typing import Any
@@ -8,12 +8,18 @@ import msgspec
 from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParamsSchema, missing
+from api.cstp.params import ParamsSchema, missing_param
 from api.errors import INVALID_PARAMS
 from api.service.decision_writer import append_payload
 from api.service.deliberation import STEP_TYPE
 from api.service.ledger import LedgerService
-from api.service.thoughts import PendingThoughts, StoredThought, step_number, taken, waiting
+from api.service.thoughts import (
+    PendingThoughts,
+    StoredThought,
+    list_adopted,
+    list_pending,
+    step_number,
+)
 from events.decision import DecisionThought
 from events.envelope import EventId
 from events.errors import InvalidEvent
@@ -30,7 +36,7 @@ SUMMARY_THOUGHTS = 10
 SUMMARY_CHARS = 80
 
 SOURCE = "cstp:recordThought"
-"""Where a thought came from, as this protocol writes it."""
+"""The source of a thought in the protocol."""
 
 
 class _Thought(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,14 +57,14 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
 
 
 async def record_thought(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Record a thought: on a recorded decision where `id` alone names one, else for the next that is made.
+    """Record a thought: on a recorded decision if only `id` is given, otherwise for the next decision.
 
-    The next recordDecision of the same agent with the same `agentId` and `decisionId` takes it up within 300 seconds.
-    `idempotencyKey` is that of recordDecision.
+    The next recordDecision of the same agent with the same `agentId` and `decisionId` adopts it, within 300 seconds.
+    `idempotencyKey` works as in recordDecision.
     """
     thought = _thought.decode(params)
     if not thought.text:
-        raise missing("text")
+        raise missing_param("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         return await _after(ledger, caller, thought.id, thought.text, thought.idempotency_key)
@@ -92,12 +98,13 @@ async def _after(ledger: LedgerService, caller: Principal, decision_id: str, tex
 
 
 async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """What waits to be taken up, by tracker key, of every agent; one key where `key` names it.
+    """List the pending thoughts of every agent by tracker key, or of the key in `key`.
 
-    A key shows as many thoughts as one decision can take up. `includeConsumed` adds what the latest decisions took up.
+    A key shows as many thoughts as one decision can adopt. `includeConsumed` adds the thoughts that the latest
+    decisions adopted.
     """
     asked, now = _asked.decode(params), ledger.clock()
-    found = await waiting(ledger, asked.key or None, ITEMS_MAX)
+    found = await list_pending(ledger, asked.key or None, ITEMS_MAX)
     answer: dict[str, object] = {
         "sessions": [one.key for one in found],
         "sessionCount": len(found),
@@ -107,7 +114,7 @@ async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[s
         },
     }
     if asked.include_consumed:
-        answer["consumed"] = [_consumed(one, now) for one in await taken(ledger, TAKEN_MAX, SUMMARY_THOUGHTS)]
+        answer["consumed"] = [_consumed(one, now) for one in await list_adopted(ledger, TAKEN_MAX, SUMMARY_THOUGHTS)]
     return answer
 
 
@@ -123,7 +130,7 @@ def _input(kept: StoredThought, now: datetime) -> dict[str, object]:
 
 
 def _consumed(one: PendingThoughts, now: datetime) -> dict[str, object]:
-    assert one.moment is not None, "it was taken up"
+    assert one.moment is not None, "an adopted thought has a time"
     return {
         "key": one.key,
         "consumedAt": max(0, int((now - one.moment).total_seconds())),

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from api.auth import Principal, Scope
-from api.cstp.decision_json import decision_of
+from api.cstp.decision_json import decision_json
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, missing, refusal
+from api.cstp.params import ParameterError, ParamsSchema, missing_param, refuse_params
 from api.cstp.query_decisions import AGENT
 from api.errors import INVALID_PARAMS
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
@@ -90,15 +90,15 @@ _action: ParamsSchema[BreakerAction] = ParamsSchema(BreakerAction)
 _compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction)
 
 
-def action_of(params: dict[str, Any]) -> BreakerAction:
+def parse_action(params: dict[str, Any]) -> BreakerAction:
     """Return the action in `action`. Errors: RpcError."""
     given = params.get("action")
     if given is None or given == {}:
-        raise missing("action")
+        raise missing_param("action")
     wrong: list[ParameterError] = []
     action = _action.make(given, wrong, "action")
     if action is None:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     return action
 
 
@@ -119,9 +119,9 @@ def _no_breaker(asked: _Breaker) -> Mapping[str, object]:
 
 def _no_link(asked: _Link) -> Mapping[str, object]:
     if asked.source_id == asked.target_id:
-        raise refusal([ParameterError("targetId", "must be another decision than sourceId")])
+        raise refuse_params([ParameterError("targetId", "must be another decision than sourceId")])
     if asked.weight <= 0:
-        raise refusal([ParameterError("weight", "must be above 0")])
+        raise refuse_params([ParameterError("weight", "must be above 0")])
     return {"success": False, "error": "This ledger keeps no links between decisions; nothing was written."}
 
 
@@ -133,7 +133,7 @@ def _no_mark(asked: _Preserve) -> Mapping[str, object]:
 async def _check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Allow every action: no guardrail can forbid one. `evaluated` is 0."""
     if params.get("action"):
-        action_of(params)
+        parse_action(params)
     return {
         "allowed": True,
         "violations": [],
@@ -182,7 +182,7 @@ async def _levels(ledger: LedgerService, asked: _Compaction) -> dict[str, int]:
 
 
 def _full_row(state: DecisionState) -> dict[str, object]:
-    row = decision_of(state)
+    row = decision_json(state)
     optional = ("outcome", "confidence", "pattern", "stakes", "context", "reasons", "tags", "bridge", "deliberation")
     found = {name: row[name] for name in optional if row.get(name) is not None}
     head = {name: row[name] for name in ("id", "decision", "date")}

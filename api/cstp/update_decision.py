@@ -1,4 +1,4 @@
-"""cstp.updateDecision: a change to a recorded decision. What calibration counts is settled by the first review."""
+"""cstp.updateDecision: change a recorded decision. Calibration uses the values before the first review."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.idempotency_key import check_key
-from api.cstp.params import ParameterError, ParamsSchema, missing, refusal
+from api.cstp.params import ParameterError, ParamsSchema, missing_param, refuse_params
 from api.cstp.record_decision import BRIDGE, REASON
 from api.service.decision_writer import append_payload
 from api.service.ledger import LedgerService
@@ -28,23 +28,23 @@ _amendment: ParamsSchema[DecisionAmended] = ParamsSchema(
 
 
 async def update_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Amend a decision under its exact id. A decision that is not there, and nothing to change, are results.
+    """Amend a decision by its exact id. An unknown decision, or nothing to change, is a result and not an error.
 
-    `idempotencyKey` is that of recordDecision.
+    `idempotencyKey` works as in recordDecision.
     """
     wrong: list[ParameterError] = []
     update, updates = _update.take(params, wrong), params.get("updates")
     if not update.get("id") and not wrong:
-        raise missing("id")
+        raise missing_param("id")
     if updates is None and not wrong:
-        raise missing("updates")
+        raise missing_param("updates")
     values: dict[str, Any] = {}
     if isinstance(updates, dict):
         values = _amendment.take(updates, wrong, "updates.")
     elif updates is not None:
         wrong.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
     if wrong:
-        raise refusal(wrong)
+        raise refuse_params(wrong)
     if not values:
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")

@@ -1,4 +1,4 @@
-"""Which checkpoint an export hangs on: the newest, signed anew where this process may, and one that was before it."""
+"""Choose the checkpoint of an export: a new one if this process may sign, else the newest; and an earlier one."""
 
 import asyncio
 from contextlib import suppress
@@ -7,23 +7,23 @@ from typing import NamedTuple
 from api.service.ledger import LedgerService
 from ledger import SignedCheckpoint
 from ledger.errors import NotFound
-from ledger.transparency.checkpoints import checkpoint_path, read_signed
+from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 
 
 class ExportCheckpoint(NamedTuple):
-    """The signed checkpoint that an export hangs on, who signed it, and one that was published before it."""
+    """The signed checkpoint of an export, the key that verifies it, and one that was published before it."""
 
     signed: SignedCheckpoint
     verifier: str
     earlier: SignedCheckpoint | None = None
 
 
-async def anchored(ledger: LedgerService) -> ExportCheckpoint:
-    """The anchor of a house: of all that is in the log where the house writes, else of what was signed last.
+async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
+    """Return the checkpoint of the whole log if this process writes it, else the one that was signed last.
 
-    Errors: NotFound, where nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+    Errors: NotFound, if nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
-    before = await asyncio.to_thread(read_signed, checkpoint_path(ledger.path))
+    before = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
     head = (await ledger.reader.head()).position if ledger.log is not None else 0
     signed = await ledger.proving.checkpoint(head)
     older = [before] if before is not None else []

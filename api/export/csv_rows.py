@@ -1,8 +1,8 @@
-"""Events as CSV (RFC 4180) that a spreadsheet may open: no cell of it is ever a formula.
+"""Write events as CSV (RFC 4180) in which no cell can become a formula of a spreadsheet.
 
-A spreadsheet takes a cell that begins with one of = + - @ for a formula, and one that expects semicolons finds such
-cells inside ours, whatever quotes stand around them. So an apostrophe goes before each such beginning in a cell, behind
-any separator too; and a `line` that holds one, where not a byte may change, stands in base64.
+A spreadsheet reads a cell that begins with one of = + - @ as a formula. One that expects semicolons finds such cells
+inside ours, in spite of the quotes. So an apostrophe is put before each such beginning in a cell, also after any
+separator. The bytes of `line` must not change: a line that contains such a beginning is written in base64.
 """
 
 import csv
@@ -17,17 +17,17 @@ from ledger import Page
 COLUMNS = ("position", "time", "recordedtime", "type", "subject", "streamversion", "source", "id", "line")
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Without it spreadsheets read UTF-8 as something else."""
+"""Without it spreadsheets do not read the file as UTF-8."""
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
-"""What begins a formula, and the full-width forms that some take for the same."""
+"""The signs that begin a formula, and their full-width forms, which some spreadsheets accept too."""
 
 _beginning = re.compile(rf"((?:^|[;|\t\r\n])[\s\"']*)(?=[{SIGNS}])")
 _inside = re.compile(rf"[;|\t\r\n][\s\"'\\]*[{SIGNS}]")
 
 
 class CsvRow(msgspec.Struct, gc=False):
-    """Of a stored line, what stands in columns of its own."""
+    """The fields of a stored line that have a column of their own."""
 
     position: int
     time: str
@@ -40,32 +40,32 @@ class CsvRow(msgspec.Struct, gc=False):
 
 
 decode_row = msgspec.json.Decoder(CsvRow).decode
-"""The columns of a stored line."""
+"""Decode the columns of a stored line."""
 
 
 class CsvSheet:
-    """Pages to rows; the head of the table comes with the first."""
+    """Encodes pages as rows; the header row comes with the first page."""
 
     def __init__(self) -> None:
-        self._head = BYTE_ORDER_MARK + _written([COLUMNS])
+        self._header = BYTE_ORDER_MARK + _csv_text([COLUMNS])
 
     def encode(self, page: Page) -> tuple[bytes]:
-        head, self._head = self._head, ""
-        return ((head + _written([_row(line) for line in page.lines])).encode(),)
+        head, self._header = self._header, ""
+        return ((head + _csv_text([_row(line) for line in page.lines])).encode(),)
 
     def finish(self) -> tuple[bytes]:
-        head, self._head = self._head, ""
+        head, self._header = self._header, ""
         return (head.encode(),)
 
 
-def harmless(cell: str) -> str:
-    """A cell without a beginning that a spreadsheet obeys."""
+def escape_cell(cell: str) -> str:
+    """Return a cell that no spreadsheet reads as a formula."""
     safe = _beginning.sub(r"\1'", cell)
     return f"'{safe}" if safe[:1] in {"\t", "\r", "\n"} else safe
 
 
-def exact(line: bytes) -> str:
-    """A line as it is, or in base64 where some spreadsheet could take a part of it for a formula."""
+def line_cell(line: bytes) -> str:
+    """Return a line as it is, or in base64 if a spreadsheet could read a part of it as a formula."""
     text = line.decode()
     return b64encode(line).decode() if _inside.search(text) else text
 
@@ -73,10 +73,10 @@ def exact(line: bytes) -> str:
 def _row(line: bytes) -> tuple[str, ...]:
     row = decode_row(line)
     cells = (row.time, row.recordedtime, row.type, row.subject, str(row.streamversion), row.source, row.id)
-    return (str(row.position), *map(harmless, cells), exact(line))
+    return (str(row.position), *map(escape_cell, cells), line_cell(line))
 
 
-def _written(rows: list[tuple[str, ...]]) -> str:
-    written = StringIO(newline="")
-    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
-    return written.getvalue()
+def _csv_text(rows: list[tuple[str, ...]]) -> str:
+    buffer = StringIO(newline="")
+    csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Pages of events to the bytes of a file: lines as they are stored, or tables that carry them; gzipped or not."""
+"""Encode pages of events as the bytes of a file: stored lines, or tables that contain them; gzipped or not."""
 
 import zlib
 from typing import Protocol
@@ -9,27 +9,26 @@ from ledger import Page
 
 GZIP_LEVEL = 6
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
-"""zlib's number for the gzip format. Its header has no time and no name: the same events are the same bytes."""
+"""zlib's number for the gzip format. Its header has no time and no name, so the same events give the same bytes."""
 
 Parts = tuple[bytes, ...] | list[bytes]
-"""Bytes that follow one another. They are not joined: a copy of each page to end it by a line feed costs as much as a
-fifth of its hash."""
+"""Bytes in sequence, not joined: copying each page to append a line feed would take a fifth of the time of its hash."""
 
 
 class Encoder(Protocol):
-    """Something that makes a file of pages, piece by piece. It blocks: call it on a thread."""
+    """Encodes pages as a file, piece by piece. It blocks: call it on a thread."""
 
     def encode(self, page: Page) -> Parts:
-        """What a page adds to the file."""
+        """Return the bytes that a page adds to the file."""
         ...
 
     def finish(self) -> Parts:
-        """What ends the file."""
+        """Return the bytes that end the file."""
         ...
 
 
 class NdjsonEncoder:
-    """The stored lines, each ended by a line feed."""
+    """Writes the stored lines, each with a line feed."""
 
     def encode(self, page: Page) -> Parts:
         return page.ndjson, b"\n"
@@ -39,7 +38,7 @@ class NdjsonEncoder:
 
 
 class Gzip:
-    """What another encoder makes, gzipped."""
+    """Compresses the output of another encoder."""
 
     def __init__(self, inner: Encoder) -> None:
         self._inner = inner
@@ -53,7 +52,7 @@ class Gzip:
 
 
 def encoder_of(format_: Format, *, gzipped: bool) -> Encoder:
-    """The encoder of a format."""
+    """Return the encoder of a format."""
     if format_ == "parquet":
         from api.export.parquet import ParquetEncoder  # noqa: PLC0415 - pyarrow is an extra
 

@@ -1,4 +1,4 @@
-"""The evidence of an export: which digests it asks for, and their bytes."""
+"""Collect the evidence of an export: the digests that its events name, and their bytes."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -15,30 +15,32 @@ _named = re.compile(rb'"([0-9a-f]{64})"')
 
 
 class ExportedEvidence(NamedTuple):
-    """Evidence that the log keeps, up to the checkpoint; no `data` where its bytes cannot be read."""
+    """Evidence that the ledger kept at the checkpoint; `data` is None if its bytes cannot be read."""
 
     digest: str
     data: bytes | None
 
 
-async def material(custody: EvidenceService, pages: AsyncIterator[Page], size: int) -> AsyncIterator[ExportedEvidence]:
-    """The evidence that some events name, each once, as the log stands at a size.
+async def evidence_of(
+    evidence: EvidenceService, pages: AsyncIterator[Page], size: int
+) -> AsyncIterator[ExportedEvidence]:
+    """Yield the evidence that some events name, each once, as of a size of the log.
 
-    What was erased until then is left out; what was erased since, or is damaged, comes without its bytes. The digests
-    seen are held: 32 bytes each.
+    Evidence that was erased up to then is left out. Evidence that was erased since, or is damaged, has no bytes.
+    Memory: 32 bytes for each digest seen.
     """
     seen: set[bytes] = set()
     async for page in pages:
         named = dict.fromkeys(_named.findall(page.ndjson))
         new = [digest for digest in named if bytes.fromhex(digest.decode()) not in seen]
         seen.update(bytes.fromhex(digest.decode()) for digest in new)
-        for digest in await _kept(custody, [digest.decode() for digest in new], size):
-            yield ExportedEvidence(digest, await _bytes_of(custody, digest))
+        for digest in await _kept(evidence, [digest.decode() for digest in new], size):
+            yield ExportedEvidence(digest, await _bytes_of(evidence, digest))
 
 
-async def _kept(custody: EvidenceService, digests: Sequence[str], size: int) -> list[str]:
-    """Those that the log keeps at a size."""
-    found = await custody.known(digests)
+async def _kept(evidence: EvidenceService, digests: Sequence[str], size: int) -> list[str]:
+    """Return the digests whose evidence was kept as of a size of the log."""
+    found = await evidence.known(digests)
     return [
         digest
         for digest, known in found.items()
@@ -46,8 +48,8 @@ async def _kept(custody: EvidenceService, digests: Sequence[str], size: int) -> 
     ]
 
 
-async def _bytes_of(custody: EvidenceService, digest: str) -> bytes | None:
+async def _bytes_of(evidence: EvidenceService, digest: str) -> bytes | None:
     try:
-        return (await custody.get(digest, OWNER)).data
+        return (await evidence.get(digest, OWNER)).data
     except (Gone, Damaged):
         return None

@@ -1,15 +1,15 @@
-"""The export itself: its files, one after the other, each in one pass, in memory that does not grow with the log.
+"""Make an export: file by file, each in one pass, in memory that does not grow with the log.
 
-What is read is bounded by the checkpoint's size, and events never change: so each file is made by a scan of its own,
-and nothing is kept from one to the next.
+All reads end at the checkpoint's size, and events never change. So each file is made by a scan of its own, and nothing
+is kept between files.
 
-Its speed is that of reading. A page leaves SQLite as one value, since a row at a time costs as much as all the rest; it
-is encoded, hashed and written on a thread while the next is read. Where the processor time of a bare scan is 1, that of
-the joined pages is 1.05, of their SHA-256 0.45, of writing them 0.35: so no page is copied, and nothing that takes long
-holds the interpreter's lock, for which both threads would wait. (With a page more between the two it is slower: then
-every page is memory that was not used just before.) The leaves of a complete export are copied from the
-tiles that are kept: working them out would take longer than everything else. Nobody trusts them: they locate a wrong
-line, once the root says that there is one.
+The export is as fast as reading. SQLite returns a page as one value, because a row at a time would double the time. A
+thread encodes, hashes and writes a page while the next one is read. Relative to the processor time of a bare scan,
+reading joined pages takes 1.05, their SHA-256 0.45, writing them 0.35. So no page is copied, and no long operation
+holds the interpreter's lock, for which both threads would wait. (A queue of one more page is slower: then each page is
+in memory that the processor's cache has lost.) The leaves of a complete export are copied from the stored tiles:
+computing them would take longer than everything else. They are not trusted: they only locate a wrong line, after the
+root has shown that there is one.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.export.checkpoint import ExportCheckpoint, anchored
+from api.export.checkpoint import ExportCheckpoint, choose_checkpoint
 from api.export.encoders import Parts, encoder_of
-from api.export.evidence import STORED, material
+from api.export.evidence import STORED, evidence_of
 from api.export.manifest import (
     CHECKPOINT,
     EARLIER,
@@ -43,22 +43,22 @@ from api.export.manifest import (
 from api.export.readme import readme
 from api.export.scan import scan
 from api.export.selection import ExportSelection
-from api.export.targets import FileWriter, Target
+from api.export.targets import ExportTarget, FileWriter
 from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
 from events.envelope import timestamp
 from ledger import LogReader, LogTree, Page, SignedCheckpoint, SqliteReader
 from ledger.errors import LedgerUnusable
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH
 
 TILES_READ = 256
-"""Tiles that are copied at once: 2 MiB of leaves."""
+"""Tiles that are read at once: 2 MiB of leaves."""
 
 Piece = Callable[[], Parts]
-"""A piece of a file, made on the thread that writes it."""
+"""Makes a piece of a file, on the thread that writes it."""
 
 
 class Proof(msgspec.Struct):
@@ -69,27 +69,27 @@ class Proof(msgspec.Struct):
 
 
 class Member(NamedTuple):
-    """A file of the export, still to be made."""
+    """A file of the export that is not written yet."""
 
     name: str
     pieces: AsyncGenerator[Piece, None]
 
 
 class Export:
-    """One export, made once."""
+    """One export; write it once."""
 
     def __init__(
         self,
         reader: LogReader,
         counter: LogReader,
-        custody: EvidenceService,
+        evidence: EvidenceService,
         selection: ExportSelection,
         anchor: ExportCheckpoint,
         created: datetime,
     ) -> None:
         self._reader = reader
         self._counter = counter
-        self._custody = custody
+        self._evidence = evidence
         self._selection = selection
         self._anchor = anchor
         self._files: dict[str, FileSum] = {}
@@ -102,12 +102,12 @@ class Export:
         """Events under the checkpoint."""
         self.created = created
         self.manifest: Manifest | None = None
-        """There once the export is whole."""
+        """Set once the export is whole."""
 
-    async def write(self, target: Target) -> AsyncGenerator[int, None]:
-        """Write every file; yields, after each piece, up to which position the events are written.
+    async def write(self, target: ExportTarget) -> AsyncGenerator[int, None]:
+        """Write every file; after each piece, yield the position up to which events are written.
 
-        Errors: LedgerUnusable, for tiles that are not the checkpoint's; LedgerUnavailable; OSError of the target.
+        Errors: LedgerUnusable, if the log is not the one that the checkpoint signs; LedgerUnavailable; OSError.
         """
         if await LogTree(self._reader).root(self.size) != self._anchor.signed.checkpoint.root:
             detail = f"The first {self.size} events are not those that the checkpoint was signed for."
@@ -116,12 +116,12 @@ class Export:
             async with aclosing(self._members()) as members:
                 async for member in members:
                     written = FileWriter(target, member.name)
-                    await on_thread(written.begin)
+                    await run_on_thread(written.begin)
                     async with aclosing(member.pieces) as pieces:
                         async for piece in pieces:
-                            await on_thread(written.put, piece)
+                            await run_on_thread(written.put, piece)
                             yield self._last or 0
-                    self._count(member.name, await on_thread(written.end))
+                    self._count(member.name, await run_on_thread(written.end))
         finally:
             if self._counting is not None:
                 self._counting.cancel()
@@ -134,7 +134,7 @@ class Export:
             self._files[name] = written
 
     async def _members(self) -> AsyncGenerator[Member, None]:
-        """The files, in the order in which they are written."""
+        """Yield the files in the order in which they are written."""
         selection, anchor = self._selection, self._anchor
         yield Member(events_name(selection.format, gzipped=selection.gzipped), self._events())
         if selection.complete:
@@ -148,13 +148,13 @@ class Export:
             yield Member(EARLIER, _whole(earlier.note.encode()))
         if selection.evidence:
             pages = self._pages(types=(STORED,)) if selection.complete else self._pages()
-            async for digest, data in material(self._custody, pages, self.size):
+            async for digest, data in evidence_of(self._evidence, pages, self.size):
                 if data is None:
                     self._absent.append(digest)
                 else:
                     yield Member(f"{EVIDENCE}/{digest}", _whole(data))
         yield Member(README, _whole(readme(selection, earlier=earlier is not None).encode()))
-        self.manifest = await self._told(earlier)
+        self.manifest = await self._manifest_of(earlier)
         yield Member(MANIFEST, _whole(encode(self.manifest)))
 
     def _pages(self, **changed: object) -> AsyncGenerator[Page, None]:
@@ -171,7 +171,7 @@ class Export:
         yield encoder.finish
 
     async def _leaves(self) -> AsyncGenerator[Piece, None]:
-        """Those of all events: the tiles side by side, and what no tile holds yet."""
+        """Yield the leaves of all events: the stored tiles, then the leaves that are in no full tile yet."""
         full = self.size // WIDTH
         coming = asyncio.ensure_future(self._tiles(0, full))
         try:
@@ -185,7 +185,7 @@ class Export:
         yield partial(_joined, rest)
 
     async def _tiles(self, first: int, end: int) -> list[bytes]:
-        """What is copied at once of the tiles up to `end`: with the next already being read, half the time."""
+        """Read some tiles up to `end`, while the previous ones are written: that halves the time."""
         return await self._reader.tiles(0, first, min(TILES_READ, end - first))
 
     async def _chosen_leaves(self) -> AsyncGenerator[Piece, None]:
@@ -198,8 +198,8 @@ class Export:
             proofs = await prover.prove(page.positions)
             yield partial(_encoded, [Proof(position, hashes) for position, _, hashes in proofs])
 
-    async def _told(self, earlier: SignedCheckpoint | None) -> Manifest:
-        """The manifest of what was written."""
+    async def _manifest_of(self, earlier: SignedCheckpoint | None) -> Manifest:
+        """Return the manifest of the files written so far."""
         assert self._counting is not None, "the events are written first"
         types = await self._counting
         checkpoint = self._anchor.signed.checkpoint
@@ -216,16 +216,16 @@ class Export:
             first=self._first,
             last=self._last,
             types=types,
-            consistency=await self._continued(earlier) if earlier is not None else None,
-            evidence=self._exhibited() if self._selection.evidence else None,
+            consistency=await self._consistency(earlier) if earlier is not None else None,
+            evidence=self._evidence_sum() if self._selection.evidence else None,
             files=dict(self._files),
         )
 
-    async def _continued(self, earlier: SignedCheckpoint) -> ConsistencyProof:
+    async def _consistency(self, earlier: SignedCheckpoint) -> ConsistencyProof:
         hashes = await LogTree(self._reader).consistency(earlier.size, self.size)
         return ConsistencyProof(earlier.size, earlier.checkpoint.root, tuple(hashes))
 
-    def _exhibited(self) -> EvidenceSum:
+    def _evidence_sum(self) -> EvidenceSum:
         return EvidenceSum(self._blobs, self._blob_bytes, tuple(sorted(self._absent)))
 
 
@@ -249,16 +249,16 @@ _encode_lines = msgspec.json.Encoder().encode_lines
 
 
 @asynccontextmanager
-async def opened(ledger: LedgerService, selection: ExportSelection) -> AsyncIterator[Export]:
-    """An export of a house. It reads through connections of its own: nobody else waits for it.
+async def open_export(ledger: LedgerService, selection: ExportSelection) -> AsyncIterator[Export]:
+    """Open an export of a ledger. It has connections of its own, so that no other request waits for it.
 
-    One reads, and one counts meanwhile: it would be a tenth of all the time.
+    One connection reads, and one counts at the same time, which would otherwise take a tenth of all the time.
 
-    Errors: NotFound, where nothing is signed, or a stream or an agent is unknown; and those of signing.
+    Errors: NotFound, if nothing is signed, or a stream or an agent is unknown; and those of signing.
     """
     async with _reading(ledger) as reader, _reading(ledger) as counter:
         await selection.check(reader)
-        yield Export(reader, counter, ledger.evidence, selection, await anchored(ledger), ledger.clock())
+        yield Export(reader, counter, ledger.evidence, selection, await choose_checkpoint(ledger), ledger.clock())
 
 
 @asynccontextmanager

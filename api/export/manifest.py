@@ -1,4 +1,4 @@
-"""manifest.json: what an export says of itself. Nobody signs it; what proves an export is the checkpoint in it."""
+"""The manifest of an export. It is not signed; the checkpoint in the export proves the events."""
 
 from hashlib import sha256
 from typing import Literal
@@ -21,26 +21,26 @@ FORMATS: tuple[Format, ...] = ("ndjson", "csv", "parquet")
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events were asked for. All empty: every event."""
+    """The filters of the export. Without any, it has every event."""
 
     since: str | None = None
-    """Happened then or later, as the ledger writes times."""
+    """Event time at or after this, as the ledger writes times."""
     until: str | None = None
-    """Happened then or earlier."""
+    """Event time at or before this."""
     types: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     agent: str | None = None
 
 
 class FileSum(msgspec.Struct, frozen=True):
-    """A file of the export as it stands: its size, and its SHA-256 in hex."""
+    """A file of the export: its size, and its SHA-256 in hex."""
 
     bytes: int
     sha256: str
 
 
 class ConsistencyProof(msgspec.Struct, frozen=True):
-    """That the checkpoint continues an earlier one (RFC 6962, 2.1.2): its size and root, and the proof."""
+    """Proof that the checkpoint continues an earlier one (RFC 6962, 2.1.2), with that one's size and root."""
 
     size: int
     root: bytes
@@ -48,7 +48,7 @@ class ConsistencyProof(msgspec.Struct, frozen=True):
 
 
 class EvidenceSum(msgspec.Struct, frozen=True):
-    """The evidence in the export: how many files and bytes; and what the log keeps, but nobody could read."""
+    """The evidence in the export: files, bytes, and the digests of evidence that could not be read."""
 
     files: int
     bytes: int
@@ -56,14 +56,14 @@ class EvidenceSum(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest, written last. Hashes that are `bytes` stand in base64."""
+    """The manifest, written last. Hashes of type `bytes` are written in base64."""
 
     format: str
     created: str
     origin: str
-    """The name of the log, as its checkpoint has it."""
+    """The name of the log, from its checkpoint."""
     verifier: str
-    """The key that signed the checkpoint, as the exporter names it: compare it with one from elsewhere."""
+    """The key that signed the checkpoint, as the exporter states it: compare it with one from another source."""
     size: int
     """Events under the checkpoint."""
     root: bytes
@@ -75,13 +75,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     first: int | None
     last: int | None
     types: dict[str, int]
-    """How many of each type."""
+    """Events by type."""
     consistency: ConsistencyProof | None
     evidence: EvidenceSum | None
     files: dict[str, FileSum]
-    """Every file but this one and the evidence, whose names are their digests."""
+    """Every file but this one and the evidence, whose file names are their digests."""
     digest: str = ""
-    """SHA-256 of this file's bytes as they are with nothing here: no proof, but no byte of it changes unseen."""
+    """SHA-256 of this file's bytes with an empty digest: not a proof, but it shows accidental changes."""
 
 
 decode = msgspec.json.Decoder(Manifest).decode
@@ -89,7 +89,7 @@ decode = msgspec.json.Decoder(Manifest).decode
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest, indented for people, with its digest filled in."""
+    """Encode a manifest, indented for people, with its digest."""
     blank = _indented(structs.replace(manifest, digest=""))
     return _indented(structs.replace(manifest, digest=sha256(blank).hexdigest()))
 
@@ -99,5 +99,5 @@ def _indented(manifest: Manifest) -> bytes:
 
 
 def events_name(format_: Format, *, gzipped: bool) -> str:
-    """The name of the file that holds the events."""
+    """Return the name of the events file."""
     return f"events.{format_}.gz" if gzipped else f"events.{format_}"

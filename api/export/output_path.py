@@ -1,7 +1,6 @@
-"""An export in its place: written beside it under another name, synced, and given its name when it is whole.
+"""Write an export under a temporary name, sync it, and rename it once it is complete.
 
-What is there already is never written over; what broke off leaves nothing; and what was killed leaves a `.part` that
-nobody takes for an export.
+An existing file is never overwritten. An export that fails leaves nothing; one that is killed leaves a `.part`.
 """
 
 import errno
@@ -13,42 +12,42 @@ from pathlib import Path
 
 from api.export.export import Export
 from api.export.manifest import Manifest
-from api.export.targets import FolderTarget, Target, ZipTarget
+from api.export.targets import ExportTarget, FolderTarget, ZipTarget
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 
 ZIP = ".zip"
 
 Report = Callable[[int, int], None]
-"""Told what is done, and what there is to do."""
+"""Called with the work done, and the whole work."""
 
 
 def is_archive(output: Path) -> bool:
-    """Whether a place is named as that of a ZIP."""
+    """Whether a path is named as a ZIP."""
     return output.suffix.lower() == ZIP
 
 
-def check_place(output: Path) -> None:
-    """Errors: InvalidQuery, for a place that is taken, or is in no folder."""
+def check_output(output: Path) -> None:
+    """Check that a path is free and its folder exists. Errors: InvalidQuery."""
     if os.path.lexists(output):
-        raise InvalidQuery("output", f"{output} is there already, and is not written over.", "Name another place.")
+        raise InvalidQuery("output", f"{output} exists already, and is not overwritten.", "Name another path.")
     if not output.parent.is_dir():
-        raise InvalidQuery("output", f"there is no folder {output.parent}.", "Make it first.")
+        raise InvalidQuery("output", f"the folder {output.parent} does not exist.", "Create it first.")
 
 
 @contextmanager
-def placing(output: Path) -> Iterator[Path]:
-    """Where to write what is to stand at a place; it is moved there at the end, and is gone where that is not reached.
+def temporary_output(output: Path) -> Iterator[Path]:
+    """Give a temporary path to write to; it is renamed to `output` at the end, and deleted on an error.
 
     Errors: InvalidQuery; LedgerFull, for a full disk; OSError.
     """
-    check_place(output)
+    check_output(output)
     part = output.with_name(f"{output.name}.{os.getpid()}.part")
     _clear(part)
     try:
         yield part
-        check_place(output)
+        check_output(output)
         if part.is_dir():
             sync_folder(part)
             part.rename(output)
@@ -57,31 +56,34 @@ def placing(output: Path) -> Iterator[Path]:
         sync_folder(output.parent)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            detail = f"The disk of {output} is full; nothing is left of the export."
-            raise LedgerFull(detail, "Make room, or name another place.") from error
+            detail = f"The disk of {output} is full; no part of the export was kept."
+            raise LedgerFull(detail, "Free some space, or name another path.") from error
         raise
     finally:
         _clear(part)
 
 
-async def place(export: Export, output: Path, report: Report) -> Manifest:
-    """Write an export to a folder, or a ZIP where the place is named as one; what it holds. Errors: those of both."""
-    with placing(output) as part:
+async def write_export(export: Export, output: Path, report: Report) -> Manifest:
+    """Write an export to a folder, or to a ZIP if the path is named as one; return its manifest.
+
+    Errors: those of `Export.write` and `temporary_output`.
+    """
+    with temporary_output(output) as part:
         if is_archive(output):
             with part.open("xb", buffering=0) as file:
                 with ZipTarget(file.write, export.created) as archive:
                     await _write(export, archive, report)
-                    await on_thread(archive.close)
-                await on_thread(os.fsync, file.fileno())
+                    await run_on_thread(archive.close)
+                await run_on_thread(os.fsync, file.fileno())
         else:
             part.mkdir()
             with FolderTarget(part) as folder:
                 await _write(export, folder, report)
-    assert export.manifest is not None, "an export that was written is whole"
+    assert export.manifest is not None, "a written export has a manifest"
     return export.manifest
 
 
-async def _write(export: Export, target: Target, report: Report) -> None:
+async def _write(export: Export, target: ExportTarget, report: Report) -> None:
     async with aclosing(export.write(target)) as written:
         async for position in written:
             report(position, export.size)

@@ -1,4 +1,4 @@
-"""Events as Parquet: a row group for each run of pages, never the whole table in memory."""
+"""Write events as Parquet: a row group for each run of pages, never the whole table in memory."""
 
 from io import BytesIO
 
@@ -9,15 +9,15 @@ from api.export.csv_rows import CsvRow, decode_row
 from ledger import Page
 
 GROUP_BYTES = 16 << 20
-"""Lines of about so many bytes make a row group."""
+"""Approximate bytes of lines in a row group."""
 
-MOMENT = pa.timestamp("us", tz="UTC")
+TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 SCHEMA = pa.schema(
     {
         "position": pa.int64(),
-        "time": MOMENT,
-        "recordedtime": MOMENT,
+        "time": TIMESTAMP,
+        "recordedtime": TIMESTAMP,
         "type": pa.string(),
         "subject": pa.string(),
         "streamversion": pa.int64(),
@@ -29,11 +29,11 @@ SCHEMA = pa.schema(
 
 
 class ParquetEncoder:
-    """Pages to row groups."""
+    """Encodes pages as row groups."""
 
     def __init__(self) -> None:
-        self._made = BytesIO()
-        self._writer = pq.ParquetWriter(self._made, SCHEMA, compression="zstd", use_dictionary=["type", "source"])
+        self._buffer = BytesIO()
+        self._writer = pq.ParquetWriter(self._buffer, SCHEMA, compression="zstd", use_dictionary=["type", "source"])
         self._lines: list[bytes] = []
         self._size_bytes = 0
 
@@ -42,34 +42,34 @@ class ParquetEncoder:
         self._size_bytes += len(page.ndjson)
         if self._size_bytes >= GROUP_BYTES:
             self._close_group()
-        return self._taken()
+        return self._drain()
 
     def finish(self) -> tuple[bytes]:
         if self._lines:
             self._close_group()
         self._writer.close()
-        return self._taken()
+        return self._drain()
 
     def _close_group(self) -> None:
         self._writer.write_table(table_of(self._lines))
         self._lines, self._size_bytes = [], 0
 
-    def _taken(self) -> tuple[bytes]:
-        """What was made since it was last asked."""
-        made = self._made.getvalue()
-        self._made.seek(0)
-        self._made.truncate()
-        return (made,)
+    def _drain(self) -> tuple[bytes]:
+        """Return the bytes written since the last call."""
+        written = self._buffer.getvalue()
+        self._buffer.seek(0)
+        self._buffer.truncate()
+        return (written,)
 
 
 def table_of(lines: list[bytes]) -> pa.Table:
-    """Some lines as the table that is written of them. The times are cast by Arrow, a column at a time."""
+    """Return a table of some lines. Arrow converts the times, a column at a time."""
     rows = [decode_row(line) for line in lines]
     columns = {name: [getattr(row, name) for row in rows] for name in CsvRow.__struct_fields__}
     columns["line"] = [line.decode() for line in lines]
     arrays = [
-        pa.array(columns[field.name], pa.string()).cast(MOMENT)
-        if field.type == MOMENT
+        pa.array(columns[field.name], pa.string()).cast(TIMESTAMP)
+        if field.type == TIMESTAMP
         else pa.array(columns[field.name], field.type)
         for field in SCHEMA
     ]

@@ -1,7 +1,7 @@
-"""README.md of an export: what is in it, and how anybody verifies it without us.
+"""README.md of an export: its files, and how to verify them without Tallystick.
 
-Its programs keep what it promises: twenty lines of plain Python, which our tests run on exports, and on exports that
-were tampered with. Nothing that an agent wrote stands in it.
+It contains two programs of twenty lines of plain Python. Our tests run them on exports, and on exports that were
+tampered with. It contains no text that an agent wrote.
 """
 
 from string import Template
@@ -12,21 +12,22 @@ from api.export.selection import ExportSelection
 _PAGE = Template("""\
 # An export of a Tallystick ledger
 
-Tallystick keeps what AI agents say in one log, to which events are only ever added. An event is a line of JSON; the
-lines are the leaves of a Merkle tree (RFC 6962, SHA-256), and the ledger signs its root. Here $are, and all
-that it takes to verify them without Tallystick and without a network.
+Tallystick records the decisions of AI agents in one append-only log. An event is a line of JSON. The lines are the
+leaves of a Merkle tree (RFC 6962, SHA-256), and the ledger signs its root. This export has $events of the log, and
+everything needed to verify them without Tallystick and without a network.
 
 |file|what it is|
 |-|-|
 $files
 
-The format is `$format`. Nobody signs `$manifest`: what proves the events is the root in `$checkpoint`, worked out anew
-from the lines; and what proves the root is its signature, by a key that reached you by another way than this export.
+The format is `$format`. `$manifest` is not signed. The root in `$checkpoint` proves the events: the program below
+computes it again from the lines. The signature proves the root, if you have the key from another
+source than this export.
 
 ## Verify the events
 
-Save this as `verify.py`, and run it in this folder by Python 3.11 or newer$needs: `python3 verify.py`. It says
-`whole`, or ends with exit code 1 and says what is wrong.
+Save this as `verify.py`, and run it in this folder with Python 3.11 or newer$needs: `python3 verify.py`. It prints
+`whole`, or prints what is wrong and exits with code 1.
 
 ```python
 $program```
@@ -35,31 +36,31 @@ $proven
 
 ## Verify the signature
 
-This needs `pip install cryptography`. Save it as `signed.py`, and give it the verifier key that you have of the
-ledger's operator: `python3 signed.py KEY`. Without KEY it takes the one in `$manifest`, which whoever forges an export
-would have replaced.
+This needs `pip install cryptography`. Save it as `signed.py`, and pass the verifier key that you have from the
+ledger's operator: `python3 signed.py KEY`. Without KEY it uses the one in `$manifest`, which a forger would have
+replaced.
 
 ```python
 $signature```
 """)
 
 _EVENTS = {
-    "ndjson": "the events, in order of position: a line each, as it is stored",
-    "csv": "the events as a table. Its column `line` holds the line as it is stored, or in base64, which never begins"
-    " with `{`, where a spreadsheet could take a part of it for a formula. The other columns are for reading: where a"
-    " formula could begin, an apostrophe stands before it. Verify the file as it came: saved again, it is another",
-    "parquet": "the events as a table. Its column `line` holds the line as it is stored; the others are for reading",
+    "ndjson": "the events in order of position, each as the line that is stored",
+    "csv": "the events as a table. Its column `line` has the stored line, in base64 if a spreadsheet could read a part"
+    " of it as a formula; base64 never begins with `{`. The other columns are for reading: an apostrophe is put before"
+    " anything that could begin a formula. Verify the file before you save it in a spreadsheet: that changes its bytes",
+    "parquet": "the events as a table. Its column `line` has the stored line; the other columns are for reading",
 }
 
 _ABOUT = {
-    LEAVES: "SHA-256 of 0x00 and the line, 32 bytes for each event: where the root is wrong, it tells which line is",
-    PROOFS: "for each event, in that order, the proof that it stands in the log at its position (RFC 6962, 2.1.1)",
-    CHECKPOINT: "the signed note: the log's name, how many events it has, and their root (C2SP tlog-checkpoint)",
-    EARLIER: f"a note published before it; `consistency` in `{MANIFEST}` proves that the log went on from there"
+    LEAVES: "SHA-256 of 0x00 and the line, 32 bytes for each event: if the root is wrong, it shows which line is",
+    PROOFS: "for each event, in that order, the proof that it is in the log at its position (RFC 6962, 2.1.1)",
+    CHECKPOINT: "the signed note: the log's name, its number of events, and their root (C2SP tlog-checkpoint)",
+    EARLIER: f"a note published before it; `consistency` in `{MANIFEST}` proves that the log continues it"
     " (RFC 6962, 2.1.2)",
-    f"{EVIDENCE}/": "what events name by digest, unless it was erased. A file's name is its SHA-256:"
+    f"{EVIDENCE}/": "the evidence that events name by digest, unless it was erased. A file's name is its SHA-256:"
     ' `for f in *; do echo "$f  $f"; done | sha256sum --check`',
-    MANIFEST: "what was asked for, counts, the verifier key, and size and SHA-256 of the files but for the evidence",
+    MANIFEST: "the filters, counts, the verifier key, and the size and SHA-256 of each file except the evidence",
 }
 
 _LINES = {
@@ -141,20 +142,19 @@ print("signed by", name)
 """
 
 _PROVEN_WHOLE = """\
-What it says `whole` of are all events of the log up to the checkpoint's size: none is changed, missing, added or
-moved."""
+`whole` means: these are all events of the log up to the checkpoint's size; none is changed, missing, added or moved."""
 
 _PROVEN_CHOSEN = """\
-What it says `whole` of is each event here: it stands in the log at its position, and is not changed. That no event is
-missing which the filters in the manifest ask for, only a complete export proves."""
+`whole` means: each event here is in the log at its position, unchanged. It does not prove that every event that matches
+the filters is here: only a complete export proves that."""
 
 
 def readme(selection: ExportSelection, *, earlier: bool) -> str:
-    """The page of an export; whether it holds an `earlier` checkpoint."""
+    """Return the text; `earlier` says whether the export has an earlier checkpoint."""
     complete = selection.complete
     name = events_name(selection.format, gzipped=selection.gzipped)
     return _PAGE.substitute(
-        are="are all its events" if complete else "are some of its events",
+        events="all events" if complete else "some events",
         files="\n".join(f"|`{file}`|{about}|" for file, about in _files(selection, name, earlier=earlier).items()),
         format=FORMAT,
         manifest=MANIFEST,
@@ -167,7 +167,7 @@ def readme(selection: ExportSelection, *, earlier: bool) -> str:
 
 
 def program(selection: ExportSelection) -> str:
-    """The program that verifies the events of an export."""
+    """Return the program that verifies the events of an export."""
     modules = ["base64", "hashlib", "json", "sys"]
     if selection.format == "csv":
         modules.append("csv")
@@ -186,14 +186,14 @@ def program(selection: ExportSelection) -> str:
 
 
 def _files(selection: ExportSelection, events: str, *, earlier: bool) -> dict[str, str]:
-    """The files of an export, and what each is."""
+    """Return a description of each file of an export."""
     left_out = {
         name
-        for name, there in (
+        for name, present in (
             (PROOFS, not selection.complete),
             (EARLIER, earlier),
             (f"{EVIDENCE}/", selection.evidence),
         )
-        if not there
+        if not present
     }
     return {events: _EVENTS[selection.format]} | {name: about for name, about in _ABOUT.items() if name not in left_out}

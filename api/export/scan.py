@@ -1,4 +1,4 @@
-"""The events that an export selects, page by page, the next one read while the last is written."""
+"""Read the events of an export page by page, the next page while the last one is written."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,14 +8,14 @@ from msgspec import structs
 from ledger import LogReader, Page, Query
 
 PAGE_BYTES = 8 << 20
-"""About how large a page is: enough that what a page costs is nothing beside its events."""
+"""Approximate size of a page: so large that the cost per page does not matter."""
 
 EVENTS_MIN, EVENTS_MAX = 64, 16_384
-"""Bounds of how many events are asked for at once; the first page asks for the fewest."""
+"""The least and the most events of a page; the first page has the least."""
 
 
 async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[Page, None]:
-    """Every event up to a position that fits a query. Errors: LedgerUnavailable."""
+    """Yield every event up to a position that matches a query. Errors: LedgerUnavailable."""
     query = structs.replace(query, before=size + 1, limit=EVENTS_MIN, walk=True)
     coming = asyncio.ensure_future(reader.read(query))
     try:
@@ -33,6 +33,6 @@ async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[Pag
 
 
 def _limit(page: Page) -> int:
-    """How many events a page of PAGE_BYTES holds, judged by the last one."""
+    """Estimate how many events fit into PAGE_BYTES, from the last page."""
     fitting = PAGE_BYTES * len(page.positions) // max(1, len(page.ndjson))
     return max(EVENTS_MIN, min(EVENTS_MAX, fitting))

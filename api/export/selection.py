@@ -1,4 +1,4 @@
-"""What an export is asked for, as parameters of a request or options of the command line."""
+"""What to export: parameters of a request, or options of the command line."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ EXPORT_PARAMETERS: Parameters = (SINCE, UNTIL, TYPE, SUBJECT, AGENT, FORMAT, GZI
 
 
 class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events, and how they are written."""
+    """Which events to export, and in which format."""
 
     query: Query
     format: Format = "ndjson"
@@ -29,7 +29,7 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def filters(self) -> Filters:
-        """The filters, as the manifest tells them."""
+        """The filters, as the manifest names them."""
         query = self.query
         return Filters(
             since=timestamp(moment_of(query.since_us)) if query.since_us is not None else None,
@@ -41,20 +41,22 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was left out."""
+        """Whether the export has every event."""
         return self.filters == Filters()
 
     async def check(self, reader: LogReader) -> None:
-        """Errors: NotFound, for a stream or an agent of which the log holds nothing: it is more likely misspelt."""
+        """Check that the streams and the agent are in the log; a misspelt name is likely. Errors: NotFound."""
         for subject in self.query.subjects:
             if not (await reader.read(Query(subjects=(subject,), limit=1))).positions:
                 raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
         source = self.query.source
         if source is not None and not (await reader.read(Query(source=source, limit=1))).positions:
-            raise NotFound(f"{agent_of(source)} has recorded nothing here.", "The agent's name stands in its token.")
+            raise NotFound(
+                f"{agent_of(source)} has recorded nothing here.", "tallystick token list shows the agents' names."
+            )
 
 
-def selection_of(parameters: Mapping[str, str]) -> ExportSelection:
+def parse_selection(parameters: Mapping[str, str]) -> ExportSelection:
     """Return what to export and how, from parameters by name. Errors: InvalidQuery."""
     chosen = {name: parameters[name] for name in ("since", "until", "type", "subject") if name in parameters}
     if AGENT.name in parameters:

@@ -1,4 +1,4 @@
-"""Where an export is written: a folder, or a ZIP that needs no seeking. Both block: call them on a thread."""
+"""Where an export is written: a folder, or a ZIP stream that is never seeked. Both block: call them on a thread."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -13,39 +13,39 @@ from api.export.manifest import FileSum
 READABLE = 0o644
 
 AHEAD_BYTES = 8 << 20
-"""After so many bytes the system is told that they are not read again: it begins to write them, and the sync at the
-end of a large file finds nothing left to do (it took a quarter of an export's time)."""
+"""After this many bytes, advise the system that they are not read again. It starts to write them, so that the sync at
+the end of a large file has little to do (it took a quarter of an export's time)."""
 
 
-class Target(Protocol):
-    """Something that takes the files of an export, one after the other."""
+class ExportTarget(Protocol):
+    """Receives the files of an export, one after the other."""
 
     def begin(self, name: str) -> None:
         """Begin a file."""
         ...
 
     def write(self, piece: bytes) -> None:
-        """Write a piece of the file that was begun last."""
+        """Write a piece of the current file."""
         ...
 
     def end(self) -> None:
-        """End that file."""
+        """End the current file."""
         ...
 
 
 class FolderTarget:
-    """Files in a folder, each synced when it ends."""
+    """Writes files into a folder, and syncs each one at its end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: IO[bytes] | None = None
-        self._written = self._told = 0
+        self._written = self._advised = 0
 
     def begin(self, name: str) -> None:
         path = self._path / name
         path.parent.mkdir(exist_ok=True)
         self._file = path.open("xb", buffering=0)
-        self._written = self._told = 0
+        self._written = self._advised = 0
 
     def write(self, piece: bytes) -> None:
         assert self._file is not None, "a file was begun"
@@ -53,9 +53,9 @@ class FolderTarget:
         while left:
             left = left[self._file.write(left) :]
         self._written += len(piece)
-        if self._written - self._told >= AHEAD_BYTES and hasattr(os, "posix_fadvise"):
+        if self._written - self._advised >= AHEAD_BYTES and hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self._file.fileno(), 0, self._written, os.POSIX_FADV_DONTNEED)
-            self._told = self._written
+            self._advised = self._written
 
     def end(self) -> None:
         assert self._file is not None, "a file was begun"
@@ -67,15 +67,15 @@ class FolderTarget:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Let go of a file that was not ended."""
+        """Close a file that was not ended."""
         if self._file is not None:
             self._file.close()
 
 
 class ZipTarget:
-    """A ZIP64 archive of stored files, written from its first byte to its last: sizes stand behind each file.
+    """Writes a ZIP64 archive of stored files as a stream: the size of each file follows the file.
 
-    Its directory, at its end, grows by some hundred bytes a file; nothing else of it is held.
+    Memory: about a hundred bytes for each file, for the directory at the end.
     """
 
     def __init__(self, write: Callable[[bytes], object], created: datetime) -> None:
@@ -106,7 +106,7 @@ class ZipTarget:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Let go of one that was not closed: a ZipFile that is forgotten would still write its directory."""
+        """Close without writing: a ZipFile that is garbage collected would otherwise write its directory."""
         self._stream.end()
         if self._file is not None:
             self._file.close()
@@ -114,7 +114,7 @@ class ZipTarget:
 
 
 class _Stream:
-    """What takes bytes, as a file without places."""
+    """A file object that can only be written to, without seeking."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write
@@ -126,34 +126,34 @@ class _Stream:
         return len(piece)
 
     def end(self) -> None:
-        """Take what is written from now on, and do nothing with it."""
+        """Discard everything that is written from now on."""
         self._ended = True
 
     def flush(self) -> None:
-        """There is nothing to flush."""
+        """Do nothing: bytes are passed on at once."""
 
 
 class FileWriter:
-    """One file, from its beginning to its end. It blocks: call it on a thread."""
+    """Writes one file and computes its digest. It blocks: call it on a thread."""
 
-    def __init__(self, target: Target, name: str) -> None:
+    def __init__(self, target: ExportTarget, name: str) -> None:
         self._target = target
         self._name = name
         self._sum = sha256()
         self._size_bytes = 0
 
     def begin(self) -> None:
-        """Begin it."""
+        """Begin the file."""
         self._target.begin(self._name)
 
     def put(self, piece: Callable[[], Iterable[bytes]]) -> None:
-        """Make a piece, and write it, part by part."""
+        """Make a piece, and write it part by part."""
         for part in piece():
             self._sum.update(part)
             self._size_bytes += len(part)
             self._target.write(part)
 
     def end(self) -> FileSum:
-        """End it; what it came to."""
+        """End the file; return its size and digest."""
         self._target.end()
         return FileSum(self._size_bytes, self._sum.hexdigest())

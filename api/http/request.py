@@ -17,7 +17,7 @@ from api.http.media import JSON
 from api.parameters import Parameter, check_names, index_pairs
 from api.service.ledger import LedgerService
 from api.text import to_json
-from events.decode_errors import UNDECODABLE, refuse
+from events.decode_errors import UNDECODABLE, explain_decode_error
 from events.limits import BODY_BYTES_MAX
 
 Headers = dict[bytes, bytes]
@@ -84,7 +84,7 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     try:
         decoded: _Shape = _decoder(shape).decode(body or b"{}")
     except UNDECODABLE as error:
-        raise refuse(error, (), fields=shape.__struct_fields__) from None
+        raise explain_decode_error(error, (), fields=shape.__struct_fields__) from None
     return decoded
 
 

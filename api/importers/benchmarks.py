@@ -1,8 +1,7 @@
-"""A verb of its own: labelled cases of benchmarks brought in as scenarios: read, loaded, written and recorded.
+"""Import labelled cases of benchmarks as scenarios: read, check, write and record them.
 
-Every case is first written to a folder that is thrown away, and loaded from there as any suite is. Where one is faulty,
-or a fixture that says something else is in the way of one, nothing is written at all. The same import again writes and
-records nothing.
+Every case is first written to a temporary folder, and loaded from there as any suite is. If one case is faulty, or a
+different fixture is in its place, nothing is written. Importing the same cases again writes and records nothing.
 """
 
 import os
@@ -14,22 +13,22 @@ from typing import get_args
 
 import msgspec
 
-from api.service.evaluation.capture import check_writable, unwritable
-from api.service.evaluation.scenarios import RecordedScenarios, record
+from api.service.evaluation.capture import check_writable, unwritable_error
+from api.service.evaluation.scenarios import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
 from instruments.evals import Scenario
-from instruments.evals.benchmarks import Case, CaseError, Format, cases, folder_name
+from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, read_cases
 from instruments.evals.errors import BadFixtures, FixtureExists, FixtureFault
 from instruments.evals.suite.loader import SCENARIO_FILES, load
-from instruments.evals.suite.writer import FILES, write
+from instruments.evals.suite.writer import FILES, write_scenario
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 BATCH = 50
-"""Scenarios recorded between two reports."""
+"""Scenarios recorded between two progress reports."""
 
 SHOWN = 10
-"""Fixtures in the way that are named one by one."""
+"""Existing fixtures that an error names one by one."""
 
 NOTHING = "Nothing was written."
 
@@ -37,10 +36,10 @@ Report = Callable[[int, int], None]
 
 
 class ImportedCases(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an import.
+    """The result of an import.
 
-    `written` fixtures are new, `replaced` ones said something else, and those that were `there` are as they would be
-    written. `captured` scenarios are new to the ledger, `revised` ones others than it knew, and it `knew` the rest.
+    Fixtures: `written` are new, `replaced` were different, `there` existed and are equal. Scenarios: `captured` are new
+    to the ledger, `revised` differ from what it has, `knew` are unchanged.
     """
 
     format: Format
@@ -57,9 +56,9 @@ class ImportedCases(msgspec.Struct, frozen=True, kw_only=True):
 class BenchmarkImport:
     """The cases of a file or folder, read and checked; nothing is written yet.
 
-    Shapes: `output` is the suite's folder, of which each case becomes a folder, whose name `prefix` begins; `force`
-            replaces fixtures that say something else. `report` is told how many cases are checked, of how many.
-    Errors: BadFixtures, which names every fault; FixtureExists; InvalidQuery, where `output` cannot be written.
+    Shapes: `output` is the suite's folder; each case becomes a folder in it, named with `prefix`. `force` replaces
+            different fixtures. `report` is called with the number of checked cases, and of all cases.
+    Errors: BadFixtures, which names every fault; FixtureExists; InvalidQuery, if `output` cannot be written.
     """
 
     def __init__(
@@ -69,17 +68,17 @@ class BenchmarkImport:
         self._kind = kind
         self._output = output
         check_writable(output.resolve())
-        self._cases = _named(cases(kind, path), prefix)
+        self._cases = _by_folder(read_cases(kind, path), prefix)
         with TemporaryDirectory() as made:
-            self._scenarios = _loaded(self._cases, Path(made), report)
-            self._new, self._other = _compared(self._cases, Path(made), output)
+            self._scenarios = _write_and_load(self._cases, Path(made), report)
+            self._new, self._other = _find_changes(self._cases, Path(made), output)
         if self._other and not force:
-            raise _in_the_way(output, self._other)
+            raise _existing_fixtures(output, self._other)
 
     async def write(self, store: EventStore, report: Report) -> ImportedCases:
-        """Write and record the cases; `report` is told how many are, of how many.
+        """Write and record the cases; call `report` with the number done, and of all.
 
-        Errors: InvalidQuery and those of `record`. What was written before stays, each fixture whole: run it again.
+        Errors: InvalidQuery and those of `record`. Fixtures written before stay, each complete: run it again.
         """
         changed = {*self._new, *self._other}
         done = RecordedScenarios()
@@ -90,11 +89,11 @@ class BenchmarkImport:
                     one = self._cases[scenario.title]
                     folder = self._output / scenario.title
                     try:
-                        write(folder, one.description, one.investigation, one.readme, force=True)
+                        write_scenario(folder, one.description, one.investigation, one.readme, force=True)
                     except OSError as error:
-                        raise unwritable(folder, error.strerror or type(error).__name__) from None
+                        raise unwritable_error(folder, error.strerror or type(error).__name__) from None
             placed = [msgspec.structs.replace(one, folder=self._output / one.title) for one in batch]
-            done = _sum(done, await record(store, placed, source=self._kind))
+            done = _sum(done, await record_scenarios(store, placed, source=self._kind))
             report(start + len(batch), len(self._scenarios))
         return ImportedCases(
             format=self._kind,
@@ -115,8 +114,8 @@ def _sum(one: RecordedScenarios, other: RecordedScenarios) -> RecordedScenarios:
     )
 
 
-def _named(found: Iterable[Case | FixtureFault], prefix: str | None) -> dict[str, Case]:
-    """Cases by the names of their folders. Errors: BadFixtures."""
+def _by_folder(found: Iterable[Case | FixtureFault], prefix: str | None) -> dict[str, Case]:
+    """Return cases by the names of their folders. Errors: BadFixtures."""
     faults: list[FixtureFault] = []
     named: dict[str, Case] = {}
     first: dict[str, Case] = {}
@@ -140,10 +139,10 @@ def _named(found: Iterable[Case | FixtureFault], prefix: str | None) -> dict[str
     return named
 
 
-def _loaded(named: dict[str, Case], into: Path, report: Report) -> tuple[Scenario, ...]:
-    """Every case, written and loaded. Errors: BadFixtures, in which each fault is where its case stands."""
+def _write_and_load(named: dict[str, Case], into: Path, report: Report) -> tuple[Scenario, ...]:
+    """Write and load every case. Errors: BadFixtures, which names the place of each faulty case."""
     for number, (name, case) in enumerate(named.items(), 1):
-        write(into / name, case.description, case.investigation, case.readme)
+        write_scenario(into / name, case.description, case.investigation, case.readme)
         report(number, len(named))
     try:
         return load(into).scenarios
@@ -155,8 +154,8 @@ def _loaded(named: dict[str, Case], into: Path, report: Report) -> tuple[Scenari
         raise BadFixtures(faults, NOTHING) from None
 
 
-def _compared(named: Iterable[str], made: Path, output: Path) -> tuple[list[str], list[str]]:
-    """Of which cases there is no fixture, and of which there is one that says something else."""
+def _find_changes(named: Iterable[str], made: Path, output: Path) -> tuple[list[str], list[str]]:
+    """Return the cases that have no fixture, and those that have a different one."""
     new, other = [], []
     for name in named:
         there = {file for file in (*FILES, *SCENARIO_FILES) if os.path.lexists(output / name / file)}
@@ -171,11 +170,11 @@ def _differ(one: Path, other: Path) -> bool:
     return not other.is_file() or one.read_bytes() != other.read_bytes()
 
 
-def _in_the_way(output: Path, names: list[str]) -> FixtureExists:
+def _existing_fixtures(output: Path, names: list[str]) -> FixtureExists:
     shown = ", ".join(names[:SHOWN])
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    fixtures = "a fixture that says" if len(names) == 1 else f"{len(names):,} fixtures that say"
+    fixtures = "a fixture that differs" if len(names) == 1 else f"{len(names):,} fixtures that differ"
     return FixtureExists(
-        f"{output} holds {fixtures} something else than its case: {shown}{more}; nothing was written.",
-        "Keep what was edited by naming another folder, or replace it with --force.",
+        f"{output} has {fixtures} from the imported case: {shown}{more}; nothing was written.",
+        "Name another folder to keep your edits, or replace them with --force.",
     )

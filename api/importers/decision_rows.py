@@ -1,10 +1,10 @@
-"""Decisions out of a table: which column is which field, what each value may be, and the events a row becomes.
+"""Convert table rows into decision events: map columns to fields, and check each value.
 
-The ids of decisions and events are digests of what the row says, so that importing the same file again adds nothing:
+The ids of decisions and events are digests of the row, so that importing the same file again adds nothing:
 
-- A row with an id is the decision of that id, whatever else it says. Its outcome may come with a later file.
-- A row without one is named by all of its content, and by its number among rows of the same content.
-- The question that it answers is no part of either, so that it can be told of decisions that are there already.
+- A row with an id is the decision of that id. A later file may add its outcome.
+- A row without an id is identified by all of its content, and by its number among rows with the same content.
+- The question that it answers is not part of either, so that a later file can add it to existing decisions.
 """
 
 import re
@@ -31,10 +31,10 @@ FIELDS = (
     "agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project",
     "feature", "question",
 )  # fmt: skip
-NEEDED = ("agent", "decision")
+REQUIRED = ("agent", "decision")
 
 TEXT_BYTES_MAX = LINE_BYTES_MAX - 5_535
-"""Bytes of a decision's text as JSON: what the rest of its line may need is left over."""
+"""The most bytes of a decision's text as JSON; the rest of the line may need the others."""
 
 _OUTCOMES: dict[str, Outcome] = {
     "success": "success", "partial": "partial", "failure": "failure", "abandoned": "abandoned",
@@ -50,11 +50,11 @@ _reviewed = VOCABULARY.kinds["decision.reviewed.v1"].draft
 
 
 class RowError(Exception):
-    """A value that a field cannot have; the text says what it can."""
+    """A value that a field cannot have; the text says what is allowed."""
 
 
 class DecisionRow(NamedTuple):
-    """A row as it is meant, in the order of FIELDS."""
+    """The values of a row, in the order of FIELDS."""
 
     agent: str
     category: str | None
@@ -71,15 +71,15 @@ class DecisionRow(NamedTuple):
 
 
 class DecisionDrafts(NamedTuple):
-    """A row that can be imported: its line, what it says, and its events."""
+    """A row that can be imported: its line, its values, and its events."""
 
     line: int
     row: DecisionRow
     drafts: list[Draft]
 
 
-def columns_of(rows: TableRows, mapping: Sequence[str]) -> dict[str, str]:
-    """Field to column, by `field=column` and by name. Errors: InvalidQuery, naming the columns there are."""
+def map_columns(rows: TableRows, mapping: Sequence[str]) -> dict[str, str]:
+    """Return the column of each field, by `field=column` and by name. Errors: InvalidQuery, naming the columns."""
     there = f"The columns of {rows.path} are: {', '.join(rows.columns) or 'none'}."
     chosen = {name: name for name in FIELDS if name in rows.columns}
     mapped: set[str] = set()
@@ -87,33 +87,33 @@ def columns_of(rows: TableRows, mapping: Sequence[str]) -> dict[str, str]:
         field, equals, column = (part.strip() for part in pair.partition("="))
         if not equals or not column or field not in FIELDS:
             advice = f"Write --map FIELD=COLUMN; the fields are: {', '.join(FIELDS)}."
-            raise InvalidQuery("map", f"{pair!r} maps no field to a column.", advice)
+            raise InvalidQuery("map", f"{pair!r} does not map a field to a column.", advice)
         if field in mapped:
-            raise InvalidQuery("map", f"{field} is mapped twice.", "Leave one out.")
+            raise InvalidQuery("map", f"{field} is mapped twice.", "Omit one.")
         if column not in rows.columns:
-            raise InvalidQuery("map", f"there is no column {column!r}.", there)
+            raise InvalidQuery("map", f"the column {column!r} does not exist.", there)
         mapped.add(field)
         chosen[field] = column
     if "question" not in mapped and chosen.get("question") in {chosen[field] for field in mapped}:
-        del chosen["question"]  # a column that was said to be something else
-    if missing := [field for field in NEEDED if field not in chosen]:
+        del chosen["question"]  # the caller mapped this column to another field
+    if missing := [field for field in REQUIRED if field not in chosen]:
         raise InvalidQuery(
             "map",
-            f"no column is {' and none is '.join(missing)}. {there}",
-            f"Say which it is: {' '.join(f'--map {field}=COLUMN' for field in missing)}.",
+            f"no column for {' and '.join(missing)}. {there}",
+            f"Name it: {' '.join(f'--map {field}=COLUMN' for field in missing)}.",
         )
     return chosen
 
 
-def decided(rows: TableRows, columns: Mapping[str, str]) -> Iterator[DecisionDrafts | TableFault]:
-    """Every row as events, or what is wrong with it; deterministic, so that two readings agree."""
+def rows_to_drafts(rows: TableRows, columns: Mapping[str, str]) -> Iterator[DecisionDrafts | TableFault]:
+    """Yield every row as events, or its fault; deterministic, so that reading twice gives the same."""
     occurrences: dict[int, int] = {}
     ids: dict[str, tuple[int, int]] = {}
     for line, texts in rows.read([columns.get(field) for field in FIELDS]):
         if isinstance(texts, TableFault):
             yield texts
             continue
-        row = _meant(line, texts)
+        row = _parse_row(line, texts)
         if isinstance(row, TableFault):
             yield row
             continue
@@ -124,16 +124,16 @@ def decided(rows: TableRows, columns: Mapping[str, str]) -> Iterator[DecisionDra
             name = sha256(content + number.to_bytes(8)).hexdigest()
             yield DecisionDrafts(line, row, _drafts(row, name[:16], name[:32]))
             continue
-        said = hash((short, row.question))
-        first, other = ids.setdefault(row.id, (line, said))
-        if other != said:
+        digest = hash((short, row.question))
+        first, other = ids.setdefault(row.id, (line, digest))
+        if other != digest:
             yield TableFault(line, "id", row.id, f"an id for one decision: line {first} has it with other content")
             continue
         yield DecisionDrafts(line, row, _drafts(row, row.id, sha256(row.id.encode()).hexdigest()[:32]))
 
 
 def _content(row: DecisionRow) -> list[object]:
-    """What a row says of the decision, in a form that does not depend on how it is written."""
+    """Return the values that identify the decision, independent of how they are written."""
     return [timestamp(value) if isinstance(value, datetime) else value for value in row[:-1]]
 
 
@@ -155,18 +155,18 @@ def _drafts(row: DecisionRow, decision_id: str, name: str) -> list[Draft]:
         drafts.append(_asked(id=f"import-{question}", source=source, time=row.time, data=asked))
     if row.outcome is not None:
         reviewed = DecisionReviewed(decision_id=decision_id, outcome=row.outcome)
-        # Named by the outcome too: a later file with another outcome is another review, which supersedes.
+        # The id includes the outcome: a later file with another outcome is another review, which supersedes this one.
         when = timestamp(row.review_time) if row.review_time is not None else ""
         review = sha256(f"{name} {row.outcome} {when}".encode()).hexdigest()[:32]
         drafts.append(_reviewed(id=f"import-{review}", source=source, time=row.review_time, data=reviewed))
     return drafts
 
 
-def _meant(line: int, texts: Texts) -> DecisionRow | TableFault:
+def _parse_row(line: int, texts: Texts) -> DecisionRow | TableFault:
     values: list[object] = []
     for field, text in zip(FIELDS, texts, strict=True):
         try:
-            values.append(_MEANING[field](text))
+            values.append(_PARSERS[field](text))
         except RowError as wrong:
             return TableFault(line, field, text if len(text) <= 60 else f"{text[:57]}...", str(wrong))
     return DecisionRow(
@@ -248,7 +248,7 @@ def _label(text: str) -> str | None:
     return text or None
 
 
-_MEANING: dict[str, Callable[[str], object]] = {
+_PARSERS: dict[str, Callable[[str], object]] = {
     "agent": _agent, "category": _label, "decision": _decision, "confidence": _confidence, "outcome": _outcome,
     "id": _id, "time": _time, "review_time": _time, "stakes": _stakes, "project": _label, "feature": _label,
     "question": _label,

@@ -1,4 +1,4 @@
-"""Importing decisions: the file is read twice, once to check all of it, once to append what it says."""
+"""Import decisions: read the file once to check all of it, and once more to append its events."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from api.importers.decision_rows import DecisionDrafts, columns_of, decided
-from api.importers.pipeline import AppendTotals, Batch, counting, pump
+from api.importers.decision_rows import DecisionDrafts, map_columns, rows_to_drafts
+from api.importers.pipeline import AppendTotals, Batch, append_batches, count_lines
 from api.importers.tables import TableFault, TableRows, open_rows
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
@@ -20,11 +20,11 @@ from ledger.errors import InvalidQuery
 BATCH_EVENTS = 1000
 
 SHOWN = 20
-"""Bad rows that are listed; of the others only the number is told."""
+"""Bad rows that are listed; the others are only counted."""
 
 
 class DecisionImportResult(msgspec.Struct, kw_only=True):
-    """What an import found in a file, and what became of it. `skipped` rows are bad; the first are in `bad_rows`."""
+    """The result of an import. `skipped` counts bad rows, of which the first are in `bad_rows`."""
 
     file: str
     rows: int = 0
@@ -64,29 +64,29 @@ class DecisionImport:
         self._progress = progress
         self._rows: TableRows = open_rows(path)
         self._stamp = self._rows.stamp()
-        self._columns = columns_of(self._rows, mapping)
+        self._columns = map_columns(self._rows, mapping)
         used = set(self._columns.values())
         self.found = DecisionImportResult(
             file=str(path), unused_columns=[name for name in self._rows.columns if name not in used]
         )
         with progress(f"checking {path.name}", "bytes") as report:
-            for one in decided(self._rows, self._columns):
+            for one in rows_to_drafts(self._rows, self._columns):
                 self.found.add(one)
                 if not self.found.rows % 1000:
                     report(self._rows.read_bytes, self._rows.size_bytes)
         if self.found.skipped and not skip_bad:
             raise InvalidEvent(
                 f"{many(self.found.skipped, 'row')} of {path} cannot be imported; nothing was written.\n"
-                + "\n".join(listed(self.found)),
-                "Correct what is listed, or leave such rows out with --skip-bad.",
+                + "\n".join(bad_row_lines(self.found)),
+                "Correct the listed rows, or skip them with --skip-bad.",
             )
 
     async def write(self, store: EventStore) -> DecisionImportResult:
         """Append every event of the file; return the totals. Errors: those of `EventStore.append`, with the line."""
-        tally, found = AppendTotals(), self.found
+        totals, found = AppendTotals(), self.found
         with self._progress(f"importing {self._rows.path.name}", "rows") as report:
-            await pump(self._batches(), store, tally, found.file, counting(report, found.decisions))
-        found.appended, found.duplicates, found.first, found.last = msgspec.structs.astuple(tally)
+            await append_batches(self._batches(), store, totals, found.file, count_lines(report, found.decisions))
+        found.appended, found.duplicates, found.first, found.last = msgspec.structs.astuple(totals)
         found.elapsed_ms = round((time.monotonic() - self._began) * 1000)
         return found
 
@@ -94,7 +94,7 @@ class DecisionImport:
         drafts: list[Draft] = []
         lines: list[int] = []
         size_bytes = 0
-        for one in decided(self._rows, self._columns):
+        for one in rows_to_drafts(self._rows, self._columns):
             if isinstance(one, TableFault):
                 continue
             if len(drafts) + len(one.drafts) > BATCH_EVENTS or size_bytes > BATCH_BYTES_MAX:
@@ -103,7 +103,7 @@ class DecisionImport:
                 drafts, lines, size_bytes = [], [], 0
             drafts.extend(one.drafts)
             lines.extend([one.line] * len(one.drafts))
-            # A character is at most six bytes of JSON; the rest of three events is some hundreds, a question apart.
+            # A character is at most six bytes of JSON; the rest of three events is a few hundred bytes.
             size_bytes += 6 * len(one.row.decision) + 2_000 * len(one.drafts)
         self._check_unchanged()
         if drafts:
@@ -114,8 +114,8 @@ class DecisionImport:
             raise InvalidQuery("FILE", f"{self._rows.path} changed while it was read.", "Run the import again.")
 
 
-def listed(found: DecisionImportResult) -> Iterator[str]:
-    """A line for each bad row: where, what stands there, what may; and how many more there are."""
+def bad_row_lines(found: DecisionImportResult) -> Iterator[str]:
+    """Yield a line for each bad row: its place, its value, and what is allowed; and how many more there are."""
     for fault in found.bad_rows:
         value = repr(one_line(fault.value)) if fault.value else "missing"
         yield f"  line {fault.line}: {fault.field} is {value}; allowed: {one_line(fault.allowed)}"

@@ -1,4 +1,4 @@
-"""Lines of NDJSON from a file or a pipe, in batches. A pipe that falls silent gives what it has."""
+"""Read NDJSON lines from a file or a pipe, in batches. A pipe that pauses ends a batch early."""
 
 import os
 import select
@@ -15,8 +15,8 @@ from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
 
 CHUNK_BYTES = 1 << 20
-SILENCE_S = 0.2
-"""A pipe that gives nothing for so long is not waited for: what it gave is appended."""
+PAUSE_S = 0.2
+"""Seconds after which a pause of a pipe ends the batch."""
 
 
 class LineBatches:
@@ -51,7 +51,7 @@ class LineBatches:
             os.close(descriptor)
 
     def batches(self, events_max: int, agent: str | None) -> Iterator[Batch]:
-        """Drafts, `agent` speaking where they name no source. Errors: Unreadable."""
+        """Yield batches of drafts; `agent` is the source of those that name none. Errors: UnreadableLine."""
         rest = b""
         while (chunk := self._read()) is not None:
             if not chunk:
@@ -65,8 +65,8 @@ class LineBatches:
         yield from self._flush(agent)
 
     def _read(self) -> bytes | None:
-        """What comes next; nothing where the pipe is silent and something waits to be appended; None at the end."""
-        while not select.select([self._descriptor], [], [], SILENCE_S)[0]:
+        """Return the next bytes; none if the pipe pauses while lines wait; None at the end."""
+        while not select.select([self._descriptor], [], [], PAUSE_S)[0]:
             if self.stopped:
                 return None
             if self._batch:
@@ -76,7 +76,7 @@ class LineBatches:
         return chunk or None
 
     def _add(self, line: bytes, events_max: int) -> bool:
-        """Put a line into the batch; whether that is full now."""
+        """Add a line to the batch; return whether the batch is full now."""
         self._number += 1
         if line.strip():
             self._batch.append(line)

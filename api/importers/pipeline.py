@@ -1,4 +1,4 @@
-"""From batches to the ledger: one after another, the next made ready while one is written."""
+"""Append batches one after another, and prepare the next one while one is written."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ from ledger.errors import AppendRefused
 
 
 class Batch(NamedTuple):
-    """Events that are appended together, and the number of the line (or what `noun` says) each came from."""
+    """Events that are appended together, and the line number of each; `noun` may name another unit than lines."""
 
     drafts: list[Draft]
     lines: Sequence[int]
@@ -21,7 +21,7 @@ class Batch(NamedTuple):
 
 
 class AppendTotals(msgspec.Struct):
-    """What was written so far. `first` and `last` are positions, those of duplicates included."""
+    """The events written so far. `first` and `last` are positions, including those of duplicates."""
 
     appended: int = 0
     duplicates: int = 0
@@ -29,12 +29,12 @@ class AppendTotals(msgspec.Struct):
     last: int | None = None
 
 
-async def pump(
-    batches: Iterator[Batch], store: EventStore, tally: AppendTotals, name: str, report: Callable[[Batch], None]
+async def append_batches(
+    batches: Iterator[Batch], store: EventStore, totals: AppendTotals, name: str, report: Callable[[Batch], None]
 ) -> None:
-    """Append every batch in order, counting into `tally`; `report` is told each one that is written.
+    """Append every batch in order and add to `totals`; call `report` with each written batch.
 
-    Errors: whatever making or appending a batch raises, told with file, line and what was written before.
+    Errors: those of making or appending a batch, with file, line and the totals written before.
     """
     pending: tuple[Batch, asyncio.Task[None]] | None = None
 
@@ -45,25 +45,25 @@ async def pump(
         try:
             await task
         except TallystickError as error:
-            raise located(error, name, batch, tally) from None
+            raise add_location(error, name, batch, totals) from None
         report(batch)
 
     async def write(batch: Batch) -> None:
         answer = await store.append(batch.drafts)
-        tally.appended += answer.count - answer.duplicates
-        tally.duplicates += answer.duplicates
-        tally.first = answer.first if tally.first is None else min(answer.first, tally.first)
-        tally.last = answer.last if tally.last is None else max(answer.last, tally.last)
+        totals.appended += answer.count - answer.duplicates
+        totals.duplicates += answer.duplicates
+        totals.first = answer.first if totals.first is None else min(answer.first, totals.first)
+        totals.last = answer.last if totals.last is None else max(answer.last, totals.last)
 
     while True:
         try:
             batch = await asyncio.to_thread(next, batches, None)
         except UnreadableLine as unreadable:
             await settle()
-            raise located(unreadable.error, name, Batch([], unreadable.lines), tally) from None
+            raise add_location(unreadable.error, name, Batch([], unreadable.lines), totals) from None
         except TallystickError as error:
             await settle()
-            error.advice = f"{error.advice} {_written(tally)}.".lstrip()
+            error.advice = f"{error.advice} {_written(totals)}.".lstrip()
             raise
         await settle()
         if batch is None:
@@ -72,7 +72,7 @@ async def pump(
 
 
 class UnreadableLine(Exception):
-    """Lines that make no batch: the error, and the numbers of the lines."""
+    """Lines that cannot be read as events: the error, and the line numbers."""
 
     def __init__(self, error: InvalidEvent, lines: Sequence[int]) -> None:
         super().__init__(str(error))
@@ -80,14 +80,14 @@ class UnreadableLine(Exception):
         self.lines = lines
 
 
-def _written(tally: AppendTotals) -> str:
-    before = f"{tally.appended:,} event{' was' if tally.appended == 1 else 's were'} appended before"
-    return f"{before}, and {tally.duplicates:,} there already" if tally.duplicates else before
+def _written(totals: AppendTotals) -> str:
+    before = f"{totals.appended:,} event{' was' if totals.appended == 1 else 's were'} appended before"
+    return f"{before}, and {totals.duplicates:,} were there already" if totals.duplicates else before
 
 
-def located(error: TallystickError, name: str, batch: Batch, tally: AppendTotals) -> TallystickError:
-    """The same error, saying at which line of the input it came, and what was written before."""
-    written, lines, noun = _written(tally), batch.lines, batch.noun
+def add_location(error: TallystickError, name: str, batch: Batch, totals: AppendTotals) -> TallystickError:
+    """Add the line of the input and the totals written before to an error."""
+    written, lines, noun = _written(totals), batch.lines, batch.noun
     if isinstance(error, InvalidEvent | AppendRefused):
         index = error.index
         whole = f"{noun}s {lines[0]} to {lines[-1]}"
@@ -98,15 +98,15 @@ def located(error: TallystickError, name: str, batch: Batch, tally: AppendTotals
         batch_lines = whole if len(lines) > 1 else f"{noun} {lines[0]}"
         error.advice = (
             f"{advice} {written}; nothing of its batch ({batch_lines}) was written. "
-            "Running it again is safe where events carry ids: those are not written twice."
+            "Running it again is safe for events with ids: those are not written twice."
         ).lstrip()
     elif lines:
         error.advice = f"{error.advice} {written} (up to {noun} {lines[0] - 1}).".lstrip()
     return error
 
 
-def counting(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
-    """What `pump` is to tell each batch, so that `report` is told how many lines of so many are done."""
+def count_lines(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
+    """Return a `report` for `append_batches` that passes on how many lines are done, and of how many."""
     done = 0
 
     def written(batch: Batch) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a CSV or JSON Lines file, as texts by column, with the number of the line each begins on."""
+"""Read rows of a CSV or JSON Lines file as texts by column, each with the number of its first line."""
 
 import csv
 import os
@@ -14,14 +14,14 @@ from events.decode_errors import UNDECODABLE
 from ledger.errors import InvalidQuery
 
 FIELD_CHARS_MAX = 16 * 1024 * 1024
-"""Characters of one CSV field, far over what a line of the ledger holds: a quote that is never closed ends here."""
+"""The most characters of a CSV field, far more than a ledger line holds; it stops at a quote that is never closed."""
 
 PEEK_ROWS = 100
-"""Rows of a JSON Lines file whose keys count as its columns."""
+"""Rows of a JSON Lines file that are read to find its columns."""
 
 
 class TableFault(msgspec.Struct, frozen=True):
-    """What is wrong with a row: in which line and field, what stands there, and what may."""
+    """A fault of a row: its line and field, the value, and what is allowed."""
 
     line: int
     field: str
@@ -33,7 +33,7 @@ Texts = tuple[str, ...]
 
 
 class TableRows(ABC):
-    """A file of rows. It can be read any number of times."""
+    """A file of rows, which can be read any number of times."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,20 +43,20 @@ class TableRows(ABC):
 
     @abstractmethod
     def _peek(self) -> list[str]:
-        """The names of the columns."""
+        """Return the names of the columns."""
 
     @abstractmethod
     def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:
-        """Every row: the texts of some columns, stripped, empty where there is none (or no such column)."""
+        """Yield the texts of some columns of every row, stripped; empty if a value or column is missing."""
 
     def stamp(self) -> tuple[int, int]:
-        """Size and time of the last change."""
+        """Return the file's size and modification time."""
         status = self.path.stat()
         return status.st_size, status.st_mtime_ns
 
 
 def open_rows(path: Path) -> TableRows:
-    """The rows of a file, by its suffix. Errors: InvalidQuery."""
+    """Open a file of rows by its suffix. Errors: InvalidQuery."""
     try:
         os.close(os.open(path, os.O_RDONLY))
         if not path.is_file():
@@ -67,7 +67,7 @@ def open_rows(path: Path) -> TableRows:
             return JsonRows(path)
     except OSError as error:
         raise InvalidQuery("FILE", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
-    raise InvalidQuery("FILE", f"{path} is neither .csv nor .jsonl.", "Give it the suffix of what it holds.")
+    raise InvalidQuery("FILE", f"{path} is neither .csv nor .jsonl.", "Rename it with the suffix of its format.")
 
 
 class CsvRows(TableRows):
@@ -86,7 +86,7 @@ class CsvRows(TableRows):
 
     def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:
         width = len(self.columns)
-        # An absent column is taken from an empty cell put behind each row.
+        # A missing column is read from an empty cell that is appended to each row.
         pick = itemgetter(*(self.columns.index(name) if name is not None else width for name in columns))
         csv.field_size_limit(FIELD_CHARS_MAX)
         with self._open() as file:
@@ -99,7 +99,7 @@ class CsvRows(TableRows):
                 except (csv.Error, UnicodeDecodeError) as error:
                     yield (
                         line,
-                        TableFault(line, "line", str(error), "CSV in UTF-8; nothing behind this line can be read"),
+                        TableFault(line, "line", str(error), "CSV in UTF-8; the lines after this one cannot be read"),
                     )
                     return
                 if row is None:
@@ -119,7 +119,7 @@ class CsvRows(TableRows):
 
 
 class JsonRows(TableRows):
-    """A JSON Lines file: an object a line, whose values are texts, numbers, true, false or null."""
+    """A JSON Lines file: an object on each line, whose values are texts, numbers, true, false or null."""
 
     def _peek(self) -> list[str]:
         columns: dict[str, None] = {}
@@ -147,7 +147,7 @@ class JsonRows(TableRows):
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Every line that is not blank, with its number."""
+    """Yield every line that is not blank, with its number."""
     for number, line in enumerate(file, 1):
         text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if text.strip():

@@ -4,7 +4,7 @@ import os
 
 from api.reports.escape import visible
 from api.reports.format import points
-from api.reports.score_text import breakdown
+from api.reports.score_text import score_lines
 from events.errors import TallystickError
 from events.evaluation import EvalScored
 from projections.evaluation.view_types import ScoreRow
@@ -27,12 +27,12 @@ def properties(score: EvalScored) -> tuple[tuple[str, str | float], ...]:
 def failure_text(score: EvalScored) -> str:
     """The points of an answer that did not pass, and what was found of what was expected."""
     total = f"{points(score.total_score)} points, {points(score.pass_threshold)} needed"
-    return "\n".join((total, *breakdown(_row(score))))
+    return "\n".join((total, *score_lines(_row(score))))
 
 
 def error_text(score: EvalScored) -> str:
     """Why there is no score, with the last lines that the agent wrote."""
-    lines = [f"{score.failure}: {score.detail}", *breakdown(_row(score))]
+    lines = [f"{score.failure}: {score.detail}", *score_lines(_row(score))]
     return visible("\n".join([*lines, *(["", *score.said.splitlines()] if score.said else [])]))
 
 

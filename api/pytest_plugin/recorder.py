@@ -11,8 +11,15 @@ import msgspec
 
 from api.client.open_store import open_store
 from api.service.evaluation.baselines import record_baselines
-from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, add, begin, finish
-from api.service.evaluation.scenarios import record
+from api.service.evaluation.runs import (
+    EvalRun,
+    GradedAttempt,
+    Place,
+    add_scores,
+    begin_run,
+    finish_run,
+)
+from api.service.evaluation.scenarios import record_scenarios
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
 from instruments.evals import Scenario, SemanticMatcher
@@ -47,8 +54,8 @@ class RunRecorder:
         meaning: SemanticMatcher | None,
     ) -> str:
         """Record the scenarios, begin a run of these attempts, and have the baselines scored; return the run's id."""
-        await record(self._store, scenarios, keep=False)
-        self._run = await begin(self._store, started)
+        await record_scenarios(self._store, scenarios, keep=False)
+        self._run = await begin_run(self._store, started)
         self._attempts, self._began_ns = attempts, time.monotonic_ns()
         with ThreadPoolExecutor(1) as grading:
             await record_baselines(self._store, started, scenarios, meaning, grading, asyncio.Event())
@@ -57,14 +64,14 @@ class RunRecorder:
     async def add(self, score: str) -> int:
         """Add a score, durably, unless its attempt is scored already; return how many attempts are scored."""
         assert self._run is not None, "scores come after the beginning"
-        await add(self._store, self._run, [_graded(score)])
+        await add_scores(self._store, self._run, [_graded(score)])
         return len(self._run.scored)
 
     async def close(self) -> bool:
         """End the run if every attempt is scored, and release the ledger; return whether the run has ended."""
         try:
             if self._run is not None and self._run.scored.keys() >= self._attempts:
-                await finish(self._store, self._run, time.monotonic_ns() - self._began_ns)
+                await finish_run(self._store, self._run, time.monotonic_ns() - self._began_ns)
         finally:
             await self.release()
         return self._run is not None and self._run.finished

@@ -9,12 +9,17 @@ import msgspec
 from msgspec import structs
 
 from api.pytest_plugin.failure_text import error_text, failure_text, properties
-from api.service.evaluation.grader import NOT_CAPTURED, Grader, at_hand
+from api.service.evaluation.grader import NOT_CAPTURED, Grader, captured_output
 from api.service.evaluation.resume import RunSettings
-from api.service.evaluation.runner import EvalOptions, checked, opening
+from api.service.evaluation.runner import EvalOptions, build_start, check_options
 from api.service.evaluation.runs import GradedAttempt
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario, Suite, load, meaning_of
+from instruments.evals import (
+    Scenario,
+    Suite,
+    load,
+    matcher_from_environment,
+)
 from instruments.evals.suite.loader import SCENARIO_FILES
 from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
 
@@ -24,12 +29,12 @@ _encode = msgspec.json.encode
 class AttemptScorer:
     """The suite and the agent that a session asked for. Errors: BadFixtures, InvalidQuery."""
 
-    def __init__(self, asked: Load) -> None:
-        self._asked = _options(asked)
-        self._agent = checked(self._asked)
-        self.suite: Suite = load(self._asked.fixtures)
+    def __init__(self, load_request: Load) -> None:
+        self._options = _eval_options(load_request)
+        self._agent = check_options(self._options)
+        self.suite: Suite = load(self._options.fixtures)
         self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
-        self.meaning = meaning_of(os.environ)
+        self.meaning = matcher_from_environment(os.environ)
         nowhere = structs.replace(self.opening(0), run_id="-")
         self._grader = Grader(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
         self._grading = ThreadPoolExecutor(1)
@@ -44,7 +49,7 @@ class AttemptScorer:
 
     def opening(self, scenarios: int) -> EvalStarted:
         """The first event of a run of so many scenarios."""
-        return opening(self._asked, self.suite, self._agent, scenarios)
+        return build_start(self._options, self.suite, self._agent, scenarios)
 
     async def score(self, scenario_id: str, attempt: int) -> Scored:
         """Ask the agent, or take the captured analysis, and score it. Cancelling ends the agent's command."""
@@ -53,7 +58,7 @@ class AttemptScorer:
             reply = await self._agent.ask(scenario)
         else:
             assert scenario.captured is not None, "what was not captured is skipped"
-            reply = at_hand(scenario.captured)
+            reply = captured_output(scenario.captured)
         loop = asyncio.get_running_loop()
         return _scored(await loop.run_in_executor(self._grading, self._grader.grade, scenario, attempt, reply))
 
@@ -86,13 +91,15 @@ def _scored(graded: GradedAttempt) -> Scored:
     return Scored(score=_encode(graded).decode(), outcome=outcome, text=text, properties=properties(score))
 
 
-def _options(asked: Load) -> EvalOptions:
+def _eval_options(request: Load) -> EvalOptions:
     settings = RunSettings(
-        suite=asked.suite,
-        selection=asked.selection,
-        attempts=asked.attempts,
-        agent_name=asked.agent_name,
-        agent_version=asked.agent_version,
-        enable_llm=asked.enable_llm,
+        suite=request.suite,
+        selection=request.selection,
+        attempts=request.attempts,
+        agent_name=request.agent_name,
+        agent_version=request.agent_version,
+        enable_llm=request.enable_llm,
     )
-    return EvalOptions(fixtures=Path(asked.fixtures), agent=asked.agent, terms=settings, timeout_s=asked.timeout_s)
+    return EvalOptions(
+        fixtures=Path(request.fixtures), agent=request.agent, settings=settings, timeout_s=request.timeout_s
+    )

@@ -71,7 +71,7 @@ class Worker:
                 await self._recorder.release()
 
     async def _read(self) -> None:
-        """Take calls from standard input; at its end, cancel the call that is being answered."""
+        """Read calls from standard input; at its end, cancel the call that is being answered."""
         try:
             reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
             await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -144,4 +144,4 @@ def main() -> None:
     os.dup2(2, 1)
     with suppress(BrokenPipeError):
         asyncio.run(Worker(answers).run())
-    os._exit(0)  # a thread may still wait for an endpoint's embeddings, for a score that nobody wants any more
+    os._exit(0)  # a thread may still wait for embeddings, for a score that was cancelled

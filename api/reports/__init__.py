@@ -1,8 +1,13 @@
-"""What came of evaluations, for people and for machines: the gate, and reports as pure functions."""
+"""The gate, and reports of an evaluation as HTML, Markdown and JUnit XML: pure functions."""
 
 from api.reports.files import ReportFiles
-from api.reports.gate import GateLimits, GateResult, judge, sentence
-from api.reports.html.report_page import page
+from api.reports.gate import (
+    GateLimits,
+    GateResult,
+    judge,
+    verdict_sentence,
+)
+from api.reports.html.report_page import html_page
 from api.reports.junit import junit
 from api.reports.markdown import markdown
 from api.reports.report import EvaluationReport
@@ -12,9 +17,9 @@ __all__ = [
     "GateLimits",
     "GateResult",
     "ReportFiles",
+    "html_page",
     "judge",
     "junit",
     "markdown",
-    "page",
-    "sentence",
+    "verdict_sentence",
 ]

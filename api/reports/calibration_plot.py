@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from api.reports.escape import line, markup
+from api.reports.escape import escape_html, one_line
 from projections.calibration.calibration import CalibrationView
 from projections.calibration.corp import Corp
 from projections.calibration.scores import Bucket, CalibrationScores
@@ -40,7 +40,7 @@ def calibration_plot(view: CalibrationView, subject: str, position: int) -> str 
         return None
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="t">',
-        f'<title id="t">{markup(_summary(figures, subject))}</title><style>{STYLE}</style>',
+        f'<title id="t">{escape_html(_summary(figures, subject))}</title><style>{STYLE}</style>',
         f'<rect class="paper" x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="10"/>',
         *_heading(figures, subject),
         *_axes(),
@@ -57,7 +57,7 @@ def calibration_plot(view: CalibrationView, subject: str, position: int) -> str 
 
 def _summary(figures: CalibrationScores, subject: str) -> str:
     return (
-        f"Calibration curve of {line(subject)}: {figures.reviewed:,} reviewed decisions, "
+        f"Calibration curve of {one_line(subject)}: {figures.reviewed:,} reviewed decisions, "
         f"stated {_percent(figures.mean_confidence)} on average, {_percent(figures.accuracy)} successful"
     )
 
@@ -65,7 +65,7 @@ def _summary(figures: CalibrationScores, subject: str) -> str:
 def _heading(figures: CalibrationScores, subject: str) -> Iterator[str]:
     low, high = figures.gap_interval.low, figures.gap_interval.high
     stated, right = _percent(figures.mean_confidence), _percent(figures.accuracy)
-    yield _text(28, 44, line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
+    yield _text(28, 44, one_line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
     yield _text(28, 74, f"{figures.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
     gap = f"Gap {figures.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {figures.brier_score:.3f}"
     yield _text(28, 100, gap, "", "start")
@@ -143,7 +143,7 @@ def _path(points: Iterator[tuple[float, float]]) -> str:
 
 def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
     named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{markup(text)}</text>'
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
 
 
 def _percent(rate: float) -> str:

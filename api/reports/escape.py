@@ -1,7 +1,7 @@
-"""Texts that somebody else wrote, fit for a report: nothing in them is obeyed, and nothing is hidden.
+"""Make texts of others safe to show: nothing in them is executed, and nothing is hidden.
 
-Answers, patterns, names and last words come from agents, commands and scenarios. Whatever would move a cursor, turn
-the direction of reading, or stand there unseen is shown by its code; what a format takes for itself is escaped.
+Answers, patterns, names and command output come from agents, commands and scenarios. A character that would move the
+cursor, change the writing direction or be invisible is shown as its code; the syntax of each format is escaped.
 """
 
 import html
@@ -19,51 +19,51 @@ ELLIPSIS = "\u2026"
 
 
 def visible(text: str) -> str:
-    """A text whose control and format characters are seen and not obeyed; line feeds and tabs stay."""
+    """Replace control and format characters by visible codes; line feeds and tabs stay."""
     return _UNSEEN.sub(_shown, text.replace("\r\n", "\n"))
 
 
 def _shown(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"[U+{code:04X}]"
+    code_span = ord(found.group())
+    if code_span < 0x20:
+        return chr(0x2400 + code_span)
+    return "\u2421" if code_span == 0x7F else f"[U+{code_span:04X}]"
 
 
-def line(text: str, characters_max: int | None = None) -> str:
-    """A visible text on one line, cut where it is longer."""
+def one_line(text: str, characters_max: int | None = None) -> str:
+    """Put a text on one line, visible, cut to a length."""
     return cut(_BREAKS.sub(" ", visible(text)).strip(), characters_max)
 
 
 def cut(text: str, characters_max: int | None) -> str:
-    """A text of at most so many characters; an ellipsis stands for what is missing."""
+    """Cut a text to a length; an ellipsis replaces the rest."""
     return text if characters_max is None or len(text) <= characters_max else text[: characters_max - 1] + ELLIPSIS
 
 
-def markup(text: str) -> str:
-    """A visible text for HTML, where it may also stand within quotes."""
+def escape_html(text: str) -> str:
+    """Escape a text for HTML, also within an attribute."""
     return html.escape(visible(text), quote=True)
 
 
-def code(text: str, characters_max: int | None = None) -> str:
-    """A text as a span of code in Markdown: no mention, link or markup in it counts."""
-    shown = line(text, characters_max) or " "
+def code_span(text: str, characters_max: int | None = None) -> str:
+    """Quote a text as a Markdown code span, in which no mention, link or markup has an effect."""
+    shown = one_line(text, characters_max) or " "
     if shown[0] in " `" or shown[-1] in " `":
         shown = f" {shown} "
     fence = "`" * (1 + max((len(run) for run in _TICKS.findall(shown)), default=0))
     return fence + shown + fence
 
 
-def cell(text: str, characters_max: int | None = None) -> str:
-    """The same within a table, where a bar would end the cell.
+def code_cell(text: str, characters_max: int | None = None) -> str:
+    """Quote a text as a code span in a Markdown table, where a vertical bar would end the cell.
 
-    Behind a backslash no two readers agree on what does, so that it is another bar there.
+    After a backslash, Markdown parsers disagree on what ends a cell, so a broken bar replaces the bar there.
     """
-    return _PIPED.sub(lambda bar: f"{bar.group(1)}\u00a6" if bar.group(1) else "\\|", code(text, characters_max))
+    return _PIPED.sub(lambda bar: f"{bar.group(1)}\u00a6" if bar.group(1) else "\\|", code_span(text, characters_max))
 
 
-def fenced(text: str) -> str:
-    """A text as a block of code in Markdown, with the line feed that ends it."""
+def code_block(text: str) -> str:
+    """Quote a text as a Markdown code block, with its final line feed."""
     shown = visible(text).strip("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(shown)), default=0))
     return f"{fence}text\n{shown}\n{fence}\n"

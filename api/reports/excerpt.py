@@ -1,4 +1,4 @@
-"""What a pattern matched, within the text where it did, as far as the answer is at hand."""
+"""Show what a pattern matched within the answer's text, if the answer is available."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,35 +14,35 @@ AROUND = 80
 """Characters of the text that are shown on either side of a match."""
 
 SCORED = ("rca.root_cause", "decision.label", "decision.why", "rca.remediation", "decision.next", "verdict.next_steps")
-"""Where the texts of an answer stand that are scored, beside its hypotheses."""
+"""Paths of the scored texts in an answer, besides its hypotheses."""
 
 _step = re.compile(r"([a-z_0-9]+)((?:\[\d+\])*)")
 
 
 class Excerpt(NamedTuple):
-    """A match and what stands beside it; an ellipsis stands for more."""
+    """A match and the text around it; an ellipsis marks where it was cut."""
 
     before: str
     found: str
     after: str
 
 
-def excerpts(row: ScoreRow) -> Callable[[PatternFinding], Excerpt | None]:
-    """What shows the matches in one answer; a pattern that was not found has none."""
+def excerpt_finder(row: ScoreRow) -> Callable[[PatternFinding], Excerpt | None]:
+    """Return a function that finds the excerpt of a pattern in one answer; None for a pattern that did not match."""
     answer = _decoded(row)
     return lambda finding: _excerpt(finding, answer)
 
 
-def answer_of(row: ScoreRow) -> Iterator[tuple[str, str]]:
-    """The texts of an answer that are scored, and where each stands; items together."""
+def scored_texts(row: ScoreRow) -> Iterator[tuple[str, str]]:
+    """Yield the path and text of each scored part of an answer; the items of a list are one text."""
     answer = _decoded(row)
     for where in SCORED:
-        if told := _text_at(answer, where):
-            yield where, told
+        if text := _text_at(answer, where):
+            yield where, text
     hypotheses = answer.get("hypotheses") if isinstance(answer, dict) else None
     for number in range(len(hypotheses) if isinstance(hypotheses, list) else 0):
-        if told := _text_at(answer, f"hypotheses[{number}].title"):
-            yield f"hypotheses[{number}]", told
+        if text := _text_at(answer, f"hypotheses[{number}].title"):
+            yield f"hypotheses[{number}]", text
 
 
 def _decoded(row: ScoreRow) -> object:
@@ -73,7 +73,7 @@ def _excerpt(finding: PatternFinding, answer: object) -> Excerpt | None:
 
 
 def _text_at(answer: object, where: str) -> str | None:
-    """The text at a place such as `decision.why[1]`; items together are joined by line feeds."""
+    """Return the text at a path such as `decision.why[1]`; the items of a list are joined by line feeds."""
     for step in where.split("."):
         parsed = _step.fullmatch(step)
         if parsed is None or not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""The files that reports go to: looked at before anything runs, and each written whole or not at all."""
+"""Report files: checked before the evaluation runs, and each written whole or not at all."""
 
 import tempfile
 from collections.abc import Iterator
@@ -7,21 +7,21 @@ from typing import Self
 
 import msgspec
 
-from api.reports.html.report_page import page
+from api.reports.html.report_page import html_page
 from api.reports.junit import junit
 from api.reports.markdown import markdown
 from api.reports.report import EvaluationReport
 from ledger.atomic_file import write_text
 from ledger.errors import InvalidQuery
 
-WRITERS = {"junit": junit, "html": page, "markdown": markdown}
+WRITERS = {"junit": junit, "html": html_page, "markdown": markdown}
 
 DATABASE = b"SQLite format 3\0"
-"""What a file of SQLite begins with."""
+"""The first bytes of a SQLite file."""
 
 
 class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the reports of an evaluation go, by the options that name them."""
+    """The report files of an evaluation, named as their options."""
 
     junit: Path | None = None
     html: Path | None = None
@@ -31,24 +31,26 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
     def checked(
         cls, ledger: Path, *, junit: Path | None = None, html: Path | None = None, markdown: Path | None = None
     ) -> Self:
-        """Files that can be written as things stand, and are no ledger. Errors: InvalidQuery, naming the option."""
+        """Check that each file can be written and is not a database. Errors: InvalidQuery, naming the option."""
         files = cls(junit=junit, html=html, markdown=markdown)
         taken = {ledger.resolve(): "ledger"}
         for option, path in files:
             if (other := taken.setdefault(path.resolve(), option)) != option:
-                raise InvalidQuery(option, f"{path} is where --{other} goes.", "Name a file for each report.")
+                raise InvalidQuery(
+                    option, f"{path} is the file of --{other} too.", "Name another file for each report."
+                )
             check_file(option, path)
         return files
 
     def __iter__(self) -> Iterator[tuple[str, Path]]:
-        """The options that were given, each with its file."""
+        """Yield each given option with its file."""
         return ((name, path) for name in WRITERS if (path := getattr(self, name)) is not None)
 
     def __bool__(self) -> bool:
         return any(True for _ in self)
 
     def write(self, report: EvaluationReport) -> None:
-        """Write what was asked for. Errors: InvalidQuery, naming the option; what was there before stays then."""
+        """Write the reports. Errors: InvalidQuery, naming the option; the previous file is kept then."""
         for option, path in self:
             write_file(option, path, WRITERS[option](report))
 
@@ -59,10 +61,10 @@ def check_file(option: str, path: Path) -> None:
     It makes a file beside the one to be written, and deletes it again.
     """
     if path.exists() and not path.is_file():
-        raise InvalidQuery(option, f"{path} is no file that can be replaced.", "Name a file.")
+        raise InvalidQuery(option, f"{path} is not a regular file, so it cannot be replaced.", "Name a file.")
     try:
         if path.exists() and _is_database(path):
-            raise InvalidQuery(option, f"{path} is a database, which a report would replace.", "Name another file.")
+            raise InvalidQuery(option, f"{path} is a database, which the report would overwrite.", "Name another file.")
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             return
     except OSError as error:
@@ -78,7 +80,7 @@ def write_file(option: str, path: Path, text: str) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """Whether a file is one of SQLite's: a ledger, or its views."""
+    """Whether a file is a SQLite database: a ledger, or its views."""
     with path.open("rb") as file:
         return file.read(len(DATABASE)) == DATABASE
 

@@ -1,20 +1,20 @@
-"""Whether a change may go through: two evaluations compared, and held to limits."""
+"""The gate: compare two evaluations and decide whether the change is acceptable."""
 
 from typing import Literal
 
 import msgspec
 
-from api.reports.format import against, counted
+from api.reports.format import count_noun, points_below
 from projections.evaluation.view_types import RunComparison
 
 Verdict = Literal["passed", "worse", "unusable"]
 
 
 class GateLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a candidate is allowed.
+    """Limits for a candidate.
 
-    `regressions` counts scenarios, each once, whatever its attempts. `score` is the least mean, in points of 100;
-    errors count 0 in it.
+    `regressions` and `errors` are the most that are allowed; regressions count scenarios, not attempts. `score` is the
+    least mean, in points of 100; an error counts as 0 points in it.
     """
 
     regressions: int = 0
@@ -23,10 +23,10 @@ class GateLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a candidate passed; `exit` is the exit code. Every reason is a phrase.
+    """Whether a candidate passed, the exit code, and the reasons as phrases.
 
-    worse (1): more regressions than allowed, or a mean below the least.
-    unusable (2): it was scored on no scenario, shares nothing comparable with the baseline, or has too many errors.
+    worse (1): more regressions than allowed, or a mean below the limit.
+    unusable (2): no scenario was scored, no scenario is comparable with the baseline, or there are too many errors.
     """
 
     verdict: Verdict
@@ -36,19 +36,19 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(contrast: RunComparison, limits: GateLimits) -> GateResult:
-    """Hold a candidate to limits.
+    """Check a candidate against limits.
 
-    A scenario regressed where fewer of its attempts pass than did, of those that both runs have and could compare, so
-    that a flaky one whose passes only moved from one attempt to another did not. One that is missing did, too.
+    A scenario regressed if fewer of its attempts pass than before, of the attempts that both runs have. A flaky
+    scenario whose passes only moved from one attempt to another did not regress. A missing scenario did.
     """
     candidate = contrast.candidate
     if candidate.mean is None:
-        return _judged("unusable", limits, "the candidate was scored on no scenario")
+        return _judged("unusable", limits, "no scenario of the candidate was scored")
     worse = []
     if contrast.regressions > limits.regressions:
         worse.append(_more(contrast.regressions, "regression", limits.regressions))
     if limits.score is not None and candidate.mean < limits.score:
-        worse.append(f"a mean of {against(candidate.mean, limits.score)} is below {limits.score:g}")
+        worse.append(f"a mean of {points_below(candidate.mean, limits.score)} is below {limits.score:g}")
     if worse:
         return _judged("worse", limits, *worse)
     unusable = []
@@ -59,18 +59,18 @@ def judge(contrast: RunComparison, limits: GateLimits) -> GateResult:
     return _judged("unusable" if unusable else "passed", limits, *unusable)
 
 
-def sentence(judgement: GateResult, contrast: RunComparison) -> str:
-    """The judgement in one line."""
+def verdict_sentence(judgement: GateResult, contrast: RunComparison) -> str:
+    """Return the verdict and its reasons in one line."""
     if judgement.reasons:
         said = "Worse" if judgement.verdict == "worse" else "Unusable"
         return f"{said}: {', and '.join(judgement.reasons)}."
-    compared = f"{counted(contrast.scenarios, 'scenario')} compared"
-    allowed = f", {counted(contrast.regressions, 'regression')} allowed" if contrast.regressions else ", none worse"
+    compared = f"{count_noun(contrast.scenarios, 'scenario')} compared"
+    allowed = f", {count_noun(contrast.regressions, 'regression')} allowed" if contrast.regressions else ", none worse"
     return f"Passed: {compared}{allowed}."
 
 
 def _more(found: int, noun: str, allowed: int) -> str:
-    return f"{counted(found, noun)}, where {allowed or 'none'} {'is' if allowed < 2 else 'are'} allowed"
+    return f"{count_noun(found, noun)}, where {allowed or 'none'} {'is' if allowed < 2 else 'are'} allowed"
 
 
 def _judged(verdict: Verdict, limits: GateLimits, *reasons: str) -> GateResult:

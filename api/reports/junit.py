@@ -1,24 +1,30 @@
-"""An evaluation as JUnit XML, as CI servers read it: a test case for each attempt at each scenario.
+"""Write an evaluation as JUnit XML for CI servers: a test case for each attempt at each scenario.
 
-The shape is what the schemas of Surefire and of Jenkins have in common: `properties` before the cases, a type for every
-failure and error, times in seconds.
+The shape is common to the schemas of Surefire and Jenkins: `properties` before the cases, a type for every failure and
+error, times in seconds.
 """
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from api.reports.escape import line, visible
-from api.reports.format import against, points
-from api.reports.report import EvaluationReport, failures, scorer, unwanted, who
-from api.reports.score_text import breakdown
+from api.reports.escape import one_line, visible
+from api.reports.format import points, points_below
+from api.reports.report import (
+    EvaluationReport,
+    agent_name,
+    failed_patterns,
+    is_forbidden,
+    scorer_name,
+)
+from api.reports.score_text import score_lines
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
 
 MESSAGE_MAX = 500
-"""Characters of a message; the text has it all."""
+"""Characters of a message; the body has all of it."""
 
 
 def junit(report: EvaluationReport) -> str:
-    """The XML, well-formed whatever an answer holds."""
+    """Return the XML, well-formed whatever an answer contains."""
     run = report.evaluation
     counts = {
         "tests": str(run.passed + run.failed + run.errors + run.skipped),
@@ -27,12 +33,12 @@ def junit(report: EvaluationReport) -> str:
         "skipped": str(run.skipped),
         "time": _seconds(_elapsed(run)),
     }
-    name = line(run.suite)
+    name = one_line(run.suite)
     root = Element("testsuites", {key: value for key, value in counts.items() if key != "skipped"} | {"name": name})
     suite = SubElement(root, "testsuite", {"name": name, "timestamp": f"{run.started_at:%Y-%m-%dT%H:%M:%S}"} | counts)
     properties = SubElement(suite, "properties")
     for key, value in _properties(report):
-        SubElement(properties, "property", name=line(key), value=line(value))
+        SubElement(properties, "property", name=one_line(key), value=one_line(value))
     for result in run.results:
         for row in result.rows:
             _case(suite, run, result, row)
@@ -42,11 +48,11 @@ def junit(report: EvaluationReport) -> str:
 
 def _properties(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     run = report.evaluation
-    told = {
+    properties = {
         "run": run.run_id,
-        "agent": who(run),
+        "agent": agent_name(run),
         "agent_version": run.agent_version,
-        "scorer": scorer(run),
+        "scorer": scorer_name(run),
         "suite_digest": run.suite_digest,
         "selection": run.selection,
         "mean": None if run.mean is None else points(run.mean),
@@ -55,11 +61,11 @@ def _properties(report: EvaluationReport) -> Iterator[tuple[str, str]]:
         "judgement": report.judgement.verdict if report.judgement else None,
         **{f"meta.{name}": text for name, text in (run.meta or {}).items()},
     }
-    return ((key, value) for key, value in told.items() if value is not None)
+    return ((key, value) for key, value in properties.items() if value is not None)
 
 
 def _elapsed(run: Evaluation) -> int:
-    """The time of the run; where it does not say, that of its answers together."""
+    """Return the elapsed time of the run, or the sum over its answers if the run has none."""
     if run.elapsed_ns is not None:
         return run.elapsed_ns
     return sum(row.elapsed_ns or 0 for result in run.results for row in result.rows)
@@ -71,22 +77,22 @@ def _seconds(elapsed_ns: int) -> str:
 
 def _case(suite: Element, run: Evaluation, result: ScenarioResult, row: ScoreRow) -> None:
     several = len(result.rows) > 1
-    name = line(result.scenario_id) + (f", attempt {row.attempt}" if several else "")
+    name = one_line(result.scenario_id) + (f", attempt {row.attempt}" if several else "")
     seconds = _seconds(row.elapsed_ns or 0)
-    case = SubElement(suite, "testcase", name=name, classname=line(run.suite), time=seconds)
+    case = SubElement(suite, "testcase", name=name, classname=one_line(run.suite), time=seconds)
     if row.state == "skipped":
-        SubElement(case, "skipped", message=line(row.detail or "skipped", MESSAGE_MAX))
+        SubElement(case, "skipped", message=one_line(row.detail or "skipped", MESSAGE_MAX))
     elif row.state == "error":
         failure = row.failure or "error"
         said = [visible(text) for text in (row.detail, row.said) if text]
-        error = SubElement(case, "error", type=failure, message=line(row.detail or failure, MESSAGE_MAX))
+        error = SubElement(case, "error", type=failure, message=one_line(row.detail or failure, MESSAGE_MAX))
         error.text = "\n".join(said) or failure
     elif not row.passed:
-        total = f"{against(row.total_score, row.pass_threshold)} points, {points(row.pass_threshold)} needed"
-        failed = SubElement(case, "failure", type="score", message=line(_message(total, row), MESSAGE_MAX))
-        failed.text = "\n".join([total, *breakdown(row)])
+        total = f"{points_below(row.total_score, row.pass_threshold)} points, {points(row.pass_threshold)} needed"
+        failed = SubElement(case, "failure", type="score", message=one_line(_message(total, row), MESSAGE_MAX))
+        failed.text = "\n".join([total, *score_lines(row)])
 
 
 def _message(total: str, row: ScoreRow) -> str:
-    missing = (f"{'said ' if unwanted(one) else 'not found: '}{one.pattern}" for one in failures(row))
+    missing = (f"{'said ' if is_forbidden(one) else 'not found: '}{one.pattern}" for one in failed_patterns(row))
     return "; ".join([total, *missing])

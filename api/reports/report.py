@@ -1,4 +1,4 @@
-"""What a report tells of: one evaluation, the one it is compared with, the course of versions, and a judgement."""
+"""The data of a report: an evaluation, its comparison with a baseline, the trend over versions, and the verdict."""
 
 from collections.abc import Iterator
 
@@ -18,10 +18,10 @@ from projections.evaluation.view_types import (
 )
 
 TREND_MAX = 24
-"""Versions of a trend that are shown, the latest."""
+"""The most versions shown of a trend; the latest ones."""
 
 SCORING = ("error", "failing", "flaky", "skipped", "stable")
-"""Verdicts, the one that most wants looking at first."""
+"""Verdicts, the most urgent first."""
 
 COMPONENTS = {
     "root_cause": "root cause",
@@ -34,7 +34,7 @@ BASELINES = {"empty": "empty answer", "most_frequent": "most frequent cause"}
 
 
 class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a report is made from; every report is a pure function of it."""
+    """Everything that a report is made from; each report is a pure function of it."""
 
     evaluation: Evaluation
     contrast: RunComparison | None = None
@@ -42,26 +42,26 @@ class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
     judgement: GateResult | None = None
 
 
-def who(head: EvaluationSummary) -> str:
-    """Who was evaluated, without its version."""
+def agent_name(head: EvaluationSummary) -> str:
+    """Return the name of the evaluated agent, without its version."""
     if head.baseline is not None:
         return BASELINES[head.baseline]
-    return head.agent or ("captured answers" if head.answers == "captured" else "an agent that is not said")
+    return head.agent or ("captured answers" if head.answers == "captured" else "unnamed agent")
 
 
-def scorer(head: EvaluationSummary) -> str | None:
-    """The scorer with its version."""
+def scorer_name(head: EvaluationSummary) -> str | None:
+    """Return the scorer with its version."""
     return head.scorer_id and " ".join(filter(None, (head.scorer_id, head.scorer_version)))
 
 
-def course(report: EvaluationReport) -> tuple[TrendPoint, ...]:
-    """The versions of the evaluated agent, the first first; fewer than two are no course."""
+def versions_of(report: EvaluationReport) -> tuple[TrendPoint, ...]:
+    """Return the versions of the evaluated agent, oldest first; empty for fewer than two."""
     points = tuple(point for point in report.trend if point.agent == report.evaluation.agent)
     return points[-TREND_MAX:] if len(points) > 1 else ()
 
 
-def ordered(report: EvaluationReport) -> list[ScenarioResult]:
-    """The scenarios, what wants looking at first: regressed, then by verdict, then by points."""
+def by_urgency(report: EvaluationReport) -> list[ScenarioResult]:
+    """Sort the scenarios by urgency: regressed first, then by verdict, then by points."""
     worse = (
         {change.scenario_id: place for place, change in enumerate(report.contrast.regressed)} if report.contrast else {}
     )
@@ -74,25 +74,25 @@ def ordered(report: EvaluationReport) -> list[ScenarioResult]:
     return sorted(report.evaluation.results, key=key)
 
 
-def changes(contrast: RunComparison | None) -> dict[str, ScenarioChange]:
-    """What became of each scenario that is compared."""
+def changes_by_scenario(contrast: RunComparison | None) -> dict[str, ScenarioChange]:
+    """Return the change of each compared scenario by its id."""
     groups = () if contrast is None else (contrast.lower, contrast.improved, contrast.regressed)
     return {change.scenario_id: change for group in groups for change in group}
 
 
-def unwanted(finding: PatternFinding) -> bool:
-    """Whether the pattern is one that must not be found."""
+def is_forbidden(finding: PatternFinding) -> bool:
+    """Whether a pattern is forbidden."""
     return ".none_of" in finding.expectation or finding.expectation.startswith("none_of")
 
 
-def costs(change: ScenarioChange) -> list[PatternFinding]:
-    """What a scenario lost by: patterns that used to match, as they did, and those that match now and must not."""
-    lost = [finding for finding in change.lost if not unwanted(finding)]
-    return lost + [finding for finding in change.gained if unwanted(finding)]
+def lost_patterns(change: ScenarioChange) -> list[PatternFinding]:
+    """Return the patterns that cost a scenario points: those that used to match, and forbidden ones that match now."""
+    lost = [finding for finding in change.lost if not is_forbidden(finding)]
+    return lost + [finding for finding in change.gained if is_forbidden(finding)]
 
 
-def failures(row: ScoreRow) -> Iterator[PatternFinding]:
-    """The patterns that cost an answer points: wanted and not found, or found and unwanted."""
+def failed_patterns(row: ScoreRow) -> Iterator[PatternFinding]:
+    """Yield the patterns that cost an answer points: required and not found, or forbidden and found."""
     for component in row.components:
         if component.applicable and not (component.score is not None and component.score >= 100):
-            yield from (finding for finding in component.findings if finding.matched == unwanted(finding))
+            yield from (finding for finding in component.findings if finding.matched == is_forbidden(finding))

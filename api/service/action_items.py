@@ -1,4 +1,4 @@
-"""What wants attention: outcomes that should be known by now and that nobody has told, and judgement that drifts."""
+"""Action items: decisions whose outcome is overdue, and categories whose calibration is getting worse."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -11,9 +11,10 @@ from msgspec import structs
 from api.service.calibration import detect_recent_drift
 from api.service.decisions import count_decisions, decision_states
 from api.service.ledger import LedgerService
+from projections.arrays import Places
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.recent_drift import DriftAlert, DriftLimits
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection, Places
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.time_range import TimeRange
 
@@ -37,7 +38,7 @@ INSTANT = timedelta(microseconds=1)
 
 
 class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which actions to name, at most `limit`. No `kinds` means every kind."""
+    """Which action items to list, at most `limit`. Without `kinds`, every kind."""
 
     least: Priority = "low"
     kinds: tuple[Kind, ...] = ()
@@ -46,7 +47,7 @@ class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do: about a decision, with how long it has waited, or about a category that drifts."""
+    """One action: for a decision, with how long it has waited, or for a category with drift."""
 
     type: Kind
     priority: Priority
@@ -68,7 +69,7 @@ class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Group(NamedTuple):
-    """Decisions that want the same, the oldest first; or actions that stand already, by their numbers."""
+    """Decisions that need the same action, oldest first; or action items made already, by their numbers."""
 
     kind: Kind
     priority: Priority
@@ -76,42 +77,40 @@ class _Group(NamedTuple):
     made: Sequence[ActionItem] = ()
 
 
-async def agenda(ledger: LedgerService, wanted: ActionItemQuery) -> ActionItems:
-    """The most pressing first; of two alike the one of the more pressing kind, then the older decision."""
+async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> ActionItems:
+    """List the most pressing items first; of equals the more pressing kind, then the older decision."""
     now = ledger.clock()
-    drifting = await _drifting(ledger, wanted, now)
+    drifting = await _list_drift_items(ledger, query, now)
     projection, position = await ledger.engine.at(DecisionIndex)
-    groups = [*_groups(projection, wanted, now), *_of_priority(drifting)]
+    groups = [*_group_decisions(projection, query, now), *_group_by_priority(drifting)]
     groups.sort(key=lambda group: (-PRIORITIES.index(group.priority), KINDS.index(group.kind)))
     total = sum(len(group.places) for group in groups)
-    kept = [one for one in groups if PRIORITIES.index(one.priority) >= PRIORITIES.index(wanted.least)]
-    chosen = list(_first(kept, wanted.limit))
+    kept = [one for one in groups if PRIORITIES.index(one.priority) >= PRIORITIES.index(query.least)]
+    chosen = list(_take_first(kept, query.limit))
     places = np.array([place for group, place in chosen if not group.made], dtype=np.intp)
-    dues = projection.dues(places)
-    standings = iter(await decision_states(ledger, projection.subjects(places), position))
+    dues = projection.review_times(places)
+    states = iter(await decision_states(ledger, projection.subjects(places), position))
     actions = [
-        group.made[place] if group.made else _action(group, next(standings), dues.get(place), now)
+        group.made[place] if group.made else _action_item(group, next(states), dues.get(place), now)
         for group, place in chosen
     ]
     return ActionItems(actions=actions, total=total, filtered=total - sum(len(group.places) for group in kept))
 
 
-async def _drifting(ledger: LedgerService, wanted: ActionItemQuery, now: datetime) -> list[ActionItem]:
-    """The categories whose last 30 days are worse than the 90 before by more than chance."""
-    if wanted.kinds and "calibration_drift" not in wanted.kinds:
+async def _list_drift_items(ledger: LedgerService, query: ActionItemQuery, now: datetime) -> list[ActionItem]:
+    """List the categories whose last 30 days are worse than the 90 before, beyond chance."""
+    if query.kinds and "calibration_drift" not in query.kinds:
         return []
     lately = TimeRange(now - DRIFT_WITHIN, None)
-    counted = await count_decisions(
-        ledger, DecisionSelection(category=wanted.category, status="reviewed", range=lately)
-    )
+    counted = await count_decisions(ledger, DecisionSelection(category=query.category, status="reviewed", range=lately))
     actions = []
     for category in sorted(counted.by_category):
         found = await detect_recent_drift(ledger, CalibrationFilter(category=category), now, DriftLimits())
-        actions += [_drift(category, alert) for alert in found.alerts]
+        actions += [_drift_item(category, alert) for alert in found.alerts]
     return actions
 
 
-def _drift(category: str, alert: DriftAlert) -> ActionItem:
+def _drift_item(category: str, alert: DriftAlert) -> ActionItem:
     name = "Brier score" if alert.type == "brier_degradation" else "success rate"
     return ActionItem(
         type="calibration_drift",
@@ -122,24 +121,24 @@ def _drift(category: str, alert: DriftAlert) -> ActionItem:
     )
 
 
-def _of_priority(actions: Sequence[ActionItem]) -> Iterator[_Group]:
+def _group_by_priority(actions: Sequence[ActionItem]) -> Iterator[_Group]:
     for priority in PRIORITIES:
         made = [action for action in actions if action.priority == priority]
         if made:
             yield _Group("calibration_drift", priority, np.arange(len(made)), made)
 
 
-def _groups(projection: DecisionIndex, wanted: ActionItemQuery, now: datetime) -> Iterator[_Group]:
-    pending = DecisionSelection(category=wanted.category, status="pending")
-    if not wanted.kinds or "review_outcome" in wanted.kinds:
+def _group_decisions(projection: DecisionIndex, query: ActionItemQuery, now: datetime) -> Iterator[_Group]:
+    pending = DecisionSelection(category=query.category, status="pending")
+    if not query.kinds or "review_outcome" in query.kinds:
         overdue = structs.replace(pending, due_before=now)
         high = _find(projection, structs.replace(overdue, stakes=("critical", "high")))
         low = _find(projection, structs.replace(overdue, stakes="low"))
         yield _Group("review_outcome", "high", high)
         yield _Group("review_outcome", "low", low)
         rest = np.setdiff1d(projection.find(overdue), np.concatenate([high, low]))
-        yield _Group("review_outcome", "medium", projection.order(rest, "created_at", descending=False))
-    if not wanted.kinds or "stale_pending" in wanted.kinds:
+        yield _Group("review_outcome", "medium", projection.sort_places(rest, "created_at", descending=False))
+    if not query.kinds or "stale_pending" in query.kinds:
         undated = structs.replace(pending, dated=False)
         long_ago, a_while_ago = now - STALE_LONG_AFTER, now - STALE_AFTER
         stale = TimeRange(long_ago, a_while_ago - INSTANT)
@@ -152,32 +151,32 @@ def _within(selection: DecisionSelection, when: TimeRange) -> DecisionSelection:
 
 
 def _find(projection: DecisionIndex, selection: DecisionSelection) -> Places:
-    return projection.order(projection.find(selection), "created_at", descending=False)
+    return projection.sort_places(projection.find(selection), "created_at", descending=False)
 
 
-def _first(groups: Sequence[_Group], most: int) -> Iterator[tuple[_Group, int]]:
+def _take_first(groups: Sequence[_Group], most: int) -> Iterator[tuple[_Group, int]]:
     for group in groups:
         places = group.places[:most].tolist()
         most -= len(places)
         yield from ((group, place) for place in places)
 
 
-def _action(group: _Group, standing: DecisionState, due: datetime | None, now: datetime) -> ActionItem:
-    reason, detail, suggestion = _SAYINGS[group.kind](standing, due, now)
+def _action_item(group: _Group, state: DecisionState, due: datetime | None, now: datetime) -> ActionItem:
+    reason, detail, suggestion = _DESCRIPTIONS[group.kind](state, due, now)
     return ActionItem(
         type=group.kind,
         priority=group.priority,
         reason=reason,
         suggestion=suggestion,
-        decision_id=standing.decision_id,
-        category=standing.decision.category,
-        date=standing.recorded_at.date().isoformat(),
-        title=standing.decision.decision[:TITLE_CHARS_MAX],
+        decision_id=state.decision_id,
+        category=state.decision.category,
+        date=state.recorded_at.date().isoformat(),
+        title=state.decision.decision[:TITLE_CHARS_MAX],
         detail=detail,
     )
 
 
-def _overdue(standing: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
+def _describe_overdue(state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
     assert due is not None, "an overdue review has its day"
     day, days = due.date().isoformat(), (now - due).days
     suggestion = "Review it with what happened."
@@ -188,14 +187,14 @@ def _overdue(standing: DecisionState, due: datetime | None, now: datetime) -> tu
     )
 
 
-def _stale(standing: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
-    days = (now - standing.recorded_at).days
+def _describe_stale(state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
+    days = (now - state.recorded_at).days
     reason = f"It has had no outcome for {days} days."
     return reason, f"pending {days} days", "Review it with what happened, or as abandoned."
 
 
-_SAYINGS: dict[Kind, Callable[[DecisionState, datetime | None, datetime], tuple[str, str, str]]] = {
-    "review_outcome": _overdue,
-    "stale_pending": _stale,
+_DESCRIPTIONS: dict[Kind, Callable[[DecisionState, datetime | None, datetime], tuple[str, str, str]]] = {
+    "review_outcome": _describe_overdue,
+    "stale_pending": _describe_stale,
 }
 """Reason, detail and suggestion of each kind."""

@@ -1,4 +1,4 @@
-"""The position and time that an answer is as of."""
+"""The position and time of an answer."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ class AsOf(msgspec.Struct, frozen=True):
 
 
 async def as_of(reader: LogReader, position: int) -> AsOf:
-    """Look up the time of a position; the head's needs no query."""
+    """Look up the time of a position; the time of the head needs no query."""
     head = await reader.head()
     if position == 0:
         return AsOf(0, None)

@@ -1,11 +1,11 @@
-"""Verbs of their own: a backup that is verified before it has its name, and putting one in the place of a ledger.
+"""Backup and restore: a verified copy of a ledger, and a verified copy put in the place of a ledger.
 
-A backup is a ledger file with what stands beside it under its own name: the evidence that its log says is kept, the
-hashes of tokens, the newest checkpoint. The private key is left out unless it is asked for: backups lie in more hands
-than a ledger, and who has the key can sign another history in its name.
+A backup is a ledger file with its companions under its own name: the evidence that its log refers to, the hashes of
+tokens, the newest checkpoint. The private key is left out unless the caller asks for it: more people can read backups
+than the ledger, and anyone with the key can sign another history in its name.
 
-Everything is made under `.part` names and moved when all of it is whole, the ledger file last: where that has its name,
-the backup, or the restored ledger, is complete. What a kill left behind is replaced by the next attempt.
+Everything is written under `.part` names and moved when all of it is complete, the ledger file last: once that has its
+name, the backup, or the restored ledger, is complete. The next attempt replaces what a killed one left behind.
 """
 
 import asyncio
@@ -20,11 +20,18 @@ import msgspec
 
 from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
-from ledger.atomic_file import PART, failure, replace_whole, sync_folder
+from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
-from ledger.sqlite.file_copy import SQLITES, clear, copy, kept_evidence, move, was_erased
+from ledger.sqlite.file_copy import (
+    SQLITE_SUFFIXES,
+    copy_ledger,
+    is_erased,
+    move_files,
+    remove_files,
+    stored_evidence,
+)
 from ledger.sqlite.lock import WriterLock, lock_path
-from ledger.transparency.checkpoints import checkpoint_path, read_signed
+from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from ledger.transparency.keys import read_key
 from ledger.transparency.signed_note import SignedCheckpoint, encode_base64
 from ledger.verify import FileFindings, Finding, Findings, verify_file
@@ -37,14 +44,14 @@ COMPANIONS = (".tokens", *SIGNED)
 KEY = ".key"
 PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 """How the names of a backup's files end."""
-LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITES[1:], "")
+LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
 """How those end that an attempt may leave; the one that says that there was an attempt is the last."""
-DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITES)
-"""Files beside a ledger that are made anew, and would be of another log."""
+DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITE_SUFFIXES)
+"""Files beside a ledger that are rebuilt, and would belong to another log."""
 
 
 class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A backup that was made: what is in it, and which files it is."""
+    """A backup that was made: its contents and its files."""
 
     file: str
     events: int
@@ -59,9 +66,9 @@ class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
 class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
     """A ledger that was restored.
 
-    `signed` is how many events the checkpoint covers that was signed last here, `lost` how many of those the backup
-    lacks, `forked` whether those that it has are others. `missing` is evidence that the backup had not; `aside` where
-    what was in the way is now.
+    `signed` is the size of the newest checkpoint here before the restore, `lost` how many of those events the backup
+    lacks, `forked` whether the events that it has differ from the signed ones. `missing` is evidence that the backup
+    lacks; `aside` is the folder to which the previous ledger was moved.
     """
 
     ledger: str
@@ -78,28 +85,29 @@ class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgress = no_progress) -> BackupResult:
-    """Copy a ledger, beside its server or without one, with what stands beside it; verify the copy; give it its name.
+    """Copy a ledger with its companions, beside its server or without one; verify the copy; then name it.
 
-    Errors: Occupied, where something of that name is there; LedgerUnusable; LedgerDamaged, Damaged, for a ledger that
-    is not whole: no backup is made; LedgerLocked, while another makes the same one; LedgerFull, LedgerUnavailable.
+    Errors: Occupied, for a name that exists; LedgerUnusable; LedgerDamaged, Damaged, for a ledger that is not
+    complete (no
+    backup is made); LedgerLocked, while another process makes the same backup; LedgerFull, LedgerUnavailable.
     """
     began = time.monotonic()
     asyncio.run(_require_ledger(ledger))
     ledger, part = ledger.resolve(), target.with_name(target.name + PART)
-    with _alone(target, part):
-        _write_beside(part, _companions(ledger, with_key=with_key))  # before the copy, which goes no less far
+    with _reserve_name(target, part):
+        _write_beside(part, _read_companions(ledger, with_key=with_key))  # before the copy, which goes no less far
         _copy(ledger, part, progress)
         evidence, missing = _copy_evidence((ledger,), part, progress)
         while missing:
-            if not any(was_erased(ledger, digest) for digest in missing):
+            if not any(is_erased(ledger, digest) for digest in missing):
                 raise next(iter(missing.values()))
-            clear(part, *SQLITES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
+            remove_files(part, *SQLITE_SUFFIXES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
             _copy(ledger, part, progress)
             evidence, missing = _copy_evidence((ledger,), part, progress)
-        found = _verified(part, ledger, progress)
+        found = _verify_copy(part, ledger, progress)
         size_bytes = part.stat().st_size
-        signed = read_signed(checkpoint_path(part))
-        files = move(part, target, *reversed(PARTS))
+        signed = read_checkpoint(checkpoint_path(part))
+        files = move_files(part, target, *reversed(PARTS))
     return BackupResult(
         file=str(target),
         events=found.events,
@@ -121,12 +129,12 @@ def restore(
     without_evidence: bool = False,
     progress: OpenProgress = no_progress,
 ) -> RestoreResult:
-    """Put a verified copy of a backup in the place of a ledger; what is there is moved into a folder with a date.
+    """Put a verified copy of a backup in the place of a ledger; move the previous ledger into a dated folder.
 
-    A key, tokens and a newer checkpoint that are there stay: the restored ledger is held to what was signed last.
-    Errors: Occupied, where a ledger is and `replace` is not asked for; LedgerLocked, while it is written;
-    LedgerUnusable; LedgerDamaged, for a backup that is not whole; Damaged, where it lacks evidence and
-    `without_evidence` is not asked for; LedgerFull, LedgerUnavailable. After each of these the ledger is what it was.
+    An existing key, tokens and a newer checkpoint stay: the restored ledger must continue what was signed last.
+    Errors: Occupied, for an existing ledger without `replace`; LedgerLocked, while a process writes it; LedgerUnusable;
+    LedgerDamaged, for a backup that is not complete; Damaged, for a backup without all evidence and without
+    `without_evidence`; LedgerFull, LedgerUnavailable. After each of these the ledger is unchanged.
     """
     began = time.monotonic()
     ledger = ledger.resolve()
@@ -136,20 +144,20 @@ def restore(
     try:
         if ledger.exists() and not replace:
             raise Occupied(str(ledger), "--replace restores in its place and keeps it; or name another with --ledger.")
-        signed = read_signed(checkpoint_path(ledger))
-        with _telling(f"Restoring {ledger}"), _cleared(part):
-            beside = _companions(backup, with_key=True)
+        signed = read_checkpoint(checkpoint_path(ledger))
+        with _translate_os_errors(f"Restoring {ledger}"), _clear_parts(part):
+            beside = _read_companions(backup, with_key=True)
             _write_beside(part, beside)
             _copy(backup, part, progress, still=True)
             evidence, missing = _copy_evidence((backup, ledger), part, progress)
             if missing and not without_evidence:
                 raise next(iter(missing.values()))
-            found = _verified(part, backup, progress, without=missing)
+            found = _verify_copy(part, backup, progress, without=missing)
             forked = signed is not None and asyncio.run(_is_forked(part, found.events, signed.checkpoint))
             aside = _set_aside(ledger, now)
-            clear(ledger, *DISPOSABLE)
-            move(part, ledger, *_wanted(ledger, beside), EVIDENCE, "")
-            clear(part, *LEFT)
+            remove_files(ledger, *DISPOSABLE)
+            move_files(part, ledger, *_companions_to_restore(ledger, beside), EVIDENCE, "")
+            remove_files(part, *LEFT)
     finally:
         lock.release()
     return RestoreResult(
@@ -168,25 +176,25 @@ def restore(
 
 
 @contextmanager
-def _alone(target: Path, part: Path) -> Iterator[None]:
-    """While one backup is made: nobody else makes it, nothing of its name is there, and no part is left if it fails."""
+def _reserve_name(target: Path, part: Path) -> Iterator[None]:
+    """Hold the name of a backup while it is made: no other process makes it, and a failure leaves no part."""
     if not target.parent.is_dir():
         raise LedgerUnusable(f"There is no folder {target.parent}.", "Make it, or name another file.")
     lock = WriterLock.acquire(part)
     try:
         left_behind = () if target.exists() or not part.exists() else PARTS[1:]
-        for ending in (*PARTS, *SQLITES):
+        for ending in (*PARTS, *SQLITE_SUFFIXES):
             there = target.with_name(target.name + ending)
             if ending not in left_behind and os.path.lexists(there):
                 raise Occupied(str(there), "Name another file: a backup overwrites nothing.")
-        with _telling(f"Writing {target}"):
-            clear(target, *left_behind)
-            with _cleared(part):
+        with _translate_os_errors(f"Writing {target}"):
+            remove_files(target, *left_behind)
+            with _clear_parts(part):
                 try:
                     yield
                 except BaseException:
                     if not target.exists():
-                        clear(target, *PARTS[1:])
+                        remove_files(target, *PARTS[1:])
                     raise
     finally:
         lock.release()
@@ -194,76 +202,76 @@ def _alone(target: Path, part: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _cleared(part: Path) -> Iterator[None]:
-    """While something is made under a `.part` name: what an earlier attempt left is removed, and what this one does."""
-    clear(part, *LEFT)
+def _clear_parts(part: Path) -> Iterator[None]:
+    """Remove the `.part` files of an earlier attempt before, and of this one after, the block."""
+    remove_files(part, *LEFT)
     try:
         yield
     except BaseException:
         with suppress(OSError):
-            clear(part, *LEFT)
+            remove_files(part, *LEFT)
         raise
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
-    """Errors: LedgerFull, LedgerUnavailable, in place of OSError."""
+def _translate_os_errors(what: str) -> Iterator[None]:
+    """Raise LedgerFull or LedgerUnavailable in place of OSError."""
     try:
         yield
     except OSError as error:
-        raise failure(error, what, "nothing was put in its place") from error
+        raise write_error(error, what, "nothing was put in its place") from error
 
 
 def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = False) -> None:
     with progress("copying", "pages") as report:
-        copy(source, part, still=still, progress=report)
+        copy_ledger(source, part, still=still, progress=report)
 
 
 def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) -> tuple[int, dict[str, Damaged]]:
-    """Copy what the log says is kept, each blob verified, from the first ledger that has it.
+    """Copy the evidence that the log refers to, each blob verified, from the first ledger that has it.
 
-    How many there were, and why others could not be copied, by digest. Errors: LedgerFull, LedgerUnavailable.
+    Return how many blobs were copied, and the errors of the others by digest. Errors: LedgerFull, LedgerUnavailable.
     """
-    kept = kept_evidence(part)
+    kept = stored_evidence(part)
     stores, target = [EvidenceStore(source) for source in sources], EvidenceStore(part)
     missing: dict[str, Damaged] = {}
     with progress("copying", "blobs of evidence") as report:
         for done, (digest, stored) in enumerate(kept.items(), 1):
-            held = (store for store in stores if store.holds(digest, stored.size_bytes))
+            contents = (store for store in stores if store.is_readable(digest, stored.size_bytes))
             try:
-                target.hold({digest: next(held, stores[0]).read(digest, stored.size_bytes)})
-                target.settle(digest)
+                target.write_pending({digest: next(contents, stores[0]).read(digest, stored.size_bytes)})
+                target.publish(digest)
             except Damaged as error:
                 missing[digest] = error
             report(done, len(kept))
     return len(kept) - len(missing), missing
 
 
-def _verified(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
-    """Verify a copy with what stands beside it. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
+def _verify_copy(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
+    """Verify a copy with its companions. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
     signer = read_key(source)
     account = Findings()
     with progress("verifying", "events") as report:
         found = verify_file(account, part, key=signer.verifier if signer else None, progress=report)
-    told = [fault.detail for check in account.checks for fault in check.faults if not _is_lack_of(without, fault)]
-    if told:
-        flaws = [detail.replace(part.name, source.name) for detail in told]
+    details = [fault.detail for check in account.checks for fault in check.faults if not _is_lack_of(without, fault)]
+    if details:
+        flaws = [detail.replace(part.name, source.name) for detail in details]
         raise LedgerDamaged(str(source), flaws, f"See all that is wrong: tallystick verify --ledger {source}")
     return found
 
 
 def _is_lack_of(digests: Container[str], fault: Finding) -> bool:
-    """Whether a fault tells of evidence that is known to be missing."""
+    """Tell whether a finding is about evidence that is known to be missing."""
     return fault.check == "evidence" and fault.detail.removeprefix("evidence ").partition(":")[0] in digests
 
 
 async def _require_ledger(ledger: Path) -> None:
-    """Errors: LedgerUnusable."""
+    """Check that a ledger can be opened. Errors: LedgerUnusable."""
     await (await SqliteReader.open(ledger)).close()
 
 
 async def _is_forked(part: Path, size: int, checkpoint: Checkpoint) -> bool:
-    """Whether a copy that reaches a checkpoint holds other lines than were signed."""
+    """Tell whether a copy that reaches a checkpoint has other lines than the signed ones."""
     if checkpoint.size > size:
         return False
     reader = await SqliteReader.open(part)
@@ -282,13 +290,13 @@ def _require_backup(backup: Path, ledger: Path) -> None:
         raise LedgerUnusable(f"There is no folder {ledger.parent}.", "Make it, or name another with --ledger.")
 
 
-def _companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
-    """The small files beside a ledger, by the endings of their names."""
-    held: dict[str, bytes] = {}
+def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
+    """Read the small files beside a ledger, by the endings of their names."""
+    contents: dict[str, bytes] = {}
     for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
         with suppress(FileNotFoundError):
-            held[ending] = ledger.with_name(ledger.name + ending).read_bytes()
-    return held
+            contents[ending] = ledger.with_name(ledger.name + ending).read_bytes()
+    return contents
 
 
 def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
@@ -296,27 +304,29 @@ def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
         replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
 
 
-def _wanted(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
-    """Which of a backup's small files are put beside a ledger: what is not there, and a newer checkpoint of its log."""
+def _companions_to_restore(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
+    """List the backup's small files to put beside a ledger: missing ones, and a newer checkpoint of its log."""
     return [
         ending
         for ending, data in beside.items()
         if not (there := ledger.with_name(ledger.name + ending)).exists()
-        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_signed(there)))
+        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_checkpoint(there)))
     ]
 
 
-def _is_newer(offered: SignedCheckpoint, held: SignedCheckpoint | None) -> bool:
-    return held is None or (held.checkpoint.origin == offered.checkpoint.origin and held.size < offered.size)
+def _is_newer(offered: SignedCheckpoint, contents: SignedCheckpoint | None) -> bool:
+    return contents is None or (
+        contents.checkpoint.origin == offered.checkpoint.origin and contents.size < offered.size
+    )
 
 
 def _set_aside(ledger: Path, now: datetime) -> Path | None:
-    """Move a ledger and its evidence into a folder with a date; its file first, so that none is there half."""
-    endings = (*SQLITES, EVIDENCE)
+    """Move a ledger and its evidence into a dated folder; the file first, so that no half ledger is left."""
+    endings = (*SQLITE_SUFFIXES, EVIDENCE)
     if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
         return None
     aside = ledger.with_name(f"{ledger.name}.replaced-{now:%Y%m%dT%H%M%S%fZ}")
     aside.mkdir()
     sync_folder(aside.parent)
-    move(ledger, aside / ledger.name, *endings)
+    move_files(ledger, aside / ledger.name, *endings)
     return aside

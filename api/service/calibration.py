@@ -1,4 +1,4 @@
-"""Use cases of calibration: figures, advice, and recent drift."""
+"""Use cases of calibration: scores, advice and recent drift."""
 
 from asyncio import to_thread
 from collections.abc import Sequence
@@ -39,9 +39,10 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question of calibration. `detail` says how much to compute: figures, or curves with them.
+    """Which decisions to score, and how.
 
-    `include` says what of the course over time to add, `trend_days` how long the windows of the trend are.
+    `detail` is what to compute: figures, or curves too. `include` names the parts of the history over time to add,
+    `trend_days` is the length of the trend's windows.
     """
 
     filter: CalibrationFilter = CalibrationFilter()
@@ -53,7 +54,7 @@ class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
-    """The figures, and what they are as of; what `include` did not name is absent."""
+    """Calibration scores, and the position they are as of; parts that `include` does not name are absent."""
 
     as_of: AsOf
     trend: Trend | UnsetType = UNSET
@@ -62,13 +63,13 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
 
 
 class Advice(PastDecisions, frozen=True, kw_only=True):
-    """What decisions like the one planned came to, and what that is as of."""
+    """Outcomes of decisions like a planned one, and the position they are as of."""
 
     as_of: AsOf
 
 
 class CalibrationByCategory(NamedTuple):
-    """The figures, and the two scores of every category as of the same position."""
+    """Calibration scores, and the two scores of every category as of the same position."""
 
     answer: CalibrationAnswer
     categories: list[CategoryScores]
@@ -81,52 +82,52 @@ QUICK_GROUPS_MAX = 20
 async def compute_calibration(
     ledger: LedgerService, question: CalibrationQuery, as_of: int | None = None
 ) -> CalibrationAnswer:
-    """The figures of some decisions. Errors: InvalidQuery."""
+    """Compute the calibration of some decisions. Errors: InvalidQuery."""
     return (await compute_calibration_by_category(ledger, question, as_of)).answer
 
 
 async def compute_calibration_by_category(
     ledger: LedgerService, question: CalibrationQuery, as_of: int | None = None
 ) -> CalibrationByCategory:
-    """The figures of some decisions, and the scores of their categories. Errors: InvalidQuery."""
+    """Compute the calibration of some decisions, and the scores of each category. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
     table = projection.table(question.filter)
     history = projection.history(question.filter) if question.include else None
     found = score_categories(table)
     view = await _calibrate(table, question, found)
-    course = (
+    trends = (
         CalibrationHistory()
         if history is None
         else await to_thread(build_history, history, question.include, question.trend_days)
     )
-    told = {**structs.asdict(view), **structs.asdict(course)}
-    return CalibrationByCategory(CalibrationAnswer(**told, as_of=await ledger.dated(position)), found)
+    fields = {**structs.asdict(view), **structs.asdict(trends)}
+    return CalibrationByCategory(CalibrationAnswer(**fields, as_of=await ledger.dated(position)), found)
 
 
 async def detect_recent_drift(
     ledger: LedgerService, about: CalibrationFilter, now: datetime, limits: DriftLimits
 ) -> RecentDrift:
-    """The last 30 days of some decisions against the 90 before; the range of the filter is these 120 days."""
+    """Compare the last 30 days of some decisions with the 90 before; the filter's range is set to these 120 days."""
     projection, _ = await ledger.engine.at(Calibration)
     history = projection.history(structs.replace(about, range=examined_range(now)))
     return await to_thread(compare_windows, history, now, limits)
 
 
 async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
-    """What decisions like the one planned came to. Errors: InvalidQuery."""
+    """Compute how decisions like a planned one turned out. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
     found = summarize_past_decisions(projection.table(CalibrationFilter(agent=plan.agent)), plan)
     return Advice(**structs.asdict(found), as_of=await ledger.dated(position))
 
 
-async def compute_reason_stats(ledger: LedgerService, wanted: CalibrationFilter, min_reviewed: int) -> ReasonsView:
-    """What the reasons of some decisions came to."""
+async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
+    """Compute how decisions turned out by kind of reason."""
     projection, _ = await ledger.engine.at(ReasonIndex)
-    return projection.view(wanted, min_reviewed)
+    return projection.view(selection, min_reviewed)
 
 
 async def _calibrate(table: CountTable, asked: CalibrationQuery, found: Sequence[CategoryScores]) -> CalibrationView:
-    """The figures of cells; on a thread of its own where they take long, so that others are answered meanwhile."""
+    """Compute the scores, on a thread if they take long, so that the event loop can answer others meanwhile."""
     curves = asked.detail == "curves"
     ask = partial(build_calibration_view, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
     return await to_thread(ask) if curves or count_groups(table, asked.group_by) > QUICK_GROUPS_MAX else ask()

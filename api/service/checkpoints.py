@@ -1,4 +1,4 @@
-"""Verbs of their own: checkpoints, and receipts of events under them."""
+"""Checkpoints and receipts: signing the head of the log as it grows, and proving single events."""
 
 import asyncio
 from contextlib import suppress
@@ -9,22 +9,22 @@ import structlog
 from events.errors import TallystickError
 from ledger import CheckpointStore, LogReader, LogTree, Query, SignedCheckpoint, SqliteLog, Verifier
 from ledger.errors import BadNote, Forked, LedgerUnusable, NotFound
-from ledger.transparency.checkpoints import PACE_S, checkpoint_path, read_signed, witnessed_path
+from ledger.transparency.checkpoints import SIGNING_INTERVAL_S, checkpoint_path, read_checkpoint, witnessed_path
 from ledger.transparency.keys import key_path, others_may_read, read_key
 from ledger.transparency.receipt import Receipt
 
 log = structlog.get_logger()
 
 LASTING = (BadNote, Forked, LedgerUnusable)
-"""What no later try mends: it is told until the ledger is opened again."""
+"""Errors that no retry resolves: reported until the ledger is opened again."""
 
 
 class CheckpointService:
-    """What a house proves: it signs where it may write, and else gives what was signed."""
+    """Signs the head of a ledger that is open for writing; otherwise reads what its writer signed."""
 
     def __init__(self, ledger: Path, reader: LogReader, writer: SqliteLog | None) -> None:
         self.refusal: TallystickError | None = None
-        """Why nothing is signed, where something is wrong; as last told."""
+        """The latest reported reason why nothing is signed; None while signing works."""
         self.ledger = ledger
         self._reader = reader
         self._writer = writer
@@ -34,7 +34,7 @@ class CheckpointService:
         self._closing = asyncio.Event()
 
     async def start(self) -> None:
-        """Sign what is appended from now on, whether asked or not; what is wrong is logged, and stops nothing."""
+        """Sign the log from now on as it grows. A failure is logged and stops nothing else."""
         assert self._writer is not None
         if await asyncio.to_thread(others_may_read, self.ledger):
             log.warning("key readable by others", key=str(key_path(self.ledger)), advice="chmod 600 it.")
@@ -42,7 +42,7 @@ class CheckpointService:
         self._signer = asyncio.create_task(self._sign_on(self._writer), name="signer")
 
     async def close(self) -> None:
-        """Sign what is not signed yet, where `start` was called."""
+        """Sign what is not signed yet, if `start` was called."""
         if self._signer is None:
             return
         self._closing.set()
@@ -50,17 +50,17 @@ class CheckpointService:
 
     @property
     def signed_size(self) -> int:
-        """How many events the newest checkpoint covers that this process knows."""
+        """The size of the newest checkpoint that this process knows, in events."""
         newest = self._signing.newest if self._signing is not None else None
         return newest.size if newest is not None else 0
 
     @property
     def tree(self) -> LogTree:
-        """The tree over the log as it stands now."""
+        """The tree over the current log."""
         return LogTree(self._reader, self._writer.edge if self._writer is not None else None)
 
     async def verifier(self) -> Verifier:
-        """The key that the log is known by. Errors: NotFound, where there is none; BadNote, LedgerUnusable."""
+        """Return the log's verifier key. Errors: NotFound, without a key; BadNote, LedgerUnusable."""
         if self._writer is not None:
             return (await self._signs(self._writer)).verifier
         signer = await asyncio.to_thread(read_key, self.ledger)
@@ -69,14 +69,14 @@ class CheckpointService:
         return signer.verifier
 
     async def checkpoint(self, covering: int = 0) -> SignedCheckpoint:
-        """The newest checkpoint; of `covering` events or more, which must be there.
+        """Return the newest checkpoint, which covers `covering` events or more; these must exist.
 
-        A house that only reads gives the one that was signed last.
-        Errors: NotFound, where it covers fewer; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+        A ledger that is open for reading returns the one that its writer signed last.
+        Errors: NotFound, if it covers fewer; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
         """
         if self._writer is not None:
             return await self._sign(self._writer, covering)
-        kept = await asyncio.to_thread(read_signed, checkpoint_path(self.ledger))
+        kept = await asyncio.to_thread(read_checkpoint, checkpoint_path(self.ledger))
         if kept is None or kept.size < covering:
             newest = "nothing is signed yet" if kept is None else f"the newest checkpoint is of {kept.size} events"
             advice = "A server that writes it signs within a second: ask it with --url, or ask again."
@@ -84,20 +84,20 @@ class CheckpointService:
         return kept
 
     async def witnessed(self) -> SignedCheckpoint:
-        """The newest checkpoint that a witness has cosigned. Errors: NotFound; BadNote, LedgerUnusable."""
+        """Return the newest cosigned checkpoint. Errors: NotFound; BadNote, LedgerUnusable."""
         kept = await self.kept_witnessed()
         if kept is None:
             raise NotFound("No witness has cosigned a checkpoint.", "Ask one: tallystick witness --url WITNESS.")
         return kept
 
     async def kept_witnessed(self) -> SignedCheckpoint | None:
-        """The same, or None where there is none. Errors: BadNote, LedgerUnusable."""
-        return await asyncio.to_thread(read_signed, witnessed_path(self.ledger))
+        """Return the newest cosigned checkpoint, or None. Errors: BadNote, LedgerUnusable."""
+        return await asyncio.to_thread(read_checkpoint, witnessed_path(self.ledger))
 
     async def receipt(self, position: int) -> Receipt:
-        """That the event at a position is in the log; with the newest cosigned checkpoint where that covers it.
+        """Return the proof of the event at a position, with the cosigned checkpoint if that covers it.
 
-        Errors: NotFound, and those of `checkpoint`; Forked, for a line that is not the one that was signed.
+        Errors: NotFound, and those of `checkpoint`; Forked, for a line that differs from the signed one.
         """
         page = await self._reader.read(Query(after=position - 1, before=position + 1, limit=1))
         if not page.positions:
@@ -132,14 +132,14 @@ class CheckpointService:
             return self._signing
 
     async def _sign_on(self, writer: SqliteLog) -> None:
-        """Sign once in PACE_S where the log has grown, and whatever is left when the house closes."""
+        """Sign every SIGNING_INTERVAL_S if the log has grown, and the rest when the ledger closes."""
         while not self._closing.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), PACE_S)
+                await asyncio.wait_for(self._closing.wait(), SIGNING_INTERVAL_S)
             await self._try(writer)
 
     async def _try(self, writer: SqliteLog) -> None:
-        """Sign, and log what is wrong, once for as long as it is the same."""
+        """Sign; log a failure once for as long as it stays the same."""
         before = self.refusal
         try:
             await self._sign(writer, at_once=self._closing.is_set())

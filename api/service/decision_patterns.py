@@ -1,4 +1,4 @@
-"""Patterns: the general rules that several decisions name as theirs."""
+"""Patterns: the general rules that several decisions name."""
 
 import msgspec
 
@@ -19,29 +19,29 @@ class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedPatterns(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules named most, of all `total` that more than one decision names."""
+    """The most named rules, of all `total` rules that more than one decision names."""
 
     patterns: list[SharedPattern]
     total: int
 
 
-async def patterns(ledger: LedgerService, most: int) -> SharedPatterns:
-    """The rules that more than one decision names, the one named most first; at most so many."""
+async def find_shared_patterns(ledger: LedgerService, most: int) -> SharedPatterns:
+    """List the rules that more than one decision names, the most named first, at most `limit`."""
     projection, position = await ledger.engine.at(DecisionIndex)
     total, groups = projection.shared_patterns(projection.find(DecisionSelection()), most)
     named = [
         (projection.subjects(group[:EXAMPLES_MAX]), len(group), sorted(projection.count(group).by_category))
         for group in groups
     ]
-    standings = await decision_states(ledger, [examples[0] for examples, _, _ in named], position)
-    rows = zip(standings, named, strict=True)
+    states = await decision_states(ledger, [examples[0] for examples, _, _ in named], position)
+    rows = zip(states, named, strict=True)
     found = [
         SharedPattern(
-            pattern=standing.decision.pattern or "",
+            pattern=state.decision.pattern or "",
             count=count,
             categories=categories,
             examples=[subject.removeprefix("decision/") for subject in examples],
         )
-        for standing, (examples, count, categories) in rows
+        for state, (examples, count, categories) in rows
     ]
     return SharedPatterns(patterns=found, total=total)

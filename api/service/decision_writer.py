@@ -100,7 +100,7 @@ async def record_decision(
         event_id=recorded.placed.id,
         time=recorded.moment,
         duplicate=recorded.placed.duplicate,
-        thoughts=recorded.taken,
+        thoughts=recorded.adopted,
         thoughts_pending=recorded.left,
     )
 

@@ -20,7 +20,7 @@ from projections.decisions.tokenizer import split_words
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Decisions in the order asked for; `next` is the offset of the page after, None on the last."""
+    """Decisions in the requested order; `next` is the offset of the next page, None on the last."""
 
     decisions: list[DecisionState]
     total: int
@@ -29,9 +29,9 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to list, and how. `search` wants every one of its words, whole, somewhere in the texts.
+    """Which decisions to list, and how. `search` selects decisions whose texts contain every word of it, whole.
 
-    `history` asks for what happened to each of them, which is left out otherwise.
+    `history` adds the events of each decision.
     """
 
     selection: DecisionSelection = DecisionSelection()
@@ -44,12 +44,12 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
-    """Decisions as they stand. Errors: InvalidQuery."""
+    """List decisions in their current state. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    ordered = projection.order(projection.find(query.selection), query.sort, descending=query.descending)
-    if query.search is not None and (words := searched(query.search, "search")):
+    ordered = projection.sort_places(projection.find(query.selection), query.sort, descending=query.descending)
+    if query.search is not None and (words := parse_search_words(query.search, "search")):
         hits = await ledger.search.find(words, position, projection.index)
-        ordered = hits.holding(ordered, len(words))
+        ordered = hits.filter_places(ordered, len(words))
     chosen = projection.subjects(ordered[query.offset : query.offset + query.limit])
     shown = await decision_states(ledger, chosen, position, history=query.history)
     after = query.offset + len(shown)
@@ -60,7 +60,7 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
 async def find_decision(
     ledger: LedgerService, decision_id: str, as_of: int | None = None, *, prefix: bool = False
 ) -> DecisionState:
-    """Return one decision with its history; with `prefix`, by an unambiguous beginning of its id. Errors: NotFound."""
+    """Return one decision with its history; with `prefix` by an unambiguous beginning of its id. Errors: NotFound."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     found = _match(projection, decision_id, prefix=prefix)
     events = await _events_of(ledger, [f"decision/{found}"], position)
@@ -78,11 +78,11 @@ async def find_decision_id(ledger: LedgerService, beginning: str) -> str:
 def _match(projection: DecisionIndex, decision_id: str, *, prefix: bool) -> str:
     found = [decision_id] if projection.has(decision_id) else []
     if not found and prefix and decision_id:
-        found = projection.matching(decision_id)
+        found = projection.ids_starting_with(decision_id)
     if len(found) != 1:
-        several = f"{decision_id} begins more than one id." if found else ""
+        advice = f"{decision_id} begins more than one id." if found else ""
         raise NotFound(
-            f"Decision not found: {decision_id}", several or "Check the id, or list the decisions to find it."
+            f"Decision not found: {decision_id}", advice or "Check the id, or list the decisions to find it."
         )
     return found[0]
 
@@ -90,7 +90,7 @@ def _match(projection: DecisionIndex, decision_id: str, *, prefix: bool) -> str:
 async def count_decisions(
     ledger: LedgerService, selection: DecisionSelection, as_of: int | None = None
 ) -> DecisionCounts:
-    """Counts of some decisions by what they are about."""
+    """Count some decisions by agent, category and the other groups."""
     projection, _ = await ledger.engine.at(DecisionIndex, as_of)
     return projection.count(projection.find(selection))
 
@@ -98,7 +98,7 @@ async def count_decisions(
 async def count_decisions_since(
     ledger: LedgerService, selection: DecisionSelection, moments: Sequence[datetime]
 ) -> list[int]:
-    """How many of some decisions were made at or after each of some moments."""
+    """Count some decisions made at or after each of some times."""
     projection, _ = await ledger.engine.at(DecisionIndex)
     places = projection.find(selection)
     return [projection.recorded_within(places, moment) for moment in moments]
@@ -107,15 +107,15 @@ async def count_decisions_since(
 async def decision_states(
     ledger: LedgerService, subjects: Sequence[str], upto: int, *, history: bool = False
 ) -> list[DecisionState]:
-    """The decisions of some streams, in their order, as they stood behind a position."""
+    """Return the decisions of some streams, in their order, as of a position."""
     if not subjects:
         return []
     streams: dict[str, list[object]] = {subject: [] for subject in subjects}
     for event in VOCABULARY.events(await _events_of(ledger, subjects, upto)):
         streams[event.subject].append(event)
-    standings = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
-    found = [standing for standing in standings if standing is not None]
-    return found if history else [structs.replace(standing, history=()) for standing in found]
+    states = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
+    found = [state for state in states if state is not None]
+    return found if history else [structs.replace(state, history=()) for state in found]
 
 
 async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) -> bytes:
@@ -123,8 +123,8 @@ async def _events_of(ledger: LedgerService, subjects: Sequence[str], upto: int) 
     return b"\n".join([page.ndjson async for page in ledger.scan(query)])
 
 
-def searched(text: str, field: str) -> set[str]:
-    """The words of a search. Errors: InvalidQuery, naming the field, for too many of them."""
+def parse_search_words(text: str, field: str) -> set[str]:
+    """Return the words of a search. Errors: InvalidQuery, naming the field, for too many words."""
     words = split_words(text)
     if len(words) > SEARCH_WORDS_MAX:
         detail = f"{len(words)} different words are more than {SEARCH_WORDS_MAX}."

@@ -1,4 +1,4 @@
-"""A deliberation carried on by thoughts: which fit, as which steps. Pure; `adoption.py` reads and writes."""
+"""A deliberation continued by thoughts: which of them fit, and as which steps. Pure; `thoughts.py` reads and writes."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,37 +23,37 @@ AROUND_BYTES = 80
 
 
 def last_step(deliberation: Deliberation | None) -> int:
-    """The number behind which further steps are numbered; 0 where there are none."""
+    """Return the number of the last step; 0 without steps."""
     steps = deliberation.steps if deliberation is not None else ()
     highest = max((step.step or 0 for step in steps), default=0)
     return max(highest, len(steps)) if highest <= STEP_NUMBER_MAX else len(steps)
 
 
-def deliberation_of(standing: DecisionState) -> Deliberation | None:
-    """What was thought before a decision and since: each thought on the recorded decision is a step."""
-    recorded = standing.decision.deliberation
-    thoughts = ((entry.data, entry.time) for entry in standing.history)
+def build_deliberation(state: DecisionState) -> Deliberation | None:
+    """Return the thoughts before a decision and since: each thought on the recorded decision is a step."""
+    recorded = state.decision.deliberation
+    thoughts = ((entry.data, entry.time) for entry in state.history)
     since = [(data.text, timestamp(time)) for data, time in thoughts if isinstance(data, DecisionThought)]
-    return _carried_on(recorded, since) if since else recorded
+    return _with_later_thoughts(recorded, since) if since else recorded
 
 
-def fitting(decision: DecisionRecorded, thoughts: Sequence[Event], source: str, key: str | None) -> list[Event]:
-    """Those whose steps fit into the decision's list and line, one after another."""
+def select_fitting(decision: DecisionRecorded, thoughts: Sequence[Event], source: str, key: str | None) -> list[Event]:
+    """Select the thoughts whose steps fit into the decision's list and line, in order."""
     stated = decision.deliberation
     places = ITEMS_MAX - (len(stated.steps) if stated is not None else 0)
-    room = LINE_BYTES_MAX - _line_bytes(decision, source, key) - AROUND_BYTES
+    free_bytes = LINE_BYTES_MAX - _line_bytes(decision, source, key) - AROUND_BYTES
     number = last_step(stated) + ITEMS_MAX
     chosen: list[Event] = []
     for thought in thoughts:
         size = len(msgspec.json.encode(_step(number, *text_and_time(thought)))) + 1
-        if len(chosen) < places and size <= room:
+        if len(chosen) < places and size <= free_bytes:
             chosen.append(thought)
-            room -= size
+            free_bytes -= size
     return chosen
 
 
 def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int:
-    """The length of a decision's line, at most."""
+    """Return an upper bound of the length of a decision's line."""
     time = timestamp(datetime.max.replace(tzinfo=UTC))
     line = Line(
         specversion="1.0",
@@ -70,11 +70,11 @@ def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int
     return len(encode_line(line))
 
 
-def merged(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRecorded:
-    """The decision with thoughts as the last steps of its deliberation."""
+def append_steps(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRecorded:
+    """Return the decision with thoughts as the last steps of its deliberation."""
     if not thoughts:
         return decision
-    carried_on = _carried_on(decision.deliberation, [text_and_time(thought) for thought in thoughts])
+    carried_on = _with_later_thoughts(decision.deliberation, [text_and_time(thought) for thought in thoughts])
     if decision.deliberation is None and len(thoughts) > 1:
         moments = [thought.moment for thought in thoughts]
         duration_ms = round((max(moments) - min(moments)).total_seconds() * 1000)
@@ -82,8 +82,8 @@ def merged(decision: DecisionRecorded, thoughts: Sequence[Event]) -> DecisionRec
     return structs.replace(decision, deliberation=carried_on)
 
 
-def _carried_on(deliberation: Deliberation | None, said: Sequence[tuple[str, str]]) -> Deliberation:
-    """A deliberation with further steps: texts and times."""
+def _with_later_thoughts(deliberation: Deliberation | None, said: Sequence[tuple[str, str]]) -> Deliberation:
+    """Return a deliberation with further steps: texts and times."""
     stated = deliberation if deliberation is not None else Deliberation()
     steps = [_step(number, text, time) for number, (text, time) in enumerate(said, last_step(stated) + 1)]
     return structs.replace(stated, steps=(*stated.steps, *steps))
@@ -94,6 +94,6 @@ def _step(number: int, text: str, time: str) -> DeliberationStep:
 
 
 def text_and_time(thought: Event) -> tuple[str, str]:
-    """What was thought, and when."""
+    """Return the text and the time of a thought."""
     assert isinstance(thought.data, ThoughtRecorded)
     return thought.data.text, thought.time

@@ -1,8 +1,8 @@
-"""The verbs of evidence: keep bytes beside the log, read them, erase them for good.
+"""Use cases of evidence: store blobs beside the log, read them, erase them for good.
 
-What the log says holds. Bytes are on disk before their `evidence.stored` is appended, and are removed after their
-`evidence.erased` is; between the two of either they stand in the store's `pending/`, so that a crash is mended when the
-ledger is next opened for writing. Each digest has its turn: of many who put the same bytes at once, one records them.
+The log decides. A blob is on disk before its `evidence.stored` is appended, and removed after its `evidence.erased` is;
+between the two steps of either it is in the store's `pending/`, so that a crash is repaired when the ledger is next
+opened for writing. Callers that use the same digest at once take turns: only one of them records it.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from api.service.as_of import as_of as date_position
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
-from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_WORDS_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
+from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
 from events.payload import DIGEST_PATTERN
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, EvidenceStore, LogReader, Query
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerUnavailable, LifecycleViolation, NotFound
-from ledger.threads import on_thread
+from ledger.threads import run_on_thread
 from projections.engine import Engine
 from projections.evidence import EvidenceEntry, EvidenceIndex
 
@@ -45,7 +45,7 @@ _media_type = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+( *;[ -~]*)?", re.ASCII)
 
 
 class Blob(msgspec.Struct, frozen=True):
-    """Bytes to keep, and what is known of them: their media type, and what they are in words."""
+    """Bytes to store, with their media type and a note, if known."""
 
     data: bytes
     media_type: str | None = None
@@ -53,7 +53,7 @@ class Blob(msgspec.Struct, frozen=True):
 
 
 class StoredEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where bytes were recorded, and as what; `duplicate` when that was before."""
+    """Where a blob was recorded; `duplicate` if an earlier call recorded it."""
 
     digest: str
     size_bytes: int
@@ -63,7 +63,7 @@ class StoredEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an erasure was recorded; `duplicate` when that was before."""
+    """Where an erasure was recorded; `duplicate` if an earlier call recorded it."""
 
     digest: str
     size_bytes: int
@@ -73,7 +73,7 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvidenceContent(msgspec.Struct, frozen=True):
-    """Bytes as they were kept, with their media type."""
+    """A stored blob with its media type."""
 
     digest: str
     data: bytes
@@ -81,7 +81,7 @@ class EvidenceContent(msgspec.Struct, frozen=True):
 
 
 class EvidencePage(msgspec.Struct, frozen=True):
-    """Evidence as it stands, in the order of the log; `next` is the offset to go on from, null on the last page."""
+    """Evidence in the order of the log; `next` is the offset of the next page, null on the last."""
 
     evidence: list[EvidenceEntry]
     total: int
@@ -90,7 +90,7 @@ class EvidencePage(msgspec.Struct, frozen=True):
 
 
 class EvidenceInfo(NamedTuple):
-    """What the log says of a digest, with positions; `erasure` where it was erased."""
+    """The events of a digest with their positions; `erasure` if it was erased."""
 
     stored: EvidenceStored
     position: int
@@ -111,7 +111,7 @@ class EvidenceService:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def check(self, draft: Draft, index: int) -> None:
-        """Refuse an event of evidence that somebody else appends. Errors: InvalidEvent."""
+        """Refuse an event of evidence that was not made here. Errors: InvalidEvent."""
         if id(draft) not in self._own:
             raise InvalidEvent(
                 f"{draft.name} is appended with its bytes, and not by itself.",
@@ -121,19 +121,18 @@ class EvidenceService:
             )
 
     async def recover(self) -> None:
-        """Finish what the last writer was about when it ended. Errors: LedgerUnavailable."""
-        digests = await on_thread(self._store.pending)
+        """Finish what the last writer had begun when it ended. Errors: LedgerUnavailable."""
+        digests = await run_on_thread(self._store.pending)
         known = await self.known(digests)
         for digest in digests:
             found = known.get(digest)
-            finish = self._store.settle if found is not None and found.erasure is None else self._store.remove
-            await on_thread(finish, digest)
+            finish = self._store.publish if found is not None and found.erasure is None else self._store.remove
+            await run_on_thread(finish, digest)
 
     async def put(self, blob: Blob, caller: Principal) -> StoredEvidence:
-        """Keep bytes; the same bytes again give the first answer, and no second event.
+        """Store a blob; the same bytes again give the first answer and no second event.
 
-        Errors: Forbidden; Gone, for bytes that were erased; BodyTooLarge, InvalidQuery; those of
-        `LedgerService.record`.
+        Errors: Forbidden; Gone, for erased bytes; BodyTooLarge, InvalidQuery; those of `LedgerService.record`.
         """
         caller.require("append")
         digest = digest_of(blob.data)
@@ -143,7 +142,7 @@ class EvidenceService:
                 if drafts:
                     placed = await self._record(drafts, caller)
         except LifecycleViolation:
-            """Somebody gave up waiting for a put of these bytes that was written all the same."""
+            """An earlier put of these bytes was cancelled by its caller, but was written."""
         stored, position, *_ = (await self.known([digest]))[digest]
         return StoredEvidence(
             digest=digest,
@@ -155,31 +154,31 @@ class EvidenceService:
 
     @asynccontextmanager
     async def keep(self, blobs: Iterable[Blob]) -> AsyncIterator[list[Draft]]:
-        """Hold bytes for a batch: within, the drafts of those that are not recorded yet, to be appended with it.
+        """Hold blobs for a batch; the value is the drafts of new ones, to be appended with it.
 
-            async with house.evidence.keep([Blob(response)]) as drafts:
-                await house.record([*drafts, attempted], speaker)
+            async with ledger.evidence.keep([Blob(response)]) as drafts:
+                await ledger.record([*drafts, attempted], caller)
 
-        The bytes are on disk when the block begins; they stay where the drafts were appended, and are let go where
-        they were not. Within, no other `keep`: two that wait for each other's digests would wait for ever.
-        Errors: Gone, for bytes that were erased; BodyTooLarge, InvalidQuery, LedgerFull, LedgerUnavailable.
+        The blobs are on disk when the block begins. They stay if the drafts were appended, and are removed otherwise.
+        Do not nest: two callers that wait for each other's digests would wait without end.
+        Errors: Gone, for erased bytes; BodyTooLarge, InvalidQuery, LedgerFull, LedgerUnavailable.
         """
         self._require_writer()
-        wanted = {digest_of(blob.data): blob for blob in map(_checked, blobs)}
-        async with self._turn(wanted):
-            known = await self.known(tuple(wanted))
+        requested = {digest_of(blob.data): blob for blob in map(_check_blob, blobs)}
+        async with self._turn(requested):
+            known = await self.known(tuple(requested))
             for digest, found in known.items():
                 if found.erasure is not None:
-                    raise _gone(digest, found)
+                    raise _gone_error(digest, found)
             missing = [
                 digest
                 for digest, found in known.items()
-                if not await on_thread(self._store.holds, digest, found.stored.size_bytes)
+                if not await run_on_thread(self._store.is_readable, digest, found.stored.size_bytes)
             ]
-            fresh = [digest for digest in wanted if digest not in known]
-            blank = {digest: wanted[digest].data for digest in (*fresh, *missing)}
-            new = await on_thread(self._store.hold, blank) if blank else []
-            drafts = [_draft(digest, wanted[digest]) for digest in fresh]
+            fresh = [digest for digest in requested if digest not in known]
+            blank = {digest: requested[digest].data for digest in (*fresh, *missing)}
+            new = await run_on_thread(self._store.write_pending, blank) if blank else []
+            drafts = [_stored_draft(digest, requested[digest]) for digest in fresh]
             with self._appending(drafts):
                 try:
                     yield drafts
@@ -191,26 +190,26 @@ class EvidenceService:
             await self._conclude(blank, new)
 
     async def get(self, digest: str, caller: Principal) -> EvidenceContent:
-        """The bytes of a digest, verified. Errors: Forbidden, InvalidQuery, NotFound, Gone, Damaged."""
+        """Return the blob of a digest, verified. Errors: Forbidden, InvalidQuery, NotFound, Gone, Damaged."""
         caller.require("read")
         found = await self._found(digest)
         try:
-            data = await on_thread(self._store.read, digest, found.stored.size_bytes)
+            data = await run_on_thread(self._store.read, digest, found.stored.size_bytes)
         except Damaged:
             await self._found(digest)  # which says so, where it was erased meanwhile
             raise
         return EvidenceContent(digest, data, found.stored.media_type)
 
     async def erase(self, digest: str, reason: str | None, caller: Principal) -> ErasureReceipt:
-        """Erase bytes for good. Asked again it gives the first answer, and makes sure that they are gone.
+        """Erase a blob for good. A repetition gives the first answer, and checks that the blob is gone.
 
-        Errors: Forbidden, InvalidQuery, NotFound; those of `LedgerService.record`; LedgerUnavailable where the
-        bytes could not
-        be removed: they are not given out any more, and are removed when it is asked again, or the ledger is opened.
+        Errors: Forbidden, InvalidQuery, NotFound; those of `LedgerService.record`; LedgerUnavailable if the blob
+        could not be
+        removed: it is no longer readable, and is removed by a repetition or when the ledger is next opened.
         """
         caller.require("admin")
         self._require_writer()
-        async with self._turn([_shaped(digest)]):
+        async with self._turn([_check_digest(digest)]):
             try:
                 found, duplicate = await self._found(digest), False
             except Gone:
@@ -218,7 +217,7 @@ class EvidenceService:
             if not duplicate:
                 await self._record_erasure(digest, reason, caller)
                 found = (await self.known([digest]))[digest]
-            await on_thread(self._store.remove, digest)
+            await run_on_thread(self._store.remove, digest)
         assert found.erasure is not None
         return ErasureReceipt(
             digest=digest,
@@ -229,7 +228,7 @@ class EvidenceService:
         )
 
     async def catalogue(self, caller: Principal, offset: int, limit: int, as_of: int | None = None) -> EvidencePage:
-        """Evidence as it stands, or stood: what was kept and what was erased, in the order of the log.
+        """List evidence, now or as of a position: stored and erased, in the order of the log.
 
         Errors: Forbidden, InvalidQuery.
         """
@@ -240,7 +239,7 @@ class EvidenceService:
         return EvidencePage(shown, total, after if after < total else None, await date_position(self._reader, position))
 
     async def known(self, digests: Sequence[str]) -> dict[str, EvidenceInfo]:
-        """What the log says of some digests; those it does not know are not there."""
+        """Return the log's information about some digests; unknown ones are absent."""
         found: dict[str, EvidenceInfo] = {}
         for start in range(0, len(digests), ITEMS_MAX):
             subjects = tuple(f"evidence/{digest}" for digest in digests[start : start + ITEMS_MAX])
@@ -254,42 +253,42 @@ class EvidenceService:
         return found
 
     def _require_writer(self) -> None:
-        """Errors: LedgerUnavailable, for a house that only reads: another may be writing these files."""
+        """Refuse a ledger that is open for reading: another process may write its files. Errors: LedgerUnavailable."""
         if not self._writable:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
 
     async def _found(self, digest: str) -> EvidenceInfo:
-        """What the log says of a digest that is kept. Errors: InvalidQuery, NotFound, Gone."""
-        found = (await self.known([_shaped(digest)])).get(digest)
+        """Return the log's information about a stored digest. Errors: InvalidQuery, NotFound, Gone."""
+        found = (await self.known([_check_digest(digest)])).get(digest)
         if found is None:
             raise NotFound(f"There is no evidence {digest}.", "Check the digest; `tallystick evidence list` shows all.")
         if found.erasure is not None:
-            raise _gone(digest, found)
+            raise _gone_error(digest, found)
         return found
 
     async def _record_erasure(self, digest: str, reason: str | None, caller: Principal) -> None:
-        draft = _erased(data=EvidenceErased(digest=digest, reason=_worded("reason", reason)))
-        await on_thread(self._store.withdraw, digest)
+        draft = _erased(data=EvidenceErased(digest=digest, reason=_check_text("reason", reason)))
+        await run_on_thread(self._store.unpublish, digest)
         with self._appending([draft]):
             try:
                 await self._record([draft], caller)
             except LedgerUnavailable:
                 raise
             except TallystickError:
-                await on_thread(self._store.settle, digest)
+                await run_on_thread(self._store.publish, digest)
                 raise
 
     async def _conclude(self, digests: Iterable[str], new: Sequence[str]) -> None:
-        """Move to their places the bytes that are recorded, and let go of new ones that are not."""
+        """Move recorded blobs to their final place, and remove new ones that were not recorded."""
         known = await self.known(tuple(digests))
         for digest in known:
-            await on_thread(self._store.settle, digest)
+            await run_on_thread(self._store.publish, digest)
         for digest in set(new) - known.keys():
-            await on_thread(self._store.remove_pending, digest)
+            await run_on_thread(self._store.remove_pending, digest)
 
     @contextmanager
     def _appending(self, drafts: Sequence[Draft]) -> Iterator[None]:
-        """Let some drafts through `check`."""
+        """Let some drafts pass `check`."""
         own = {id(draft) for draft in drafts}
         self._own |= own
         try:
@@ -299,7 +298,7 @@ class EvidenceService:
 
     @asynccontextmanager
     async def _turn(self, digests: Iterable[str]) -> AsyncIterator[None]:
-        """Wait until nobody else is at some digests; always in one order, so that none waits for ever."""
+        """Wait until no other caller uses some digests; always in the same order, against deadlocks."""
         async with AsyncExitStack() as stack:
             for digest in sorted(digests):
                 await stack.enter_async_context(self._turns.setdefault(digest, asyncio.Lock()))
@@ -307,12 +306,12 @@ class EvidenceService:
 
 
 def digest_of(data: bytes) -> str:
-    """The name of bytes: their SHA-256 in hex."""
+    """Return the name of a blob: its SHA-256 in hex."""
     return sha256(data).hexdigest()
 
 
-def _checked(blob: Blob) -> Blob:
-    """Errors: BodyTooLarge; InvalidQuery, naming the parameter."""
+def _check_blob(blob: Blob) -> Blob:
+    """Check a blob. Errors: BodyTooLarge; InvalidQuery, naming the parameter."""
     if len(blob.data) > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
             f"The evidence is over {EVIDENCE_BYTES_MAX:,} bytes; nothing was written.", "Put it in several pieces."
@@ -320,49 +319,49 @@ def _checked(blob: Blob) -> Blob:
     media_type = blob.media_type
     if media_type is not None and (len(media_type) > LABEL_CHARS_MAX or _media_type.fullmatch(media_type) is None):
         raise InvalidQuery("media_type", f"{media_type!r} is not one.", "Write text/plain, or leave it out.")
-    _worded("note", blob.note)
+    _check_text("note", blob.note)
     return blob
 
 
-def _worded(name: str, text: str | None) -> str | None:
+def _check_text(name: str, text: str | None) -> str | None:
     if text == "":
         raise InvalidQuery(name, "is empty.", "Say it in words, or leave it out.")
-    if text is not None and len(text) > EVIDENCE_WORDS_CHARS_MAX:
-        raise InvalidQuery(name, f"is over {EVIDENCE_WORDS_CHARS_MAX:,} characters long.", "Shorten it.")
+    if text is not None and len(text) > EVIDENCE_NOTE_CHARS_MAX:
+        raise InvalidQuery(name, f"is over {EVIDENCE_NOTE_CHARS_MAX:,} characters long.", "Shorten it.")
     return text
 
 
-def _shaped(digest: str) -> str:
-    """A digest as it was given. Errors: InvalidQuery, for what is none."""
+def _check_digest(digest: str) -> str:
+    """Check the form of a digest. Errors: InvalidQuery."""
     if re.fullmatch(DIGEST_PATTERN, digest) is None:
         raise InvalidQuery("digest", f"{digest!r} is none.", "A digest is 64 lower-case hex digits, of SHA-256.")
     return digest
 
 
-def _draft(digest: str, blob: Blob) -> Draft:
+def _stored_draft(digest: str, blob: Blob) -> Draft:
     data = EvidenceStored(digest=digest, size_bytes=len(blob.data), media_type=blob.media_type, note=blob.note)
     draft: Draft = _stored(data=data)
     return draft
 
 
-def _gone(digest: str, found: EvidenceInfo) -> Gone:
+def _gone_error(digest: str, found: EvidenceInfo) -> Gone:
     why = f": {found.erasure.reason}" if found.erasure is not None and found.erasure.reason else ""
     return Gone(
         f"evidence {digest} was erased at position {found.erased_position}{why}.",
-        "It cannot come back. What the log says of it stands in its stream.",
+        "It cannot be restored. Its stream keeps the record of it.",
     )
 
 
 async def read_blobs(
-    evidence: EvidenceService, wanted: Collection[str], named: Collection[str] = ()
+    evidence: EvidenceService, requested: Collection[str], named: Collection[str] = ()
 ) -> dict[str, bytes | None]:
-    """The bytes of the digests wanted, as far as they are to be had; None for what is erased, also of those named.
+    """Read the blobs of some digests, if available; None for erased ones, also among `named`.
 
-    Erased is erased, also in a view of the past: the bytes are to be had no more.
+    An erased blob is erased in views of the past too: its bytes no longer exist.
     """
-    known = await evidence.known(sorted({*wanted, *named}))
+    known = await evidence.known(sorted({*requested, *named}))
     found: dict[str, bytes | None] = {digest: None for digest, one in known.items() if one.erasure is not None}
-    for digest in set(wanted) & known.keys() - found.keys():
+    for digest in set(requested) & known.keys() - found.keys():
         try:
             found[digest] = (await evidence.get(digest, OWNER)).data
         except Gone:

@@ -1,4 +1,4 @@
-"""Every verb of the house, once. Doors decode, call here, and encode; none holds logic of its own."""
+"""The ledger service: one open ledger, which every use case and every interface works with."""
 
 import os
 from collections.abc import AsyncIterator, Sequence
@@ -36,7 +36,7 @@ from projections.snapshots import Snapshots
 
 
 class LedgerService:
-    """One ledger with its views, opened for writing by the one process that may, or for reading by any."""
+    """One ledger with its projections, open for writing in one process, or for reading in any."""
 
     def __init__(
         self,
@@ -69,9 +69,9 @@ class LedgerService:
         progress: Progress | None = None,
         views: bool = True,
     ) -> Self:
-        """Open a ledger file, making it when it is to be written and is not there, and bring the views up to date.
+        """Open a ledger file, creating it if `writable`, and bring the projections up to date.
 
-        Without `views` none is folded until `fold`: for who reads or appends events alone.
+        Without `views` nothing is folded until `fold`: for callers that only read or append events.
         Errors: LedgerLocked, LedgerUnusable.
         """
         log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
@@ -96,9 +96,9 @@ class LedgerService:
         return ledger
 
     async def close(self) -> None:
-        """Answer what was accepted, sign it where that is done, keep what was folded, let go of the files.
+        """Answer accepted appends, sign the head, keep snapshots, close the files.
 
-        Whatever fails, of the rest nothing stays open: the thread of a connection would keep the process from ending.
+        Everything is closed, even if one close fails: a connection's thread would keep the process from ending.
         """
         async with AsyncExitStack() as closing:
             if self.log is not None:
@@ -109,11 +109,11 @@ class LedgerService:
             await self.proving.close()
 
     async def fold(self, progress: Progress | None = None) -> None:
-        """Bring the views up to date, in a house that was opened without."""
+        """Bring the projections up to date, after opening with `views=False`."""
         await self.engine.start(progress)
 
     async def record(self, drafts: Sequence[Draft], caller: Principal) -> list[AppendedEvent]:
-        """Append a batch, spoken by an agent. Errors: Forbidden, and those of `Log.append`."""
+        """Append a batch in the name of a principal. Errors: Forbidden, and those of `Log.append`."""
         caller.require("append")
         caller.spend(len(drafts))
         for index, draft in enumerate(drafts):
@@ -128,18 +128,18 @@ class LedgerService:
         return await self.log.append(drafts)
 
     async def read(self, query: Query) -> Page:
-        """A page of events. Errors: InvalidQuery, for a cursor beyond the head."""
+        """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor("after", query.after)
         return await self.reader.read(query)
 
     async def follow(self, query: Query) -> AsyncIterator[Page]:
-        """Events as they are committed, from a cursor on. Errors: InvalidQuery, for a cursor beyond the head."""
+        """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor("after", query.after)
         async for page in self.reader.follow(query):
             yield page
 
     async def scan(self, query: Query) -> AsyncIterator[Page]:
-        """Every event that fits and is committed now, page by page."""
+        """Yield every selected event that is committed now, page by page."""
         await self._check_cursor("after", query.after)
         head = (await self.reader.head()).position
         query = structs.replace(query, before=min(query.before or head + 1, head + 1))
@@ -153,7 +153,7 @@ class LedgerService:
             query = structs.replace(query, **edge)
 
     async def event(self, position: int) -> bytes:
-        """The stored line at a position. Errors: NotFound."""
+        """Return the stored line at a position. Errors: NotFound."""
         page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
         if not page.positions:
             head = (await self.reader.head()).position
@@ -161,14 +161,14 @@ class LedgerService:
         return page.ndjson
 
     async def stream(self, subject: str, after: int, limit: int) -> Page:
-        """A page of one stream's events. Errors: NotFound."""
+        """Read a page of one stream's events. Errors: NotFound."""
         page = await self.read(Query(subjects=(subject,), after=after, limit=limit))
         if not page.positions and not (await self.reader.read(Query(subjects=(subject,), limit=1))).positions:
             raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
         return page
 
     async def resolve(self, as_of: str | None, name: str = "as_of") -> int | None:
-        """An `as_of`, a position or a time, to a position; None for now. Errors: InvalidQuery."""
+        """Return the position of an `as_of`, which is a position or a time; None for now. Errors: InvalidQuery."""
         if as_of is None:
             return None
         head = await self.reader.head()
@@ -191,7 +191,7 @@ class LedgerService:
             raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
 
     async def dated(self, position: int) -> AsOf:
-        """A position with the time when it was recorded."""
+        """Return a position with the time when it was recorded."""
         return await as_of(self.reader, position)
 
 
@@ -209,7 +209,7 @@ class _Committed:
 
 
 def page_json(page: Page, head: int) -> bytes:
-    """A page as JSON, around the stored lines as they are: a line holds no line feed, so each one ends a line."""
+    """Return a page as JSON around the stored lines; a line contains no line feed, so each one ends a line."""
     following = str(page.positions[-1]).encode() if page.more else b"null"
     lines = page.ndjson.replace(b"\n", b",")
     return b'{"events":[%b],"next":%b,"head":%d}' % (lines, following, head)

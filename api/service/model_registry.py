@@ -1,4 +1,4 @@
-"""Naming models: registering one, giving it another name, and the command that would register an unknown one."""
+"""The model registry: register models, give them aliases, and suggest the command that registers a new one."""
 
 import re
 import shlex
@@ -39,7 +39,7 @@ async def register(
 
 
 async def alias(target: EventStore, key: str, name: str, *, agent: str | None = None) -> AppendResult:
-    """Give a registered model another name. Errors: InvalidQuery, LifecycleViolation where it is not registered."""
+    """Give a registered model another name. Errors: InvalidQuery, LifecycleViolation if it is not registered."""
     _check_shape(key)
     if not name.strip():
         raise InvalidQuery("alias", "is empty.", "Write the name as answers claim it.")
@@ -54,8 +54,8 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
         ) from None
 
 
-def registration(claimed: ModelIdentity) -> str | None:
-    """The command that registers a claimed model; None for a host, or a name that names nothing."""
+def registration_command(claimed: ModelIdentity) -> str | None:
+    """Return the command that registers a claimed model; None for a wrapper or a name that names no model."""
     if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
         return None
     words = [canonical(claimed.model_name)]
@@ -68,13 +68,13 @@ async def _append(target: EventStore, what: str, agent: str | None, **data: str 
     event: dict[str, object] = {"type": f"model.{what}.v1", "data": data}
     if agent is not None:
         if not is_valid_agent(agent):
-            raise InvalidQuery("agent", f"{agent!r} is no agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
+            raise InvalidQuery("agent", f"{agent!r} is not an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
         event["source"] = source_of(agent)
     return await target.append([VOCABULARY.draft(msgspec.json.encode(event))])
 
 
 def _check(key: str) -> None:
-    """Errors: InvalidQuery, for a key that names no model, or that cannot name a stream."""
+    """Check a key. Errors: InvalidQuery, for one that names no model or cannot name a stream."""
     if is_wrapper(key):
         instead = f"If you know which model answers there: {_command('alias', 'KEY', key)}"
         raise InvalidQuery("key", f"{key!r} is a host's own name, not a model's.", instead)

@@ -1,4 +1,4 @@
-"""Which models are really got, which of them are known, and what their answers were worth: verbs of their own."""
+"""Use cases of models: which models answered, which are registered, and their probe scores."""
 
 from asyncio import to_thread
 
@@ -13,54 +13,54 @@ from projections.discovery.sighting_index import SightingIndex
 
 
 class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
-    """The inventory, and what it is as of."""
+    """The inventory, and the position it is as of."""
 
     as_of: AsOf
 
 
 class ProbesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Score tables, by probe and scorer, and what they are as of."""
+    """Score tables by probe and scorer, and the position they are as of."""
 
     probes: list[ProbeScores]
     as_of: AsOf
 
 
 class ModelList(msgspec.Struct, frozen=True, kw_only=True):
-    """The registered models with what speaks for them, and what that is as of."""
+    """The registered models with their sightings, and the position they are as of."""
 
     models: list[InventoryModel]
     as_of: AsOf
 
 
-async def inventory(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> InventoryAnswer:
-    """The models that answered, as claimed and as reported; of one, by any of its names, where it is asked for."""
+async def list_inventory(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> InventoryAnswer:
+    """List the models that answered, as claimed and as reported; only one, by any of its names, if given."""
     projection, position = await ledger.engine.at(SightingIndex, as_of)
     found = await to_thread(build_inventory, projection.attempts(), model)
-    told = {name: getattr(found, name) for name in found.__struct_fields__}
-    return InventoryAnswer(**told, as_of=await ledger.dated(position))
+    fields = {name: getattr(found, name) for name in found.__struct_fields__}
+    return InventoryAnswer(**fields, as_of=await ledger.dated(position))
 
 
-async def registered(ledger: LedgerService, as_of: int | None = None) -> ModelList:
-    """The models that their owners know, sighted or not, by key."""
-    found = await inventory(ledger, as_of=as_of)
-    known = sorted((model for model in found.models if model.known), key=lambda model: model.key)
-    return ModelList(models=known, as_of=found.as_of)
+async def list_registered_models(ledger: LedgerService, as_of: int | None = None) -> ModelList:
+    """List the registered models, sighted or not, by key."""
+    found = await list_inventory(ledger, as_of=as_of)
+    models = sorted((model for model in found.models if model.known), key=lambda model: model.key)
+    return ModelList(models=models, as_of=found.as_of)
 
 
-async def known(ledger: LedgerService, model_name: str) -> bool:
-    """Whether a claimed name is of a registered model."""
+async def is_registered(ledger: LedgerService, model_name: str) -> bool:
+    """Tell whether a claimed name belongs to a registered model."""
     projection, _ = await ledger.engine.at(SightingIndex)
     return projection.names.known(model_name)
 
 
-async def probe_scores(ledger: LedgerService, wanted: ProbeScoreQuery, as_of: int | None = None) -> ProbesAnswer:
-    """What the answers to probes were worth, by model, and whether the probes tell models apart."""
+async def compare_probe_scores(ledger: LedgerService, query: ProbeScoreQuery, as_of: int | None = None) -> ProbesAnswer:
+    """Return score tables by model, and whether the probes tell models apart."""
     probes, position = await ledger.engine.at(ProbeScoreIndex, as_of)
     scores = probes.scores()
-    # What is live stands all at one position, as long as nothing is awaited.
+    # All live projections are at one position until the next await.
     projection = (
         ledger.engine.live[SightingIndex.name] if as_of is None else (await ledger.engine.at(SightingIndex, as_of))[0]
     )
     assert isinstance(projection, SightingIndex)
-    found = await to_thread(build_score_tables, scores, projection.names.copy(), wanted)
+    found = await to_thread(build_score_tables, scores, projection.names.copy(), query)
     return ProbesAnswer(probes=found, as_of=await ledger.dated(position))

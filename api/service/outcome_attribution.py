@@ -1,4 +1,4 @@
-"""Outcomes of decisions that came with a pull request: age is no evidence, so that somebody has to vouch for them."""
+"""Outcomes of decisions by pull request: the caller supplies evidence, since age alone proves nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -20,14 +20,14 @@ _review = VOCABULARY.kinds["decision.reviewed.v1"].draft
 
 
 class OutcomeEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody vouches for about a pull request: how it turned out, and how they know."""
+    """Evidence about a pull request: how it turned out, and how the caller knows."""
 
     outcome: Outcome = "success"
     text: str
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that has waited long enough for its outcome, with the evidence there is for one."""
+    """A decision old enough to have an outcome, with the evidence for it."""
 
     decision_id: str
     pr: int
@@ -36,14 +36,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
-    """Of `processed` unreviewed decisions, those that are candidates."""
+    """The candidates among `processed` unreviewed decisions."""
 
     processed: int
     candidates: list[Candidate]
 
 
 class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Decisions of a project, made since a moment, that are at least so old."""
+    """Which decisions to consider: of a project, made since a time, at least so old."""
 
     project: str
     since: datetime | None
@@ -52,24 +52,24 @@ class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
-async def attribute(ledger: LedgerService, caller: Principal, asked: AttributionQuery) -> Attribution:
-    """Review each candidate for whose pull request there is evidence, in the speaker's name, unless it is a dry run.
+async def attribute(ledger: LedgerService, caller: Principal, query: AttributionQuery) -> Attribution:
+    """Review, in the caller's name, each candidate whose pull request has evidence; not with `dry_run`.
 
-    Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each whole or not at all.
+    Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each all or nothing.
     """
     projection, position = await ledger.engine.at(DecisionIndex)
-    pending = DecisionSelection(project=asked.project, status="pending", range=TimeRange(asked.since, None))
+    pending = DecisionSelection(project=query.project, status="pending", range=TimeRange(query.since, None))
     processed = len(projection.find(pending))
-    latest = ledger.clock() - asked.age
-    old = msgspec.structs.replace(pending, range=TimeRange(asked.since, latest))
-    early = asked.since is None or asked.since <= latest
+    latest = ledger.clock() - query.age
+    old = msgspec.structs.replace(pending, range=TimeRange(query.since, latest))
+    early = query.since is None or query.since <= latest
     prs = projection.pull_requests(projection.find(old)) if early else {}
     subjects = projection.subjects(np.array(list(prs), dtype=np.intp))
     candidates = [
-        Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=asked.evidence.get(pr))
+        Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=query.evidence.get(pr))
         for subject, pr in zip(subjects, prs.values(), strict=True)
     ]
-    if not asked.dry_run:
+    if not query.dry_run:
         vouched = [one for one in candidates if one.evidence is not None]
         done: set[str] = set()
         for batch in _batches(vouched):
@@ -81,13 +81,16 @@ async def attribute(ledger: LedgerService, caller: Principal, asked: Attribution
 
 
 async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Candidate], position: int) -> set[str]:
-    """Review decisions in one append, and say which: one that somebody reviewed meanwhile is left as it is."""
-    waiting = {one.decision_id: one for one in batch}
-    while waiting:
-        standings = await decision_states(ledger, [f"decision/{name}" for name in waiting], position)
-        versions = {one.decision_id: one.streamversion for one in standings if one.review is None}
-        drafts = [_review(data=_reviewed(waiting[name]), expectedversion=version) for name, version in versions.items()]
-        waiting = {name: waiting[name] for name in versions}
+    """Review decisions in one append, and return which; decisions reviewed meanwhile are left as they are."""
+    unrecorded = {one.decision_id: one for one in batch}
+    while unrecorded:
+        states = await decision_states(ledger, [f"decision/{name}" for name in unrecorded], position)
+        versions = {one.decision_id: one.streamversion for one in states if one.review is None}
+        drafts = [
+            _review(data=_review_payload(unrecorded[name]), expectedversion=version)
+            for name, version in versions.items()
+        ]
+        unrecorded = {name: unrecorded[name] for name in versions}
         if not drafts:
             break
         try:
@@ -95,12 +98,12 @@ async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Cand
         except StreamConflict:
             position = (await ledger.reader.head()).position
         else:
-            return set(waiting)
+            return set(unrecorded)
     return set()
 
 
-def _reviewed(candidate: Candidate) -> DecisionReviewed:
-    assert candidate.evidence is not None, "only what is vouched for is reviewed"
+def _review_payload(candidate: Candidate) -> DecisionReviewed:
+    assert candidate.evidence is not None, "only decisions with evidence are reviewed"
     evidence = candidate.evidence
     return DecisionReviewed(decision_id=candidate.decision_id, outcome=evidence.outcome, notes=evidence.text)
 

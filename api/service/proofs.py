@@ -1,17 +1,22 @@
-"""Verbs of their own: the tree in tiles, the lines behind them, and proofs of inclusion and consistency.
+"""Use cases of proofs: tiles of the tree, the lines under them, inclusion and consistency proofs.
 
-Proofs are RFC 6962's. Who verifies one counts leaves from 0: the event at position 7 is leaf 6.
+Proofs are those of RFC 6962. Their leaves count from 0: the event at position 7 is leaf 6.
 """
 
 import msgspec
 
 from api.service.ledger import LedgerService
 from ledger.errors import InvalidQuery, NotFound
-from ledger.transparency.tiles import WIDTH, TileAddress, bundle, width_of
+from ledger.transparency.tiles import (
+    WIDTH,
+    TileAddress,
+    entry_bundle,
+    tile_width,
+)
 
 
 class InclusionAnswer(msgspec.Struct, frozen=True):
-    """That the event at a position is in the tree of the first `size` events."""
+    """The proof that the event at a position is in the tree of the first `size` events."""
 
     position: int
     size: int
@@ -23,7 +28,7 @@ class InclusionAnswer(msgspec.Struct, frozen=True):
 
 
 class ConsistencyAnswer(msgspec.Struct, frozen=True):
-    """That the tree of the first `to` events begins with that of the first `from`."""
+    """The proof that the tree of the first `to` events begins with that of the first `from`."""
 
     older: int = msgspec.field(name="from")
     older_root: bytes = msgspec.field(name="from_root")
@@ -34,21 +39,21 @@ class ConsistencyAnswer(msgspec.Struct, frozen=True):
 
 
 async def tile(ledger: LedgerService, level: int, address: TileAddress) -> bytes:
-    """The hashes of a tile, side by side. Errors: NotFound, for more of them than there are."""
+    """Return the hashes of a tile, concatenated. Errors: NotFound, for more hashes than exist."""
     await _check_width(ledger, level, address)
     return await ledger.proving.tree.tile(level, *address)
 
 
 async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
-    """The lines behind a tile of level 0, each behind its length. Errors: NotFound, for more than there are."""
+    """Return the lines under a tile of level 0, each after its length. Errors: NotFound, for more than exist."""
     await _check_width(ledger, 0, address)
     first = address.number * WIDTH
-    return bundle(await ledger.proving.tree.lines(first, first + address.width))
+    return entry_bundle(await ledger.proving.tree.lines(first, first + address.width))
 
 
 async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
-    """The proof that an event is in the tree of a size, by default all there is. Errors: InvalidQuery."""
-    size = await _checked_size(ledger, "size", size)
+    """Prove that an event is in the tree of a size, by default the current one. Errors: InvalidQuery."""
+    size = await _check_size(ledger, "size", size)
     if position > size:
         raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
     tree = ledger.proving.tree
@@ -57,8 +62,8 @@ async def inclusion(ledger: LedgerService, position: int, size: int | None = Non
 
 
 async def consistency(ledger: LedgerService, older: int, newer: int | None = None) -> ConsistencyAnswer:
-    """The proof that a tree, by default all there is, begins with an older one. Errors: InvalidQuery."""
-    newer = await _checked_size(ledger, "to", newer)
+    """Prove that a tree, by default the current one, begins with an older one. Errors: InvalidQuery."""
+    newer = await _check_size(ledger, "to", newer)
     if older > newer:
         raise InvalidQuery("from", f"{older} is beyond the tree of {newer}.", "Name a size up to it.")
     tree = ledger.proving.tree
@@ -68,14 +73,14 @@ async def consistency(ledger: LedgerService, older: int, newer: int | None = Non
 
 async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
     head = (await ledger.reader.head()).position
-    there = width_of(level, address.number, head)
+    there = tile_width(level, address.number, head)
     if address.width > there:
         held = f"its first {there} hashes are" if there else "nothing of it is"
         detail = f"Tile {address.number} of level {level} is not {address.width} wide: {held} in the tree of {head}."
         raise NotFound(detail, "Take the sizes from a checkpoint.")
 
 
-async def _checked_size(ledger: LedgerService, name: str, size: int | None) -> int:
+async def _check_size(ledger: LedgerService, name: str, size: int | None) -> int:
     head = (await ledger.reader.head()).position
     if size is not None and size > head:
         raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")

@@ -1,8 +1,8 @@
-"""The verb of scoring again: stored outputs by a scorer that did not score them, as events beside the old scores.
+"""Score stored outputs with a scorer that did not score them before, and append the scores beside the old ones.
 
-What was answered once is read twice: first which outputs there are and what they were worth to whom, then, for those
-the scorer has not scored, their texts. A score's id follows from run, attempt and scorer, so that doing it again adds
-nothing, and two who do it at once add it once.
+The log is read twice: first for the outputs and their existing scores, then for the texts of the outputs that the
+scorer has not scored. A score's id follows from run, attempt and scorer: a repetition appends nothing, and two
+callers that rescore at the same time append each score once.
 """
 
 import time
@@ -20,7 +20,14 @@ from events.envelope import Draft
 from events.model_names import canonical
 from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
-from instruments.probes import FORMERLY, PROBES, SCORERS, ProbeScore, Scorer, name_of
+from instruments.probes import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    SCORERS,
+    ProbeScore,
+    Scorer,
+    scorer_name,
+)
 from ledger.errors import Damaged, Gone, InvalidQuery, NotFound
 from projections.stats.discrimination import Discrimination, measure_discrimination
 
@@ -28,10 +35,10 @@ BATCH_EVENTS = 500
 """Scores in one append."""
 
 BATCH_CHARS = 4_000_000
-"""Characters of outputs that are held at once, about."""
+"""About how many characters of outputs are in memory at once."""
 
 ANSWERED = frozenset(("accepted", "repeat", "wrapper"))
-"""The outcomes of attempts that answered the probe."""
+"""Outcomes of attempts that answered the probe."""
 
 UNNAMED = "(unnamed)"
 
@@ -40,12 +47,12 @@ SCORES = ("probe.scored.v1",)
 
 _scored = VOCABULARY.kinds["probe.scored.v1"].draft
 
-Place = tuple[str, int]
+OutputKey = tuple[str, int]
 """Run and attempt."""
 
 
 class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which outputs are to be scored, and by whom: `scorer` is ID@VERSION; a run and a probe by their ids."""
+    """Which outputs to score, with which scorer: `scorer` is ID@VERSION; a run and a probe by their ids."""
 
     scorer: str
     run: str | None = None
@@ -53,7 +60,7 @@ class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What one scorer made of some outputs: how many it scored, how many of these are no answer to it, mean, values."""
+    """The scores that one scorer gave some outputs: how many, how many of them invalid, mean, distinct values."""
 
     scores: int
     invalid: int
@@ -62,7 +69,7 @@ class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outputs of one model, by the name its claims share, and what each scorer made of them."""
+    """The outputs of one canonical model name, and the summary of each scorer."""
 
     model: str
     outputs: int
@@ -70,10 +77,10 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RescoreResult(msgspec.Struct, kw_only=True):
-    """What became of a rescoring. `scorers` are the old ones by name, then the new one; figures stand by these names.
+    """The result of a rescoring. `scorers` names the earlier scorers in order, then the new one.
 
-    Of `outputs`, `appended` were scored now and `known` before; `erased` ones are evidence that was erased, `lost` ones
-    evidence that is not there or damaged.
+    The summaries have the names of scorers as keys. Of `outputs`, `appended` were scored now and `known` before;
+    `erased` counts outputs whose evidence was erased, `lost` those whose evidence is missing or damaged.
     """
 
     scorer: str
@@ -91,7 +98,7 @@ class RescoreResult(msgspec.Struct, kw_only=True):
 
 
 class StoredOutput(msgspec.Struct, frozen=True):
-    """A stored output: which probe it answers, and who claims to have written it."""
+    """A stored output: the probe that it answers, and the model that claims to have written it."""
 
     probe_id: str
     probe_version: str | None
@@ -99,65 +106,68 @@ class StoredOutput(msgspec.Struct, frozen=True):
 
 
 class OutputScore(msgspec.Struct, frozen=True):
-    """What a scorer said of an output."""
+    """The score that one scorer gave an output."""
 
     valid: bool
     total: float | None
 
 
-Marks = dict[Place, dict[str, OutputScore]]
+ScoresByOutput = dict[OutputKey, dict[str, OutputScore]]
 
 
-async def rescore(store: EventStore, asked: RescoreQuery, report: Report) -> RescoreResult:
-    """Score stored outputs, append what is new, and put old and new side by side; `report` is told outputs.
+async def rescore(store: EventStore, query: RescoreQuery, report: Report) -> RescoreResult:
+    """Score stored outputs, append the new scores, and compare old and new; `report` receives the count of outputs.
 
-    Errors: InvalidQuery for a scorer or probe that there is none of, NotFound for such a run; those of
-    `EventStore.append`:
-    what was appended before stays, and doing it again goes on from there.
+    Errors: InvalidQuery for an unknown scorer or probe, NotFound for an unknown run; those of `EventStore.append`:
+    scores appended before the error stay, and another call continues from there.
     """
     began = time.monotonic()
-    scorer = scorer_of(asked.scorer)
-    outputs = await _outputs(store, asked, _probes_of(scorer, asked.probe))
-    marks = await _marks(store, outputs)
-    found = RescoreResult(scorer=name_of(scorer), probes=sorted({output.probe_id for output in outputs.values()}))
-    found.outputs = len(outputs)
-    waiting = {place: output for place, output in outputs.items() if found.scorer not in marks[place]}
-    found.known = len(outputs) - len(waiting)
-    async for texts in _texts(store, asked.run, waiting, found):
-        scores = await to_thread(_scores, scorer, texts)
-        drafts = [_draft(place, waiting[place], text, scores[place], scorer) for place, text in texts.items()]
+    scorer = find_scorer(query.scorer)
+    outputs = await _find_outputs(store, query, _selected_probe_ids(scorer, query.probe))
+    scores = await _read_scores(store, outputs)
+    result = RescoreResult(scorer=scorer_name(scorer), probes=sorted({output.probe_id for output in outputs.values()}))
+    result.outputs = len(outputs)
+    unscored = {place: output for place, output in outputs.items() if result.scorer not in scores[place]}
+    result.known = len(outputs) - len(unscored)
+    async for texts in _read_texts(store, query.run, unscored, result):
+        new_scores = await to_thread(_score_texts, scorer, texts)
+        drafts = [
+            _score_draft(place, unscored[place], text, new_scores[place], scorer) for place, text in texts.items()
+        ]
         answer = await store.append(drafts)
-        found.appended += answer.count - answer.duplicates
-        found.known += answer.duplicates
-        for place, score in scores.items():
-            marks[place][found.scorer] = OutputScore(score.valid, score.total)
-        report(found.known + found.appended + found.erased + found.lost, found.outputs)
-    _compare(found, outputs, marks)
-    found.elapsed_ms = round((time.monotonic() - began) * 1000)
-    return found
+        result.appended += answer.count - answer.duplicates
+        result.known += answer.duplicates
+        for place, score in new_scores.items():
+            scores[place][result.scorer] = OutputScore(score.valid, score.total)
+        report(result.known + result.appended + result.erased + result.lost, result.outputs)
+    _compare(result, outputs, scores)
+    result.elapsed_ms = round((time.monotonic() - began) * 1000)
+    return result
 
 
-def scorer_of(name: str) -> Scorer:
-    """A scorer by ID@VERSION. Errors: InvalidQuery, naming those there are."""
+def find_scorer(name: str) -> Scorer:
+    """Return a scorer by ID@VERSION. Errors: InvalidQuery, listing the known scorers."""
     if name not in SCORERS:
         raise InvalidQuery("scorer", f"there is no scorer {name!r}.", f"Scorers: {', '.join(SCORERS)}.")
     return SCORERS[name]
 
 
-def _probes_of(scorer: Scorer, asked: str | None) -> frozenset[str]:
-    """The ids of the probes whose outputs are meant, former ones included."""
-    meant = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if asked is None else {asked}
-    return frozenset(meant | {former for former, now in FORMERLY.items() if now in meant})
+def _selected_probe_ids(scorer: Scorer, probe_id: str | None) -> frozenset[str]:
+    """Return the ids of the probes whose outputs are selected, former ids included."""
+    probe_ids = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if probe_id is None else {probe_id}
+    return frozenset(probe_ids | {former for former, now in FORMER_PROBE_IDS.items() if now in probe_ids})
 
 
-async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str]) -> dict[Place, StoredOutput]:
-    """The stored outputs of some probes, of one run or all.
+async def _find_outputs(
+    store: EventStore, query: RescoreQuery, probes: frozenset[str]
+) -> dict[OutputKey, StoredOutput]:
+    """Return the stored outputs of some probes, of one run or of all.
 
-    Errors: NotFound for a run, InvalidQuery for a probe that is neither ours nor of any run.
+    Errors: NotFound for an unknown run, InvalidQuery for a probe that neither this version nor any run knows.
     """
     started: dict[str, DiscoveryStarted] = {}
-    found: dict[Place, StoredOutput] = {}
-    async for page in store.pages(RUNS, _subjects(asked.run)):
+    result: dict[OutputKey, StoredOutput] = {}
+    async for page in store.pages(RUNS, _subjects(query.run)):
         for fact in VOCABULARY.facts(page):
             data = fact.data
             if isinstance(data, DiscoveryStarted):
@@ -165,47 +175,47 @@ async def _outputs(store: EventStore, asked: RescoreQuery, probes: frozenset[str
                 started[data.run_id] = data
             elif isinstance(data, DiscoveryAttempted) and data.outcome in ANSWERED:
                 run = started[data.run_id]
-                if run.probe_id in probes and _where(data) is not None:
+                if run.probe_id in probes and _locate_output(data) is not None:
                     name = data.claimed.model_name if data.claimed is not None else None
-                    found[data.run_id, data.attempt] = StoredOutput(run.probe_id, run.probe_version, name)
-    if asked.run is not None and not started:
-        raise NotFound(f"There is no run {asked.run}.", "tallystick run list shows those there are.")
+                    result[data.run_id, data.attempt] = StoredOutput(run.probe_id, run.probe_version, name)
+    if query.run is not None and not started:
+        raise NotFound(f"There is no run {query.run}.", "See the runs: tallystick run list.")
     known = {probe.id for probe in PROBES} | {run.probe_id for run in started.values() if run.probe_id is not None}
-    if asked.probe is not None and asked.probe not in known | set(FORMERLY):
-        raise InvalidQuery("probe", f"there is no probe {asked.probe!r}.", f"Probes: {', '.join(sorted(known))}.")
-    return found
+    if query.probe is not None and query.probe not in known | set(FORMER_PROBE_IDS):
+        raise InvalidQuery("probe", f"there is no probe {query.probe!r}.", f"Probes: {', '.join(sorted(known))}.")
+    return result
 
 
-async def _marks(store: EventStore, outputs: dict[Place, StoredOutput]) -> Marks:
-    """What the outputs were worth to every scorer that scored them."""
-    marks: Marks = {place: {} for place in outputs}
+async def _read_scores(store: EventStore, outputs: dict[OutputKey, StoredOutput]) -> ScoresByOutput:
+    """Return every existing score of some outputs, by output and scorer."""
+    scores: ScoresByOutput = {place: {} for place in outputs}
     if not outputs:
-        return marks
+        return scores
     async for page in store.pages(SCORES):
         for fact in VOCABULARY.facts(page):
             data = fact.data
             assert isinstance(data, ProbeScored)
-            if data.run_id is not None and data.attempt is not None and (data.run_id, data.attempt) in marks:
+            if data.run_id is not None and data.attempt is not None and (data.run_id, data.attempt) in scores:
                 name = data.scorer_id if data.scorer_version is None else f"{data.scorer_id}@{data.scorer_version}"
-                mark = OutputScore(data.valid is not False, data.total_score)
-                marks[data.run_id, data.attempt][name] = mark
-    return marks
+                score = OutputScore(data.valid is not False, data.total_score)
+                scores[data.run_id, data.attempt][name] = score
+    return scores
 
 
-async def _texts(
-    store: EventStore, run: str | None, waiting: dict[Place, StoredOutput], found: RescoreResult
-) -> AsyncIterator[dict[Place, str]]:
-    """The outputs that wait, in batches; those that cannot be had are counted."""
-    batch: dict[Place, str] = {}
+async def _read_texts(
+    store: EventStore, run: str | None, unscored: dict[OutputKey, StoredOutput], result: RescoreResult
+) -> AsyncIterator[dict[OutputKey, str]]:
+    """Yield the texts of outputs without a score, in batches; count those that cannot be read in `found`."""
+    batch: dict[OutputKey, str] = {}
     size_chars = 0
-    if not waiting:
+    if not unscored:
         return
     async for page in store.pages(RUNS[1:], _subjects(run)):
         for fact in VOCABULARY.facts(page):
             data = fact.data
-            if not isinstance(data, DiscoveryAttempted) or (data.run_id, data.attempt) not in waiting:
+            if not isinstance(data, DiscoveryAttempted) or (data.run_id, data.attempt) not in unscored:
                 continue
-            text = await _text(store, data, found)
+            text = await _read_text(store, data, result)
             if text is None:
                 continue
             batch[data.run_id, data.attempt] = text
@@ -217,31 +227,31 @@ async def _texts(
         yield batch
 
 
-async def _text(store: EventStore, attempt: DiscoveryAttempted, found: RescoreResult) -> str | None:
-    """The output of an attempt, from its line or from the evidence; None where it is counted as erased or lost."""
-    where = _where(attempt)
-    assert where is not None, "only attempts with an output wait"
+async def _read_text(store: EventStore, attempt: DiscoveryAttempted, result: RescoreResult) -> str | None:
+    """Return the output of an attempt, from its line or the evidence; None if it is counted as erased or lost."""
+    where = _locate_output(attempt)
+    assert where is not None, "only attempts with an output are scored"
     if where.text is not None:
         return where.text
-    assert where.digest is not None, "an output stands in its line or has a digest"
+    assert where.digest is not None, "an output is in its line or has a digest"
     try:
         return (await store.evidence(where.digest)).data.decode(errors="replace")
     except Gone:
-        found.erased += 1
+        result.erased += 1
     except (NotFound, Damaged):
-        found.lost += 1
+        result.lost += 1
     return None
 
 
 class OutputPlace(NamedTuple):
-    """Where an output stands: here, or in the evidence of a digest."""
+    """Where an output is: its text in the event, or the digest of evidence."""
 
     text: str | None
     digest: str | None
 
 
-def _where(attempt: DiscoveryAttempted) -> OutputPlace | None:
-    """Where the output of an attempt stands; it is the whole response where nothing else is said."""
+def _locate_output(attempt: DiscoveryAttempted) -> OutputPlace | None:
+    """Return where the output of an attempt is; without a separate output it is the whole response."""
     if attempt.output is not None or attempt.output_digest not in {None, attempt.response_digest}:
         return OutputPlace(attempt.output, attempt.output_digest)
     if attempt.response is not None or attempt.response_digest is not None:
@@ -249,11 +259,11 @@ def _where(attempt: DiscoveryAttempted) -> OutputPlace | None:
     return None
 
 
-def _scores(scorer: Scorer, texts: dict[Place, str]) -> dict[Place, ProbeScore]:
+def _score_texts(scorer: Scorer, texts: dict[OutputKey, str]) -> dict[OutputKey, ProbeScore]:
     return {place: scorer.score(text) for place, text in texts.items()}
 
 
-def _draft(place: Place, output: StoredOutput, text: str, score: ProbeScore, scorer: Scorer) -> Draft:
+def _score_draft(place: OutputKey, output: StoredOutput, text: str, score: ProbeScore, scorer: Scorer) -> Draft:
     score_id = score_id_of(*place, scorer.id, scorer.version)
     data = ProbeScored(
         score_id=score_id,
@@ -278,34 +288,36 @@ def _subjects(run: str | None) -> tuple[str, ...]:
     return () if run is None else (f"discovery/{run}",)
 
 
-def _compare(found: RescoreResult, outputs: dict[Place, StoredOutput], marks: Marks) -> None:
-    """Put what every scorer made of the outputs side by side, by model and in all."""
-    names = {name for each in marks.values() for name in each}
-    found.scorers = [*sorted(names - {found.scorer}), found.scorer]
+def _compare(result: RescoreResult, outputs: dict[OutputKey, StoredOutput], scores: ScoresByOutput) -> None:
+    """Fill in the summaries of every scorer, by model and in all, and how well each scorer tells models apart."""
+    names = {name for each in scores.values() for name in each}
+    result.scorers = [*sorted(names - {result.scorer}), result.scorer]
     models: dict[str, list[dict[str, OutputScore]]] = {}
     for place, output in outputs.items():
         name = canonical(output.model_name or "") or UNNAMED
-        models.setdefault(name, []).append(marks[place])
-    found.models = [
-        ModelRow(model=model, outputs=len(own), scorers={name: _figures(name, own) for name in found.scorers})
+        models.setdefault(name, []).append(scores[place])
+    result.models = [
+        ModelRow(model=model, outputs=len(own), scorers={name: _summarize(name, own) for name in result.scorers})
         for model, own in sorted(models.items())
     ]
-    found.total = {name: _figures(name, list(marks.values())) for name in found.scorers}
-    for name in found.scorers:
-        totals = ([mark.total for mark in _of(name, own) if mark.total is not None] for own in models.values())
-        found.discrimination[name] = measure_discrimination(totals)
+    result.total = {name: _summarize(name, list(scores.values())) for name in result.scorers}
+    for name in result.scorers:
+        totals = (
+            [score.total for score in _scores_by(name, own) if score.total is not None] for own in models.values()
+        )
+        result.discrimination[name] = measure_discrimination(totals)
 
 
-def _of(name: str, marks: Sequence[dict[str, OutputScore]]) -> list[OutputScore]:
-    return [own[name] for own in marks if name in own]
+def _scores_by(name: str, scores: Sequence[dict[str, OutputScore]]) -> list[OutputScore]:
+    return [own[name] for own in scores if name in own]
 
 
-def _figures(name: str, marks: Sequence[dict[str, OutputScore]]) -> ScoreSummary:
-    own = _of(name, marks)
-    totals = [mark.total for mark in own if mark.total is not None]
+def _summarize(name: str, scores: Sequence[dict[str, OutputScore]]) -> ScoreSummary:
+    own = _scores_by(name, scores)
+    totals = [score.total for score in own if score.total is not None]
     return ScoreSummary(
         scores=len(own),
-        invalid=sum(not mark.valid for mark in own),
+        invalid=sum(not score.valid for score in own),
         mean=sum(totals) / len(totals) if totals else None,
         distinct=len(set(totals)),
     )

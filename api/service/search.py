@@ -1,8 +1,8 @@
-"""Retrieval: the decisions whose words fit a query best, the best first."""
+"""Ranked search: the decisions that match the words of a query best, best first."""
 
 import msgspec
 
-from api.service.decisions import decision_states, searched
+from api.service.decisions import decision_states, parse_search_words
 from api.service.ledger import LedgerService
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
@@ -10,7 +10,7 @@ from projections.decisions.full_text_search import BridgeSide
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for, among which decisions. `side` favours one side of a bridge."""
+    """The words to search for, and the decisions to search. `side` favours one side of a bridge."""
 
     query: str
     selection: DecisionSelection = DecisionSelection()
@@ -19,10 +19,11 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The best of the `total` that were found, each with how well it fits, 0..1.
+    """The best of the `total` matches, each with its relevance, 0..1.
 
-    `whole` says whether they hold every word of the query; where no decision does, those that hold any are found. The
-    best fits by the share of the words that it holds, the others less, as their scores stand to its own.
+    `whole` is true if they contain every word of the query; if no decision does, decisions with any of the words are
+    found. The relevance of the best match is the share of the words that it contains; the others are in proportion to
+    their scores.
     """
 
     decisions: list[DecisionState]
@@ -31,16 +32,18 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool
 
 
-async def retrieve(ledger: LedgerService, asked: SearchQuery) -> SearchResult:
+async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchResult:
     """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
-    words = searched(asked.query, "query")
+    words = parse_search_words(query.query, "query")
     projection, position = await ledger.engine.at(DecisionIndex)
-    places = projection.find(asked.selection)
-    hits = await ledger.search.find(words, position, projection.index, rank=True, side=asked.side)
-    whole = hits.holding(places, len(words))
+    places = projection.find(query.selection)
+    hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
+    whole = hits.filter_places(places, len(words))
     ranked = hits.ranked(whole if len(whole) else places)
-    best = projection.subjects(ranked.places[: asked.limit])
-    fits = [float(ranked.held[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: asked.limit]]
+    best = projection.subjects(ranked.places[: query.limit])
+    fits = [
+        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: query.limit]
+    ]
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
         fits=fits,

@@ -15,7 +15,7 @@ from api.service.ledger import LedgerService
 from events.errors import TallystickError
 from ledger import Query
 from ledger.sqlite.lock import find_writer
-from ledger.transparency.checkpoints import checkpoint_path, read_signed
+from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.discovery.model_inventory import build_inventory
 from projections.discovery.run_index import RunIndex, RunSelection
@@ -172,7 +172,7 @@ async def _view_status(ledger: LedgerService) -> ViewStatus:
 
 async def _checkpoint_status(ledger: LedgerService) -> CheckpointStatus | None:
     path = checkpoint_path(ledger.path)
-    signed = await to_thread(read_signed, path)
+    signed = await to_thread(read_checkpoint, path)
     if signed is None:
         return None
     signed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)

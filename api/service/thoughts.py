@@ -1,8 +1,8 @@
-"""Thoughts on the way to a decision, and the decision that takes them up.
+"""Record decisions together with the thoughts that led to them.
 
-What waits where a decision is made becomes the last steps of its deliberation. The decision and an adoption for each
-thought are one append: a crash between thinking and deciding loses nothing, a decision that is refused takes nothing
-up, and of two decisions that reach for one thought the ledger admits one; the other looks again.
+The pending thoughts in a decision's scope become the last steps of its deliberation. The decision and the adoption of
+each thought are one append: a crash between thinking and deciding loses nothing, a refused decision adopts nothing,
+and if two decisions try to adopt the same thought the ledger accepts one; the other reads again and retries.
 """
 
 import random
@@ -14,7 +14,12 @@ from typing import NamedTuple
 from msgspec import structs
 
 from api.auth import Principal
-from api.service.deliberation import fitting, last_step, merged, text_and_time
+from api.service.deliberation import (
+    append_steps,
+    last_step,
+    select_fitting,
+    text_and_time,
+)
 from api.service.ledger import LedgerService
 from events.decision import DecisionAsked, DecisionRecorded
 from events.envelope import Draft, Event
@@ -27,8 +32,8 @@ from ledger.errors import IdentityConflict, LifecycleViolation
 from projections.decisions.decision_state import fold_decision
 from projections.decisions.pending_thoughts import ThoughtEntry, ThoughtIndex, ThoughtScope
 
-Stated = Callable[[datetime], DecisionRecorded]
-"""A decision as the client stated it at a moment, without what waits."""
+StateDecision = Callable[[datetime], DecisionRecorded]
+"""Returns a decision as the client stated it, for a time of recording, without pending thoughts."""
 
 _decision = VOCABULARY.kinds["decision.recorded.v1"].draft
 _asking = VOCABULARY.kinds["decision.asked.v1"].draft
@@ -37,17 +42,17 @@ _rng = random.Random()
 
 
 class DecisionResult(NamedTuple):
-    """A decision as it was recorded, where and when, how many thoughts it took up, and how many had to wait on."""
+    """A recorded decision, where and when, how many thoughts it adopted, and how many stay pending."""
 
     placed: AppendedEvent
     moment: datetime
     decision: DecisionRecorded
-    taken: int
+    adopted: int
     left: int
 
 
 class StoredThought(NamedTuple):
-    """A thought with its agent, where it stands, and its text."""
+    """A thought with its agent, its entry in the index, and its text."""
 
     agent: str
     thought: ThoughtEntry
@@ -55,7 +60,7 @@ class StoredThought(NamedTuple):
 
 
 class PendingThoughts(NamedTuple):
-    """Thoughts of one key, the first few with their texts; where a decision took them up, which and when."""
+    """Thoughts of one key, the first few with their texts; if a decision adopted them, its id and time."""
 
     key: str
     agent_id: str | None
@@ -69,42 +74,44 @@ async def decide(
     ledger: LedgerService,
     caller: Principal,
     scope: ThoughtScope,
-    stated: Stated,
+    stated: StateDecision,
     key: str | None,
     question: str | None = None,
 ) -> DecisionResult:
-    """Record a decision with the thoughts of its agent that wait in its scope, the oldest first.
+    """Record a decision with the pending thoughts of its agent in its scope, the oldest first.
 
-    A thought that would not fit, by the limits of a line and of a list, waits on. `key`, where the client gives one, is
-    the event's id: the same again with the same content gives the first answer again, whatever waits by then. The
-    question that it answers, where one is told, is an event of the same append. A decision may have an id already.
-    Errors: those of `LedgerService.record`; nothing was taken up.
+    A thought that does not fit, by the limits of a line and of a list, stays pending. `key`, if the client gives one,
+    is the event's id: a repetition with the same content returns the first result, whatever is pending by then. The
+    `question` that the decision answers, if given, is an event of the same append. A decision may have an id already.
+    Errors: those of `LedgerService.record`; no thought was adopted.
     """
     now = ledger.clock()
     refused: set[str] = set()
     while True:
         if (earlier := await _recorded(ledger, stated(now).decision_id)) is not None:
-            return await _repeat(ledger, caller, scope, stated, key, earlier, question)
-        waiting = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
-        decision, thoughts = await _take_up(ledger, caller, stated(now), waiting, key, asked=question is not None)
+            return await _repeat_first_result(ledger, caller, scope, stated, key, earlier, question)
+        pending = [one for one in await _pending(ledger, caller, scope, now) if one.subject not in refused]
+        decision, thoughts = await _add_pending_thoughts(
+            ledger, caller, stated(now), pending, key, has_question=question is not None
+        )
         drafts = _drafts(decision, thoughts, question, key, now)
         try:
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
             if error.subject == f"decision/{decision.decision_id}":
-                continue  # the id is taken: another, or the decision that the client named was recorded meanwhile
+                continue  # the id is taken: by another decision, or by this one, recorded meanwhile
             if not thoughts:
                 raise
             refused.add(error.subject)
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
                 first = await _first_post(ledger, error)
-                return await _repeat(ledger, caller, scope, stated, key, first, question)
+                return await _repeat_first_result(ledger, caller, scope, stated, key, first, question)
         else:
             if placed.duplicate:
                 await _check_question(ledger, placed.position, question)
-                return await _first(ledger, caller, scope, placed, ())
-            return DecisionResult(placed, now, decision, len(thoughts), len(waiting) - len(thoughts))
+                return await _first_result(ledger, caller, scope, placed, ())
+            return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
 
 
 async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
@@ -127,7 +134,7 @@ def _drafts(
     decision: DecisionRecorded, thoughts: Sequence[Event], question: str | None, key: str | None, now: datetime
 ) -> list[Draft]:
     drafts: list[Draft] = [_decision(data=decision, id=key, time=now)]
-    drafts += [_adoption(data=_adopted(thought, decision), time=now) for thought in thoughts]
+    drafts += [_adoption(data=_adoption_payload(thought, decision), time=now) for thought in thoughts]
     if question is not None:
         assert decision.decision_id is not None, "a decision that answers a question is named"
         drafts.append(_asking(data=DecisionAsked(decision_id=decision.decision_id, question=question), time=now))
@@ -135,34 +142,34 @@ def _drafts(
 
 
 async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
-    """The 1-based number of a thought on a recorded decision among the steps of its deliberation."""
+    """Return the 1-based number of a thought on a recorded decision among the steps of its deliberation."""
     query = Query(subjects=(placed.subject,), before=placed.position + 1, limit=PAGE_EVENTS_MAX)
-    standing = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
-    assert standing is not None, "the thought stands in the stream that was read"
-    return last_step(standing.decision.deliberation) + len(standing.thoughts)
+    state = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
+    assert state is not None, "the stream that was read contains the thought"
+    return last_step(state.decision.deliberation) + len(state.thoughts)
 
 
-async def waiting(ledger: LedgerService, key: str | None, most_texts: int) -> list[PendingThoughts]:
-    """What waits now, of every agent, by key, the oldest first; of one key where it is named."""
+async def list_pending(ledger: LedgerService, key: str | None, most_texts: int) -> list[PendingThoughts]:
+    """Return the pending thoughts of every agent, by key, the oldest first; of one key if it is named."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
-    for agent, thought in sorted(projection.waiting(ledger.clock()), key=lambda one: one[1].position):
+    for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda one: one[1].position):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
     chosen = [name for name in keys if key in (None, name)]
-    return [await _tracked(ledger, name, keys[name], most_texts) for name in chosen]
+    return [await _summarize_group(ledger, name, keys[name], most_texts) for name in chosen]
 
 
-async def taken(ledger: LedgerService, most: int, most_texts: int) -> list[PendingThoughts]:
-    """What the latest decisions took up, of every agent, the newest first; at most so many."""
+async def list_adopted(ledger: LedgerService, most: int, most_texts: int) -> list[PendingThoughts]:
+    """Return the thoughts that the latest decisions adopted, the newest first; at most `most` groups."""
     projection, _ = await ledger.engine.at(ThoughtIndex)
     groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
-    for agent, thought in projection.taken():
-        groups.setdefault((thought.taken_by, thought.scope.key(agent)), []).append((agent, thought))
-    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].taken)[:most]
-    return [await _tracked(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
+    for agent, thought in projection.adopted():
+        groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
+    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].adopted_position)[:most]
+    return [await _summarize_group(ledger, key, thoughts, most_texts) for (_, key), thoughts in newest]
 
 
-async def _tracked(
+async def _summarize_group(
     ledger: LedgerService, key: str, thoughts: Sequence[tuple[str, ThoughtEntry]], most_texts: int
 ) -> PendingThoughts:
     shown = thoughts[:most_texts]
@@ -170,36 +177,39 @@ async def _tracked(
     texts = {event.subject: text_and_time(event)[0] for event in events}
     first = [StoredThought(agent, thought, texts[thought.subject]) for agent, thought in shown]
     latest = thoughts[-1][1]
-    moment = datetime.fromisoformat(latest.taken_time) if latest.taken else None
-    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.taken_by or None, moment)
+    moment = datetime.fromisoformat(latest.adopted_time) if latest.adopted_position else None
+    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.adopted_by or None, moment)
 
 
 async def _pending(
     ledger: LedgerService, caller: Principal, scope: ThoughtScope, now: datetime, position: int | None = None
 ) -> list[ThoughtEntry]:
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    return projection.pending(caller.source, scope.reach(), now, position)
+    return projection.pending(caller.source, scope.matching_scopes(), now, position)
 
 
-async def _take_up(
+async def _add_pending_thoughts(
     ledger: LedgerService,
     caller: Principal,
     decision: DecisionRecorded,
-    waiting: Sequence[ThoughtEntry],
+    pending: Sequence[ThoughtEntry],
     key: str | None,
     *,
-    asked: bool,
+    has_question: bool,
 ) -> tuple[DecisionRecorded, list[Event]]:
-    """The decision with as much of what waits as fits; it has an id of its own where other events are to name it."""
-    if not waiting and not asked:
+    """Add the pending thoughts that fit to a decision; return it and them.
+
+    The decision gets an id of its own if other events are to name it.
+    """
+    if not pending and not has_question:
         return decision, []
     named = decision
     if decision.decision_id is None:
         named = structs.replace(decision, decision_id=await _free_id(ledger))
-    thoughts = fitting(named, await _events_of(ledger, waiting[:ITEMS_MAX]), caller.source, key)
+    thoughts = select_fitting(named, await _events_of(ledger, pending[:ITEMS_MAX]), caller.source, key)
     if thoughts:
-        return merged(named, thoughts), thoughts
-    return (named if asked else decision), []
+        return append_steps(named, thoughts), thoughts
+    return (named if has_question else decision), []
 
 
 async def _free_id(ledger: LedgerService) -> str:
@@ -211,55 +221,55 @@ async def _free_id(ledger: LedgerService) -> str:
 
 
 async def _check_question(ledger: LedgerService, position: int, question: str | None) -> None:
-    """Errors: IdentityConflict, where the decision at a position was posted with another question, or with one."""
+    """Check the question of an earlier post. Errors: IdentityConflict, if it had another question, or one."""
     page = await ledger.reader.read(Query(after=position - 1, limit=ITEMS_MAX + 2))
     first, *behind = VOCABULARY.events(page.ndjson)
-    told = [
-        event.data.question for event in behind if isinstance(event.data, DecisionAsked) and _together(first, event)
+    questions = [
+        event.data.question for event in behind if isinstance(event.data, DecisionAsked) and _is_same_post(first, event)
     ]
-    if told[:1] != ([] if question is None else [question]):
+    if questions[:1] != ([] if question is None else [question]):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
 
 
-def _together(decision: Event, event: Event) -> bool:
-    """Whether an event of a decision's stream was posted with it."""
+def _is_same_post(decision: Event, event: Event) -> bool:
+    """Tell whether an event of a decision's stream was posted with it."""
     of_decision = (decision.subject, decision.source, decision.time)
     return (event.subject, event.source, event.time) == of_decision
 
 
-def _adopted(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
-    assert decision.decision_id is not None, "a decision that takes a thought up is named"
+def _adoption_payload(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
+    assert decision.decision_id is not None, "a decision that adopts a thought is named"
     return ThoughtAdopted(thought_id=thought.subject.removeprefix("thought/"), decision_id=decision.decision_id)
 
 
-async def _repeat(
+async def _repeat_first_result(
     ledger: LedgerService,
     caller: Principal,
     scope: ThoughtScope,
-    stated: Stated,
+    stated: StateDecision,
     key: str | None,
     first: Event,
     question: str | None,
 ) -> DecisionResult:
-    """The first answer to a call that differs from its first post by its time and by what waited then, if by no more.
+    """Return the first result for a call that differs from its first post only by its time and the pending thoughts.
 
-    Errors: IdentityConflict, where it does; LifecycleViolation, where the first post had another id.
+    Errors: IdentityConflict, if it differs by more; LifecycleViolation, if the first post had another id.
     """
     assert isinstance(first.data, DecisionRecorded)
-    thoughts = await _taken_up_with(ledger, first)
-    decision = merged(stated(first.moment), thoughts)
+    thoughts = await _thoughts_adopted_with(ledger, first)
+    decision = append_steps(stated(first.moment), thoughts)
     if decision.decision_id is None:
         decision = structs.replace(decision, decision_id=first.data.decision_id)
     if (caller.source, key) == (first.source, first.id):
         await _check_question(ledger, first.position, question)
     (placed,) = await ledger.record([_decision(data=decision, id=key, time=first.moment)], caller)
-    return await _first(ledger, caller, scope, placed, thoughts)
+    return await _first_result(ledger, caller, scope, placed, thoughts)
 
 
-async def _first(
+async def _first_result(
     ledger: LedgerService, caller: Principal, scope: ThoughtScope, placed: AppendedEvent, thoughts: Sequence[Event]
 ) -> DecisionResult:
-    """What was answered to the first post of a decision."""
+    """Return the result of the first post of a decision."""
     first = VOCABULARY.event(await ledger.event(placed.position))
     assert isinstance(first.data, DecisionRecorded)
     subjects = {thought.subject for thought in thoughts}
@@ -268,8 +278,8 @@ async def _first(
     return DecisionResult(placed, first.moment, first.data, len(thoughts), left)
 
 
-async def _taken_up_with(ledger: LedgerService, first: Event) -> list[Event]:
-    """The thoughts that a decision took up in its own append, whose events stand right behind it."""
+async def _thoughts_adopted_with(ledger: LedgerService, first: Event) -> list[Event]:
+    """Return the thoughts that a decision adopted in its own append: their adoptions follow it in the log."""
     page = await ledger.reader.read(Query(after=first.position, limit=ITEMS_MAX))
     name = first.subject.removeprefix("decision/")
     behind = takewhile(
@@ -283,7 +293,7 @@ async def _taken_up_with(ledger: LedgerService, first: Event) -> list[Event]:
 
 
 async def _events_of(ledger: LedgerService, thoughts: Sequence[ThoughtEntry | Event]) -> list[Event]:
-    """Thoughts as they were recorded, the oldest in the log first."""
+    """Return thoughts as they were recorded, the oldest in the log first."""
     query = Query(subjects=tuple(thought.subject for thought in thoughts), limit=PAGE_EVENTS_MAX)
     if not query.subjects:
         return []

@@ -1,7 +1,8 @@
-"""A verb of its own: a checkpoint cosigned by a witness, as C2SP's tlog-witness has it.
+"""Have a witness cosign a checkpoint, by C2SP's tlog-witness protocol.
 
-A witness cosigns a checkpoint that continues the one it cosigned before, and so keeps a log from telling two stories.
-It is told which one that was, by what is kept here with its cosignature, and corrects it where it knows another.
+A witness cosigns a checkpoint only if it continues the one that it cosigned before, and so keeps a log from showing
+two histories. The request names that earlier size, from the cosigned checkpoint stored here; the witness corrects it
+if it knows another.
 """
 
 import asyncio
@@ -15,21 +16,21 @@ from api.service.ledger import LedgerService
 from events.limits import NOTE_BYTES_MAX
 from ledger import LogTree, SignedCheckpoint, SignedNote, Verifier
 from ledger.errors import BadNote, Forked, InvalidQuery
-from ledger.transparency.checkpoints import keep_witnessed
+from ledger.transparency.checkpoints import store_witnessed
 from ledger.transparency.signed_note import COSIGNATURE, encode_base64, parse_size
 
 ANSWER_S = 60.0
-"""How long a witness may take."""
+"""How long a witness may take to answer."""
 
-CLOCKS = timedelta(minutes=5)
-"""How far the clock of a witness may be from ours."""
+CLOCK_DIFFERENCE_MAX = timedelta(minutes=5)
+"""The largest accepted difference between the clock of a witness and the clock here."""
 
-ASKED_MAX = 3
-"""How often a witness is asked: it may know a size that was not told here, and another may ask it meanwhile."""
+REQUESTS_MAX = 3
+"""Requests to a witness: it may know another size than this ledger does, and another client may change it meanwhile."""
 
 
 class CosignResult(msgspec.Struct, frozen=True):
-    """What a witness has cosigned, and when it says that it did."""
+    """A checkpoint that a witness has cosigned, and when it says that it did."""
 
     witness: str
     origin: str
@@ -37,71 +38,75 @@ class CosignResult(msgspec.Struct, frozen=True):
     time: datetime
 
 
-async def ask(ledger: LedgerService, url: str, witness: Verifier) -> CosignResult:
-    """Have a witness cosign the newest checkpoint, and keep it.
+async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier) -> CosignResult:
+    """Have a witness cosign the newest checkpoint, and store it with the cosignature.
 
-    Errors: Unwitnessed; Forked, for a witness that has cosigned more events than there are; InvalidQuery, for an
-    address or a key that is no witness's; and those of `Proving.checkpoint`.
+    Errors: Unwitnessed; Forked, for a witness that has cosigned more events than the log has; InvalidQuery, for an
+    address or a key that does not belong to a witness; and those of `CheckpointService.checkpoint`.
     """
     if witness.kind != COSIGNATURE:
-        raise InvalidQuery("key", f"{witness.name} has no key of a witness.", "A witness's is of the kind 0x04.")
+        raise InvalidQuery(
+            "key", f"The key of {witness.name} is not a witness key.", "A witness key is of the kind 0x04."
+        )
     signed = await ledger.proving.checkpoint()
-    kept = await ledger.proving.kept_witnessed()
-    old = kept.size if kept is not None and witness.cosigned_at(kept.note) is not None else 0
-    async with _client(url) as client:
-        answer = await _cosignatures(client, ledger.proving.tree, signed, old, witness)
-    cosigned = _verified(signed, answer, witness)
-    time = _time_of(cosigned, witness, ledger.clock())
-    await asyncio.to_thread(keep_witnessed, ledger.proving.ledger, SignedCheckpoint(signed.checkpoint, cosigned))
+    latest = await ledger.proving.kept_witnessed()
+    old = latest.size if latest is not None and witness.cosigned_at(latest.note) is not None else 0
+    async with _open_client(url) as client:
+        answer = await _request_signature_lines(client, ledger.proving.tree, signed, old, witness)
+    cosigned = _verify_answer(signed, answer, witness)
+    time = _cosigning_time(cosigned, witness, ledger.clock())
+    await asyncio.to_thread(store_witnessed, ledger.proving.ledger, SignedCheckpoint(signed.checkpoint, cosigned))
     return CosignResult(witness.name, signed.checkpoint.origin, signed.size, time)
 
 
-async def _cosignatures(
+async def _request_signature_lines(
     client: httpx.AsyncClient, tree: LogTree, signed: SignedCheckpoint, old: int, witness: Verifier
 ) -> bytes:
-    """The signature lines that a witness answers with."""
-    asked = 0
+    """Request a cosignature, and return the signature lines of the answer. Errors: Unwitnessed, Forked."""
+    requests = 0
     while True:
         if old > signed.size:
             raise Forked(f"{witness.name} has cosigned {old} events of this log, of which {signed.size} are signed.")
         hashes = "".join(f"{encode_base64(found)}\n" for found in await tree.consistency(old, signed.size))
         body = f"old {old}\n{hashes}\n".encode() + signed.note.encode()
         status, answer = await _post(client, body)
-        asked += 1
+        requests += 1
         if status == 200:
             return answer
-        known = _known_size(answer, witness) if status == 409 else old
-        if known == old or asked == ASKED_MAX:
-            raise _refused(status, answer, witness, signed)
+        known = _parse_known_size(answer, witness) if status == 409 else old
+        if known == old or requests == REQUESTS_MAX:
+            raise _refusal_error(status, answer, witness, signed)
         old = known
 
 
 async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
-    """What a witness answers, of which no more is read than one may say. Errors: Unwitnessed."""
+    """Post a request; return the status and body, of which at most NOTE_BYTES_MAX are read. Errors: Unwitnessed."""
     answer = b""
     try:
         async with client.stream("POST", "add-checkpoint", content=body) as response:
             async for piece in response.aiter_bytes():
                 answer += piece
                 if len(answer) > NOTE_BYTES_MAX:
-                    raise Unwitnessed(f"{client.base_url} answers with more than a note has.", "Is it a witness?")
+                    raise Unwitnessed(
+                        f"{client.base_url} answers with more than {NOTE_BYTES_MAX:,} bytes.", "Is it a witness?"
+                    )
             return response.status_code, answer
     except httpx.HTTPError as error:
         detail = f"{client.base_url} cannot be reached: {str(error) or type(error).__name__}."
         raise Unwitnessed(detail, "Check the address, or ask it again later.") from error
 
 
-def _known_size(answer: bytes, witness: Verifier) -> int:
+def _parse_known_size(answer: bytes, witness: Verifier) -> int:
     try:
         return parse_size(answer.decode("ascii", "replace").removesuffix("\n"))
     except BadNote as error:
         raise Unwitnessed(f"{witness.name} says 409, and names no size: {error.detail}", "Is it a witness?") from None
 
 
-def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckpoint) -> Unwitnessed:
-    """A witness's answer in our words, and in its own where it is a short one."""
-    told = answer.decode(errors="replace").strip()
-    said = f" ({told})" if told.isprintable() and 0 < len(told) <= 200 else ""
+def _refusal_error(status: int, answer: bytes, witness: Verifier, signed: SignedCheckpoint) -> Unwitnessed:
+    """Return the error for a refusal: the reason by its status, and the witness's own text if it is short."""
+    text = answer.decode(errors="replace").strip()
+    quoted = f" ({text})" if text.isprintable() and 0 < len(text) <= 200 else ""
     reasons = {
         403: ("does not know the key of this log", "Give its operator the key: tallystick key show."),
         404: ("does not know this log", "Give its operator the key: tallystick key show."),
@@ -109,38 +114,42 @@ def _refused(status: int, answer: bytes, witness: Verifier, signed: SignedCheckp
         422: ("has cosigned another history of this log", "Find out which of the two is right: tallystick verify."),
     }
     reason, advice = reasons.get(status, (f"answered {status}", "Is it a witness? Ask it again later."))
-    return Unwitnessed(f"{witness.name} {reason}{said}; {signed.checkpoint.origin} stays as it was.", advice)
+    return Unwitnessed(
+        f"{witness.name} {reason}{quoted}; the checkpoint of {signed.checkpoint.origin} is unchanged.", advice
+    )
 
 
-def _verified(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
-    """The note with what the witness signed, and nothing else of the answer. Errors: Unwitnessed."""
+def _verify_answer(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
+    """Return the note with the verified cosignature, without the rest of the answer. Errors: Unwitnessed."""
     try:
-        answered = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
+        received = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
     except BadNote as error:
-        raise Unwitnessed(f"{witness.name} answers with no cosignature: {error.detail}", "Is it a witness?") from None
-    mine = tuple(found for found in answered.signatures if found[:2] == (witness.name, witness.key_id))
+        raise Unwitnessed(f"{witness.name} answers without a cosignature: {error.detail}", "Is it a witness?") from None
+    mine = tuple(found for found in received.signatures if found[:2] == (witness.name, witness.key_id))
     note = signed.note._replace(signatures=(*signed.note.signatures, *mine))
     if witness.cosigned_at(note) is None:
-        detail = f"{witness.name} answers with no cosignature that fits its key."
+        detail = f"{witness.name} answers without a cosignature that fits its key."
         raise Unwitnessed(detail, "Check --key with its operator.")
     return note
 
 
-def _time_of(note: SignedNote, witness: Verifier, now: datetime) -> datetime:
-    """When a witness says that it cosigned. Errors: Unwitnessed, for a time that is not now."""
+def _cosigning_time(note: SignedNote, witness: Verifier, now: datetime) -> datetime:
+    """Return when a witness says that it cosigned. Errors: Unwitnessed, for a time that is not now."""
     seconds = witness.cosigned_at(note)
     assert seconds is not None
-    if abs(seconds - now.timestamp()) > CLOCKS.total_seconds():
+    if abs(seconds - now.timestamp()) > CLOCK_DIFFERENCE_MAX.total_seconds():
         detail = f"{witness.name} has cosigned as of {seconds} s since 1970; it is {int(now.timestamp())} s here."
         raise Unwitnessed(detail, "One of the two clocks is wrong.")
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _client(url: str) -> httpx.AsyncClient:
+def _open_client(url: str) -> httpx.AsyncClient:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise InvalidQuery("url", f"{url!r} is no address: {error}.", "Write https://witness.example.com.") from None
+        raise InvalidQuery(
+            "url", f"{url!r} is not an address: {error}.", "Write https://witness.example.com."
+        ) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a witness.", "Write https://witness.example.com.")
     return httpx.AsyncClient(base_url=parsed, timeout=ANSWER_S)

@@ -1,4 +1,4 @@
-"""The verb `verify`: an export, a ledger file, or what a server serves."""
+"""Verify an export, a ledger file, or the tiles of a server."""
 
 from api.verify.report import VerifyReport, verify_ledger, verify_package, verify_server
 

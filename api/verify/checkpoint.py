@@ -1,4 +1,4 @@
-"""How the lines of an export stand under its checkpoint: all of them by their root, chosen ones by a proof each."""
+"""Compare the lines of an export with its checkpoint: all lines by their root, selected lines by a proof each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -9,67 +9,67 @@ import msgspec
 from api.export.manifest import LEAVES, PROOFS, Filters, Manifest
 from api.verify.event_files import EventFile, lines_of
 from events.envelope import source_of
-from ledger.transparency.merkle import HASH_BYTES, includes, leaf_hashes
+from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_inclusion
 from ledger.transparency.signed_note import Checkpoint
 from ledger.verify import Check, Findings, LineHeader, LineHeaders, NoteCheck, TreeRebuild
 from ledger.verify import OrderCheck as Run
 
 PROOF_BYTES_MAX = 8_192
-"""A line of proofs; the longest has 63 hashes."""
+"""The most bytes of a line of proofs; the longest has 63 hashes."""
 
 
 class CheckpointCheck(Protocol):
-    """Lines, page by page, and what they come to."""
+    """Checks lines, page by page."""
 
     run: Run[Any]
     beside: tuple[str, ...]
-    """The files that are read beside them."""
+    """The files that are read together with the lines."""
 
     def take(self, page: list[bytes], found: list[Any], beside: Mapping[str, EventFile | None]) -> None:
-        """The lines that follow, what they say, and the files beside them, which go on from where they were."""
+        """Check the next lines, with their decoded headers and the next bytes of the files beside them."""
         ...
 
     def judge(self, beside: Mapping[str, EventFile | None]) -> None:
-        """All were taken, and nothing must be left in the files beside them."""
+        """Finish: compare the whole, and check that the files beside the lines have ended."""
         ...
 
     @property
     def root(self) -> bytes:
-        """The root of the log they are of, as far as they tell."""
+        """The root of the log, as far as the lines show it."""
         ...
 
 
 class CompleteCheck:
-    """Every line of a log."""
+    """Checks every line of a log."""
 
     beside: tuple[str, ...] = (LEAVES,)
 
-    def __init__(self, account: Findings, notes: NoteCheck, form: type[LineHeader]) -> None:
-        self.run: Run[Any] = Run(account, form, complete=True, streams=True)
-        self._leaves = account.check(LEAVES, "hashes")
-        self._positions = account.check("positions", "events")
+    def __init__(self, findings: Findings, notes: NoteCheck, form: type[LineHeader]) -> None:
+        self.run: Run[Any] = Run(findings, form, complete=True, streams=True)
+        self._leaves = findings.check(LEAVES, "hashes")
+        self._positions = findings.check("positions", "events")
         self._notes = notes
-        self._regrowth = TreeRebuild(notes.sizes)
+        self._rebuild = TreeRebuild(notes.sizes)
 
     def take(self, page: list[bytes], found: list[Any], beside: Mapping[str, EventFile | None]) -> None:
         leaves = leaf_hashes(page)
-        self._regrowth.grow(leaves, claimed_of(beside[LEAVES], len(page), self._leaves))
+        self._rebuild.grow(leaves, claimed_of(beside[LEAVES], len(page), self._leaves))
 
     def judge(self, beside: Mapping[str, EventFile | None]) -> None:
-        """The lines are what is signed, as many and no more; `leaves` is wrong where it differs from those that are."""
+        """Compare the lines with the signed root, their number, and the file `leaves`."""
         check_end(beside[LEAVES], LEAVES, self._leaves)
-        self._notes.judge(self._regrowth, LEAVES)
+        self._notes.compare_roots(self._rebuild, LEAVES)
         size = self._notes.sizes[0] if self._notes.sizes else self.run.events
         if self.run.events > size:
-            behind = f"behind the {size:,} of the checkpoint stand {self.run.events - size:,} others."
-            self._positions.fault(behind, size + 1)
-        first = self._regrowth.first
+            extra = f"{self.run.events - size:,} more follow the {size:,} of the checkpoint."
+            self._positions.fault(extra, size + 1)
+        first = self._rebuild.first
         if first is not None and self._notes.right:
             self._leaves.fault(f"{LEAVES} has another hash than the line at position {first:,}.", first)
 
     @property
     def root(self) -> bytes:
-        return self._regrowth.edge.root()
+        return self._rebuild.edge.root()
 
 
 class _Proof(msgspec.Struct, forbid_unknown_fields=True):
@@ -81,23 +81,23 @@ _decode = msgspec.json.Decoder(_Proof).decode
 
 
 class SelectionCheck:
-    """Some lines of a log, each with its proof."""
+    """Checks some lines of a log, each by its proof."""
 
     beside: tuple[str, ...] = (LEAVES, PROOFS)
 
-    def __init__(self, account: Findings, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
+    def __init__(self, findings: Findings, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
         filters = manifest.filters
         self.run: Run[Any] = Run(
-            account, LineHeaders, complete=False, streams=filters == Filters(subjects=filters.subjects)
+            findings, LineHeaders, complete=False, streams=filters == Filters(subjects=filters.subjects)
         )
-        self._leaves = account.check(LEAVES, "hashes")
-        self._proofs = account.check("proofs", "proofs")
-        self._filters = account.check("filters", "events")
+        self._leaves = findings.check(LEAVES, "hashes")
+        self._proofs = findings.check("proofs", "proofs")
+        self._filters = findings.check("filters", "events")
         self._wanted = filters
         self._checkpoint = checkpoint or Checkpoint(manifest.origin, manifest.size, manifest.root)
         self._records: Iterator[bytes] | None = None
-        account.notes.append(
-            "It is a filtered export: each event in it is proven to stand in the log; that none is left out is not."
+        findings.notes.append(
+            "It is a filtered export: it proves that each of its events is in the log, but not that it has every match."
         )
 
     def take(self, page: list[bytes], found: list[Any], beside: Mapping[str, EventFile | None]) -> None:
@@ -105,70 +105,70 @@ class SelectionCheck:
         proofs = self._next(beside[PROOFS], len(page))
         if len(found) != len(page):
             return
-        for at, (said, leaf) in enumerate(zip(found, leaf_hashes(page), strict=True)):
-            self._check_filters(said)
-            self._check_proof(said.position, leaf, claimed[at * HASH_BYTES :][:HASH_BYTES], proofs[at : at + 1])
+        for at, (header, leaf) in enumerate(zip(found, leaf_hashes(page), strict=True)):
+            self._check_filters(header)
+            self._check_proof(header.position, leaf, claimed[at * HASH_BYTES :][:HASH_BYTES], proofs[at : at + 1])
 
     def judge(self, beside: Mapping[str, EventFile | None]) -> None:
         check_end(beside[LEAVES], LEAVES, self._leaves)
         if self._next(beside[PROOFS], 1):
-            self._proofs.fault(f"{PROOFS} holds more proofs than there are events.")
+            self._proofs.fault(f"{PROOFS} has more proofs than there are events.")
 
     @property
     def root(self) -> bytes:
         return self._checkpoint.root
 
     def _next(self, source: EventFile | None, count: int) -> list[bytes]:
-        """The lines of proofs that follow."""
+        """Return the next lines of proofs."""
         if self._records is None and source is not None:
             pages = lines_of(source, b"\n", PROOF_BYTES_MAX, PROOFS, self._proofs)
             self._records = (line for page in pages for line in page)
         return list(islice(self._records or (), count))
 
-    def _check_filters(self, said: LineHeaders) -> None:
+    def _check_filters(self, header: LineHeaders) -> None:
         wanted = self._wanted
         self._filters.count += 1
         if not (
-            (not wanted.types or said.type in wanted.types)
-            and (not wanted.subjects or said.subject in wanted.subjects)
-            and (wanted.agent is None or said.source == source_of(wanted.agent))
-            and (wanted.since is None or said.time >= wanted.since)
-            and (wanted.until is None or said.time <= wanted.until)
+            (not wanted.types or header.type in wanted.types)
+            and (not wanted.subjects or header.subject in wanted.subjects)
+            and (wanted.agent is None or header.source == source_of(wanted.agent))
+            and (wanted.since is None or header.time >= wanted.since)
+            and (wanted.until is None or header.time <= wanted.until)
         ):
-            self._filters.fault("the event is none that the filters ask for.", said.position)
+            self._filters.fault("the event does not match the filters.", header.position)
 
     def _check_proof(self, position: int, leaf: bytes, claimed: bytes, proofs: Sequence[bytes]) -> None:
-        """Whether a leaf stands at its position. Where the claimed one does, it is the line that is wrong."""
+        """Check that a leaf is at its position. If the claimed leaf is, then the line is wrong."""
         _, size, root = self._checkpoint
         self._proofs.count += 1
         try:
             (proof,) = map(_decode, proofs)
         except (ValueError, RecursionError) as error:
             why = error if proofs else "it is missing"
-            self._proofs.fault(f"the proof of position {position:,} is none: {why}.", position)
+            self._proofs.fault(f"the proof of position {position:,} is unusable: {why}.", position)
             return
         if proof.position != position:
-            told = f"the proof of position {proof.position:,} stands where that of {position:,} must."
-            self._proofs.fault(told, position)
-        elif includes(leaf, position - 1, size, proof.hashes, root):
+            detail = f"the proof of position {proof.position:,} is in place of that of {position:,}."
+            self._proofs.fault(detail, position)
+        elif verify_inclusion(leaf, position - 1, size, proof.hashes, root):
             if claimed and claimed != leaf:
                 self._leaves.fault(f"{LEAVES} has another hash than the line at position {position:,}.", position)
-        elif includes(claimed, position - 1, size, proof.hashes, root):
+        elif verify_inclusion(claimed, position - 1, size, proof.hashes, root):
             self._proofs.fault(f"the line at position {position:,} is not the one that is in the log.", position)
         else:
             self._proofs.fault(f"the line at position {position:,} is not in the log, or its proof is wrong.", position)
 
 
 def claimed_of(source: EventFile | None, count: int, check: Check) -> bytes:
-    """What the file of leaves says of the lines that follow; whole hashes, fewer where it ends."""
+    """Read the claimed hashes of the next lines; fewer if the file ends."""
     held = source.read(count * HASH_BYTES) if source is not None else b""
     check.count += len(held) // HASH_BYTES
     if len(held) < count * HASH_BYTES and check.right:
-        check.fault(f"{LEAVES} ends behind {check.count:,} hashes.")
+        check.fault(f"{LEAVES} ends after {check.count:,} hashes.")
     return held[: len(held) // HASH_BYTES * HASH_BYTES]
 
 
 def check_end(source: EventFile | None, name: str, check: Check) -> None:
-    """Whether a file has ended."""
+    """Check that a file has ended."""
     if source is not None and source.read(1):
-        check.fault(f"{name} holds more than there are events.")
+        check.fault(f"{name} has more entries than there are events.")

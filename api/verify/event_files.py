@@ -1,7 +1,7 @@
-"""The events' file of an export, as pages of lines: from NDJSON as it is, or out of the tables that carry them.
+"""Read the events file of an export as pages of lines, from NDJSON, CSV or Parquet.
 
-Tables are made again from the lines that they carry and compared with what stands there, so that no column says
-anything else than its line.
+A table is encoded again from its column of lines and compared with the file, so that no column can differ from its
+line.
 """
 
 import csv
@@ -23,23 +23,23 @@ from ledger.verify import Check
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 RECORD_BYTES_MAX = 4 * LINE_BYTES_MAX
-"""A row of a table: a line of nothing but quotes, doubled or in base64, and its columns."""
+"""The most bytes of a row: a line of only quotes, doubled or in base64, and its other columns."""
 
 
 class EventFile(Protocol):
-    """Something to read bytes of."""
+    """A source of bytes."""
 
     def read(self, size: int = ...) -> bytes:
-        """What follows; nothing at the end."""
+        """Return the next bytes; none at the end."""
         ...
 
 
 class ReadStopped(Exception):
-    """The rest of a file cannot be read as events; it was told why."""
+    """The rest of a file cannot be read as events; a fault says why."""
 
 
 class GunzipReader:
-    """What a gzip file of one member holds."""
+    """Reads the content of a gzip file that has one member."""
 
     def __init__(self, source: EventFile, check: Check, name: str) -> None:
         self._source = source
@@ -48,7 +48,7 @@ class GunzipReader:
         self._zip = zlib.decompressobj(GZIP_WINDOW)
 
     def read(self, size: int = BLOCK_BYTES) -> bytes:
-        """What follows, no more at once than was asked for."""
+        """Return the next bytes, at most `size`."""
         try:
             while not self._zip.eof:
                 packed = self._zip.unconsumed_tail or self._source.read(BLOCK_BYTES)
@@ -59,15 +59,15 @@ class GunzipReader:
                     self._check.fault(f"{self._name} is cut off.")
                     return b""
         except zlib.error as error:
-            self._check.fault(f"{self._name} is no gzip file: {error}.")
+            self._check.fault(f"{self._name} is not a valid gzip file: {error}.")
             return b""
         if self._zip.unused_data or self._source.read(1):
-            self._check.fault(f"{self._name} goes on behind its end.")
+            self._check.fault(f"{self._name} has bytes after its end.")
         return b""
 
 
 def pages_of(name: str, source: EventFile, check: Check) -> Iterator[list[bytes]]:
-    """The lines of an events' file, a page at a time; what is not as it must be is told in the check."""
+    """Yield the lines of an events file, a page at a time; report faults to `check`."""
     plain = name.removesuffix(".gz")
     if plain != name:
         source = GunzipReader(source, check, name)
@@ -83,7 +83,7 @@ def pages_of(name: str, source: EventFile, check: Check) -> Iterator[list[bytes]
 
 
 def lines_of(source: EventFile, end: bytes, bytes_max: int, name: str, check: Check) -> Iterator[list[bytes]]:
-    """Lines without their ends."""
+    """Yield lines without their line ends."""
     rest = b""
     while block := source.read(BLOCK_BYTES):
         lines = (rest + block).split(end)
@@ -91,7 +91,7 @@ def lines_of(source: EventFile, end: bytes, bytes_max: int, name: str, check: Ch
         if lines:
             yield lines
         if len(rest) > bytes_max:
-            check.fault(f"{name} holds a line of more than {bytes_max:,} bytes.")
+            check.fault(f"{name} has a line of more than {bytes_max:,} bytes.")
             raise ReadStopped
     if rest:
         check.fault(f"{name} ends in the middle of a line: it was cut off.")
@@ -99,7 +99,7 @@ def lines_of(source: EventFile, end: bytes, bytes_max: int, name: str, check: Ch
 
 
 def _rows(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
-    """The lines of a CSV file, each row of which must be the one that is made of its line."""
+    """Yield the lines of a CSV file; each row must be the encoding of its line."""
     csv.field_size_limit(2 * RECORD_BYTES_MAX)
     sheet, head = CsvSheet(), True
     done = 0
@@ -108,28 +108,28 @@ def _rows(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
             rows = list(csv.reader([record.decode() for record in records], strict=True))
             lines = [_line_of(row[-1]) for row in (rows[1:] if head else rows)]
         except (UnicodeDecodeError, csv.Error, IndexError, NotBase64, ValueError) as error:
-            check.fault(f"{name} is no table as an export writes it behind row {done:,}: {error}.")
+            check.fault(f"{name} is not a table that an export writes, after row {done:,}: {error}.")
             raise ReadStopped from error
-        held = b"\r\n".join(records) + b"\r\n"
-        made = _made(sheet.encode, lines) if lines else sheet.finish()[0]
-        if made is not None and made != held:
-            again = made.split(b"\r\n")
+        actual = b"\r\n".join(records) + b"\r\n"
+        expected = _encoded(sheet.encode, lines) if lines else sheet.finish()[0]
+        if expected is not None and expected != actual:
+            again = expected.split(b"\r\n")
             place = next(at for at, record in enumerate(records) if at >= len(again) or record != again[at])
-            check.fault(f"row {done + place + 1:,} of {name} does not say what its line says.", None)
+            check.fault(f"row {done + place + 1:,} of {name} differs from its line.", None)
         head = False
         done += len(records)
         if lines:
             yield lines
     if head:
-        check.fault(f"{name} has no head.")
+        check.fault(f"{name} has no header row.")
 
 
 def _line_of(cell: str) -> bytes:
     return cell.encode() if cell[:1] == "{" else b64decode(cell, validate=True)
 
 
-def _made(encode: Callable[[Page], tuple[bytes]], lines: list[bytes]) -> bytes | None:
-    """What an export makes of lines; None of lines that are no events, which are told elsewhere."""
+def _encoded(encode: Callable[[Page], tuple[bytes]], lines: list[bytes]) -> bytes | None:
+    """Encode lines as an export does; None for lines that are not events, which another check reports."""
     try:
         return encode(Page(b"\n".join(lines), range(len(lines)), more=False))[0]
     except UNDECODABLE:
@@ -137,7 +137,7 @@ def _made(encode: Callable[[Page], tuple[bytes]], lines: list[bytes]) -> bytes |
 
 
 def _batches(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
-    """The lines of a Parquet file, each row of which must be the one that is made of its line."""
+    """Yield the lines of a Parquet file; each row must be the encoding of its line."""
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra
         import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -154,23 +154,23 @@ def _batches(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]
         try:
             with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
                 if parquet.schema_arrow != SCHEMA:
-                    check.fault(f"{name} has other columns than an export writes.")
+                    check.fault(f"{name} does not have the columns that an export writes.")
                     raise ReadStopped
                 for batch in parquet.iter_batches(batch_size=4096):
                     lines = [text.encode() for text in batch.column("line").to_pylist()]
-                    if not _as_made(pa.Table.from_batches([batch]), table_of, lines):
-                        check.fault(f"a row of {name} behind row {done:,} does not say what its line says.")
+                    if not _equals_lines(pa.Table.from_batches([batch]), table_of, lines):
+                        check.fault(f"a row of {name} after row {done:,} differs from its line.")
                     done += len(lines)
                     yield lines
         except (pa.ArrowException, OSError, UnicodeDecodeError, AttributeError) as error:
-            told = str(error).splitlines()[0] if str(error) else type(error).__name__
-            check.fault(f"{name} cannot be read behind row {done:,}: {told}.")
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            check.fault(f"{name} cannot be read after row {done:,}: {reason}.")
             raise ReadStopped from error
 
 
-def _as_made(held: object, table_of: Callable[[list[bytes]], object], lines: list[bytes]) -> bool:
-    """Whether a table is the one that is made of its lines; where they are no events, that is told elsewhere."""
+def _equals_lines(actual: object, table_of: Callable[[list[bytes]], object], lines: list[bytes]) -> bool:
+    """Whether a table is the encoding of its lines; true if they are not events, which another check reports."""
     try:
-        return held == table_of(lines)
+        return actual == table_of(lines)
     except UNDECODABLE:
         return True

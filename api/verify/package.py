@@ -1,4 +1,4 @@
-"""An export as it came: files by name, in a folder or in a ZIP, each read once with its sum."""
+"""The files of an export, by name, in a folder or a ZIP; each is read once and hashed."""
 
 import hashlib
 import zlib
@@ -16,24 +16,24 @@ from ledger.errors import UnusableExport
 from ledger.verify import Check
 
 BLOCK_BYTES = 1 << 20
-"""Read at once."""
+"""Bytes read at once."""
 
-HASHED_ASIDE_BYTES = 1 << 16
-"""A piece that is worth the way to a thread."""
+THREAD_BYTES_MIN = 1 << 16
+"""From this size on, a piece is hashed on a thread."""
 
 UNREADABLE = (OSError, BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What reading a damaged archive or disk raises."""
+"""Errors of reading a damaged archive or disk."""
 
 
 class Readable(Protocol):
-    """A file to be read from its beginning."""
+    """A file that is read from its beginning."""
 
     def read(self, size: int, /) -> bytes:
-        """What follows; nothing at the end. Errors: UNREADABLE."""
+        """Return the next bytes; none at the end. Errors: UNREADABLE."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         ...
 
 
@@ -41,15 +41,15 @@ class Package(Protocol):
     """The files of an export."""
 
     def names(self) -> list[str]:
-        """Every file, by its name in the export; one that is there twice stands twice."""
+        """Return the name of every file in the export; a name that occurs twice is listed twice."""
         ...
 
     def open(self, name: str) -> IO[bytes]:
-        """A file, from its beginning. Errors: KeyError, UNREADABLE."""
+        """Open a file. Errors: KeyError, UNREADABLE."""
         ...
 
-    def pour(self, name: str) -> Readable:
-        """The same, with all that can be read of it before anything is found wrong. Errors: KeyError, UNREADABLE."""
+    def open_unchecked(self, name: str) -> Readable:
+        """Open a file whose checksum is compared only at its end. Errors: KeyError, UNREADABLE."""
         ...
 
 
@@ -70,12 +70,12 @@ class FolderPackage:
         except FileNotFoundError:
             raise KeyError(name) from None
 
-    def pour(self, name: str) -> Readable:
+    def open_unchecked(self, name: str) -> Readable:
         return self.open(name)
 
 
 class ZipPackage:
-    """An export in a ZIP. What its headers say of times and rights has no meaning."""
+    """An export in a ZIP. Times and permissions in its headers are ignored."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
@@ -86,12 +86,12 @@ class ZipPackage:
     def open(self, name: str) -> IO[bytes]:
         return self._archive.open(name)
 
-    def pour(self, name: str) -> Readable:
+    def open_unchecked(self, name: str) -> Readable:
         return _Member(self._archive, name)
 
 
 class _Member:
-    """A file of a ZIP whose CRC is compared behind its last byte: zipfile gives nothing of a file with a wrong one."""
+    """A file of a ZIP. Its CRC is compared after its last byte: zipfile returns nothing of a file with a wrong CRC."""
 
     def __init__(self, archive: ZipFile, name: str) -> None:
         info = copy(archive.getinfo(name))
@@ -103,7 +103,7 @@ class _Member:
         data = self._file.read(size)
         self._crc = zlib.crc32(data, self._crc)
         if not data and self._crc != self._wanted:
-            raise BadZipFile("it has another CRC-32 than the ZIP says")
+            raise BadZipFile("its CRC-32 differs from the one in the ZIP")
         return data
 
     def close(self) -> None:
@@ -111,28 +111,28 @@ class _Member:
 
 
 @contextmanager
-def package_of(path: Path) -> Iterator[Package]:
+def open_package(path: Path) -> Iterator[Package]:
     """Open an export. Errors: UnusableExport."""
     if path.is_dir():
         yield FolderPackage(path)
         return
     if not path.exists():
-        raise UnusableExport(f"There is no export at {path}.", "Name its folder or its ZIP.")
+        raise UnusableExport(f"{path} does not exist.", "Name the folder or the ZIP of an export.")
     try:
         archive = ZipFile(path)
     except (BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise UnusableExport(
-            f"{path} is no whole ZIP: {error}.", "Copy it again from where it was made: it may have been cut off."
+            f"{path} is not a complete ZIP: {error}.", "Copy it again from its source: it may have been cut off."
         ) from error
     with archive:
         yield ZipPackage(archive)
 
 
 class HashedReader:
-    """A file that is read to its end, and its sum: size, and SHA-256 of all its bytes.
+    """Reads a file to its end and computes its size and SHA-256.
 
-    One that cannot be read to its end is a fault, told once, and ends there. A long piece is hashed on a thread while
-    what it says is looked at: hashing lets go of the interpreter's lock, and took a tenth of a verification.
+    A file that cannot be read further is reported as a fault once, and ends there. A long piece is hashed on a thread
+    while its content is checked: hashing releases the interpreter's lock, and took a tenth of a verification.
     """
 
     def __init__(self, file: Readable, name: str, check: Check, thread: Executor) -> None:
@@ -145,7 +145,7 @@ class HashedReader:
         self._hashing: Future[None] | None = None
 
     def read(self, size: int = BLOCK_BYTES) -> bytes:
-        """What follows."""
+        """Return the next bytes."""
         try:
             data = self._file.read(size)
         except UNREADABLE as error:
@@ -160,25 +160,25 @@ class HashedReader:
         if self._hashing is not None:
             self._hashing.result()
             self._hashing = None
-        if len(data) < HASHED_ASIDE_BYTES:
+        if len(data) < THREAD_BYTES_MIN:
             self._digest.update(data)
         else:
             self._hashing = self._thread.submit(self._digest.update, data)
 
     def sum(self) -> FileSum:
-        """Read what is left; the sum of all."""
+        """Read the rest; return the size and digest of the whole file."""
         while self.read():
             pass
         return FileSum(self._size_bytes, self._digest.hexdigest())
 
 
 @contextmanager
-def summed(package: Package, name: str, check: Check, wanted: FileSum | None) -> Iterator[HashedReader]:
-    """Read a file; at the end whether its sum is the one that is wanted. Errors: KeyError, where it is not there."""
+def open_hashed(package: Package, name: str, check: Check, wanted: FileSum | None) -> Iterator[HashedReader]:
+    """Read a file, and compare its size and digest at the end. Errors: KeyError, if it does not exist."""
     check.count += 1
     opened: Readable
     try:
-        opened = package.pour(name)
+        opened = package.open_unchecked(name)
     except UNREADABLE as error:
         check.fault(f"{name} cannot be opened: {error}.")
         opened = BytesIO()
@@ -189,4 +189,4 @@ def summed(package: Package, name: str, check: Check, wanted: FileSum | None) ->
     if wanted is not None and found.bytes != wanted.bytes:
         check.fault(f"{name} has {found.bytes:,} bytes; the manifest says {wanted.bytes:,}.")
     elif wanted is not None and found != wanted:
-        check.fault(f"{name} has other bytes than those whose SHA-256 the manifest says.")
+        check.fault(f"the SHA-256 of {name} differs from the one in the manifest.")

@@ -1,4 +1,4 @@
-"""What `verify` answers, whatever it verified."""
+"""Run a verification and make its report."""
 
 import asyncio
 import time
@@ -19,20 +19,20 @@ Kind = Literal["export", "ledger", "server"]
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A verification: what of, whether all of it is right, and if not, what is wrong first."""
+    """The result of a verification: its subject, whether all is right, and otherwise the first fault."""
 
     what: str
     kind: Kind
     right: bool
     events: int
     root: bytes
-    """The root of the lines, worked out from them."""
+    """The root, computed from the lines."""
     key: str | None
-    """The verifier key that the checkpoints were verified by; None where there was none."""
+    """The key that verified the checkpoints; None if there was none."""
     key_given: bool
-    """Whether it was given with --key: only then a signature proves who signed."""
+    """Whether --key gave it: only then does a signature prove the signer."""
     first: Finding | None
-    """What is wrong at the lowest position."""
+    """The fault at the lowest position."""
     checks: list[Check]
     notes: list[str]
     elapsed_ms: int
@@ -42,12 +42,12 @@ def verify_ledger(
     path: Path, key: str | None, since: Path | None, *, quick: bool, progress: Progress = lambda done, total: None
 ) -> VerifyReport:
     """Verify a ledger file. Errors: LedgerUnusable, InvalidQuery."""
-    trusted, earlier = key_of(key), note_of(since)
-    return made(
+    trusted, earlier = parse_key(key), read_note(since)
+    return run_verification(
         str(path),
         "ledger",
         trusted,
-        lambda account: verify_file(account, path, key=trusted, earlier=earlier, quick=quick, progress=progress),
+        lambda findings: verify_file(findings, path, key=trusted, earlier=earlier, quick=quick, progress=progress),
     )
 
 
@@ -55,12 +55,12 @@ def verify_package(
     path: Path, key: str | None, since: Path | None, *, progress: Progress = lambda done, total: None
 ) -> VerifyReport:
     """Verify an export in a folder or a ZIP. Errors: UnusableExport, InvalidQuery."""
-    trusted, earlier = key_of(key), note_of(since)
-    return made(
+    trusted, earlier = parse_key(key), read_note(since)
+    return run_verification(
         str(path),
         "export",
         trusted,
-        lambda account: verify_export(account, path, key=trusted, earlier=earlier, progress=progress),
+        lambda findings: verify_export(findings, path, key=trusted, earlier=earlier, progress=progress),
     )
 
 
@@ -72,48 +72,50 @@ def verify_server(
     *,
     progress: Progress = lambda done, total: None,
 ) -> VerifyReport:
-    """Verify what a server serves. Errors: LedgerUnavailable, InvalidQuery, and those that it answers."""
-    trusted, earlier = key_of(key), note_of(since)
-    return made(
+    """Verify the tiles of a server. Errors: LedgerUnavailable, InvalidQuery, and those that it answers."""
+    trusted, earlier = parse_key(key), read_note(since)
+    return run_verification(
         url,
         "server",
         trusted,
-        lambda account: asyncio.run(
-            verify_served(account, url, token, key=trusted, earlier=earlier, progress=progress)
+        lambda findings: asyncio.run(
+            verify_served(findings, url, token, key=trusted, earlier=earlier, progress=progress)
         ),
     )
 
 
-def made(what: str, kind: Kind, key: Verifier | None, work: Callable[[Findings], FileFindings]) -> VerifyReport:
-    """The report on a verification that a function does."""
+def run_verification(
+    what: str, kind: Kind, key: Verifier | None, check: Callable[[Findings], FileFindings]
+) -> VerifyReport:
+    """Run a verification and return its report."""
     began = time.monotonic()
-    account = Findings()
-    found = work(account)
+    findings = Findings()
+    found = check(findings)
     return VerifyReport(
         what=what,
         kind=kind,
-        right=account.right,
+        right=findings.right,
         events=found.events,
         root=found.root,
         key=str(found.key) if found.key else None,
         key_given=key is not None,
-        first=account.first,
-        checks=account.checks,
-        notes=account.notes,
+        first=findings.first,
+        checks=findings.checks,
+        notes=findings.notes,
         elapsed_ms=int(1000 * (time.monotonic() - began)),
     )
 
 
-def key_of(text: str | None) -> Verifier | None:
-    """The key that was given. Errors: InvalidQuery."""
+def parse_key(text: str | None) -> Verifier | None:
+    """Parse the key of --key. Errors: InvalidQuery."""
     try:
         return Verifier.parse(text.strip()) if text is not None else None
     except BadNote as error:
         raise InvalidQuery("key", error.detail, error.advice) from error
 
 
-def note_of(file: Path | None) -> bytes | None:
-    """The earlier checkpoint that was given. Errors: InvalidQuery."""
+def read_note(file: Path | None) -> bytes | None:
+    """Read the file of --since, an earlier checkpoint. Errors: InvalidQuery."""
     try:
         return file.read_bytes() if file is not None else None
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from docs._generate import schema
@@ -23,29 +24,41 @@ def reference() -> str:
     shared = ", ".join(map(code, sorted(common)))
     shared_note = (
         f"Every route can refuse with {shared}. Below, each route lists only what it can refuse with besides. "
-        "The table of errors says what each means."
+        "[Errors](errors.md) says what each means."
     )
     return joined([shared_note, *(_operation(name, each, common) for name, each in _operations())])
 
 
 def shapes() -> str:
     """Return every struct that a body or an answer is made of, but for events."""
+    return joined(_shape(name, each) for name, each in sorted(_shapes().items()))
+
+
+@cache
+def _shapes() -> dict[str, Json]:
+    """Return every struct but those of events, by name."""
     named: Json = openapi()["components"]["schemas"]
-    return joined(_shape(name, each) for name, each in sorted(named.items()) if not _of_an_event(name, named))
+    return {name: each for name, each in named.items() if not _of_an_event(name, named)}
 
 
 def _of_an_event(name: str, named: Json) -> bool:
     return name in ("Draft", "Event", "Payload") or name.endswith(("Draft", "Event")) or f"{name}Draft" in named
 
 
+def _words(schema_: Json) -> str:
+    return schema.words(schema_, _shapes())
+
+
 def _shape(name: str, each: Json) -> str:
     needed = each.get("required", ())
-    rows = (
-        [code(field), schema.words(kind), "yes" if field in needed else "", prose(kind.get("description", ""))]
+    rows = [
+        [code(field), _words(kind), "yes" if field in needed else "", prose(kind.get("description", ""))]
         for field, kind in each.get("properties", {}).items()
-    )
-    about = each.get("description", "")
-    return joined([f"### {code(name)}", prose(about), table(["field", "type", "always there", "what it means"], rows)])
+    ]
+    heads = ["field", "type", "always there", "what it means"]
+    columns = 4 if any(row[3] for row in rows) else 3
+    fields = table(heads[:columns], [row[:columns] for row in rows])
+    return joined([f"### {code(name)}", prose(each.get("description", "")), fields])
 
 
 def _operations() -> Iterator[tuple[str, Json]]:
@@ -88,7 +101,7 @@ def _parameter(each: Json) -> list[str]:
         meaning.append("Required.")
     if default := schema.default(each.get("schema", {})):
         meaning.append(f"Default: {code(default)}.")
-    return [code(each["name"]), each["in"], schema.words(each.get("schema", {})), " ".join(meaning)]
+    return [code(each["name"]), each["in"], _words(each.get("schema", {})), " ".join(meaning)]
 
 
 def _body(body: Json) -> str:
@@ -106,4 +119,4 @@ def _answers(responses: Json) -> Iterator[list[str]]:
 def _content(content: Json) -> str:
     found = content.get("schema", {})
     either = found.get("oneOf") or found.get("anyOf") or ()
-    return "any event of the vocabulary" if len(either) > 8 else schema.words(found)
+    return "any event of the vocabulary" if len(either) > 8 else _words(found)

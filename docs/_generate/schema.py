@@ -1,6 +1,6 @@
 """JSON Schema in words: the type of a field, with its range, as a reader wants it."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from docs._generate.markdown import code
@@ -14,10 +14,11 @@ _LISTED_MAX = 16
 _formats = {"date-time": "time", "date": "date", "binary": "bytes", "uri": "address"}
 
 
-def words(schema: Schema) -> str:
-    """Describe what a schema admits: `number, 0 to 1`; a struct by its name."""
+def words(schema: Schema, headings: Container[str] = ()) -> str:
+    """Describe what a schema admits: `number, 0 to 1`; a struct by its name, linked where the page has its heading."""
     if "$ref" in schema:
-        return code(schema["$ref"].rpartition("/")[2])
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{code(name)}](#{name.lower()})" if name in headings else code(name)
     if "enum" in schema:
         if len(schema["enum"]) > _LISTED_MAX:
             return "event type"
@@ -25,14 +26,14 @@ def words(schema: Schema) -> str:
     if "const" in schema:
         return code(str(schema["const"]))
     if either := schema.get("anyOf") or schema.get("oneOf"):
-        return " or ".join(dict.fromkeys(words(each) for each in either if each.get("type") != "null"))
+        return " or ".join(dict.fromkeys(words(each, headings) for each in either if each.get("type") != "null"))
     kind = schema.get("type", "any value")
     if isinstance(kind, list):
         kind = " or ".join(each for each in kind if each != "null")
     if kind == "array":
-        return f"list{_of(schema.get('items', {}))}{_range(schema, 'Items', 'items')}"
+        return f"list{_of(schema.get('items', {}), headings)}{_range(schema, 'Items', 'items')}"
     if kind == "object":
-        return f"object{_of(schema.get('additionalProperties') or {})}"
+        return f"object{_of(schema.get('additionalProperties') or {}, headings)}"
     if kind == "string":
         return f"{_formats.get(schema.get('format', ''), 'text')}{_range(schema, 'Length', 'characters')}"
     return f"{kind}{_bounds(schema)}"
@@ -44,12 +45,14 @@ def default(schema: Schema) -> str:
     return "" if value in (None, [], {}, "") else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _of(items: Any) -> str:  # noqa: ANN401 - a schema, or true
-    return f" of {words(items)}" if isinstance(items, Mapping) and items else ""
+def _of(items: Any, headings: Container[str]) -> str:  # noqa: ANN401 - a schema, or true
+    return f" of {words(items, headings)}" if isinstance(items, Mapping) and items else ""
 
 
 def _range(schema: Schema, suffix: str, unit: str) -> str:
     least, most = schema.get(f"min{suffix}"), schema.get(f"max{suffix}")
+    if most is not None and least == most:
+        return f", {most:,} {unit}"
     if most is not None:
         return f", {least or 0} to {most:,} {unit}"
     return f", at least {least} {unit}" if least and least > 1 else ""

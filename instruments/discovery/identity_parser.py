@@ -254,7 +254,7 @@ def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:
 
 
 def _optional(value: object) -> str | None:
-    """Return an optional field's text; None if it is no text or number, an unfilled placeholder, or too long."""
+    """Return an optional field's text; None for other JSON types, an unfilled placeholder, or too long."""
     text = one_line(value) if isinstance(value, str) else ""
     return text if 0 < len(text) <= LABEL_CHARS_MAX and not (text[0] == "<" and text[-1] == ">") else None
 

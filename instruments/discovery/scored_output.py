@@ -57,7 +57,7 @@ def extract_output(blocks: Sequence[CodeBlock], probe: Probe) -> str | None:
 
 
 def _extract_code(blocks: Sequence[CodeBlock], probe: Probe, language: str) -> str | None:
-    """Return the block that fits the language best, the largest of equals; the task's own code only as a last resort."""
+    """Return the block that fits the language best, then the largest; the task's own code only as a last resort."""
     fitting = [block for block in blocks if _language_rank(block, language)]
     answered = [block for block in fitting if block.text.strip() != probe.stimulus.strip()]
     best = max(answered or fitting, key=lambda block: (_language_rank(block, language), len(block.text)), default=None)

@@ -216,7 +216,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return reason if first.key == key else f"{reason} as {first.key}"
 
     def _ending_by_limit(self) -> tuple[Ending, str] | None:
-        """Return the ending that a limit causes, and its reason. A limit of 0 acts as 1: the check follows an answer."""
+        """Return the ending that a limit causes, and its reason. A limit of 0 acts as 1: an answer is there already."""
         limits = self.started
         if self.iterations >= (MAX_ITERATIONS if limits.max_iterations is None else max(1, limits.max_iterations)):
             return "max_iterations", "max iterations reached"

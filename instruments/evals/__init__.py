@@ -1,14 +1,14 @@
-"""Evaluations: scenarios, what is expected of an answer, and what an answer is worth."""
+"""Evaluations: scenarios, the expected answers, and the scoring of an agent's answers."""
 
-from instruments.evals.analysis import Analysis, analysis_of
+from instruments.evals.analysis import Analysis, parse_analysis
 from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, FixtureFault, NoScenarios
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
-from instruments.evals.scoring.baselines import answer as baseline_answer
+from instruments.evals.scoring.baselines import baseline_answer
 from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION, ScenarioScore, score
-from instruments.evals.scoring.semantic import SemanticMatcher, meaning_of
+from instruments.evals.scoring.semantic import SemanticMatcher, matcher_from_environment
 from instruments.evals.suite.filter_expression import select
 from instruments.evals.suite.loader import Suite, load, scenario_id, suite_digest
-from instruments.evals.suite.writer import write
+from instruments.evals.suite.writer import write_scenario
 
 __all__ = [
     "SCORER_ID",
@@ -26,13 +26,13 @@ __all__ = [
     "Scoring",
     "SemanticMatcher",
     "Suite",
-    "analysis_of",
     "baseline_answer",
     "load",
-    "meaning_of",
+    "matcher_from_environment",
+    "parse_analysis",
     "scenario_id",
     "score",
     "select",
     "suite_digest",
-    "write",
+    "write_scenario",
 ]

@@ -1,11 +1,11 @@
-"""An agent as a command: an investigation on standard input, its analysis on standard output.
+"""An agent that runs as a command: an investigation on standard input, its analysis on standard output.
 
-The command gets one JSON object: the investigation as it was captured, with an empty `analysis` and the scenario's
-`test_config` beside. Nothing else of the scenario reaches it: not its name, its id, what failed, what is expected, or
-what was answered when it was captured. In its environment TALLYSTICK_REPLAY=1 says that live systems are out of bounds.
+The command gets one JSON object: the captured investigation with an empty `analysis`, and the scenario's `test_config`.
+It does not get the scenario's name, id, failure type, expectations or captured analysis. TALLYSTICK_REPLAY=1 in its
+environment means that it must not query live systems.
 
-It answers with one JSON object, the analysis or an object that has it as `analysis`. Nothing at all is an answer, too:
-one that says nothing. Whatever else it does is a failure, with the last lines that it wrote.
+It answers with one JSON object: the analysis, or an object with a key `analysis`. Empty output is an empty analysis.
+All else is a failure, reported with the last lines of its output.
 """
 
 import os
@@ -18,7 +18,7 @@ from msgspec import structs
 
 from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
-from instruments.evals.analysis import Analysis, analysis_of
+from instruments.evals.analysis import Analysis, parse_analysis
 from instruments.evals.scenario import Scenario
 from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 from instruments.routers.subprocess_io import (
@@ -29,32 +29,32 @@ from instruments.routers.subprocess_io import (
 )
 
 REPLAY = "TALLYSTICK_REPLAY"
-"""The variable that tells a command that it is asked about the past."""
+"""The environment variable that tells a command that it works on captured data."""
 
 _kinds = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a truth value", type(None): "null"}
 
 
 class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking once: an analysis, or why there is none."""
+    """The result of one run of the agent: an analysis, or a failure."""
 
     analysis: Analysis | None = None
-    """What was answered, as it is scored; None where there is none."""
+    """The analysis to score; None after a failure."""
     text: str | None = None
-    """The analysis as JSON, without secrets; None where nothing was said."""
+    """The analysis as JSON, redacted; None if the output was empty."""
     failure: Failure | None = None
-    """Why there is no analysis."""
+    """The kind of failure; None if there is an analysis."""
     detail: str | None = None
-    """The same in words."""
+    """The failure in words."""
     said: str | None = None
-    """The last lines that a failing command wrote, without secrets."""
+    """The last lines of a failed command's output, redacted."""
     elapsed_ns: int | None = None
-    """From question to answer, nanoseconds; None where nobody was asked."""
+    """From question to answer, nanoseconds; None if the command did not run."""
 
 
 class Agent:
-    """Runs a command for each question, without a shell. It is named by its program: arguments may hold secrets.
+    """Runs a command for each scenario, without a shell. Its name is that of the program: arguments may hold secrets.
 
-    `enable_llm` takes the place of what scenarios say. Errors: BadCommand.
+    `enable_llm` overrides the setting of the scenarios. Errors: BadCommand.
     """
 
     def __init__(self, line: str, *, timeout_s: float, enable_llm: bool | None = None) -> None:
@@ -66,17 +66,17 @@ class Agent:
         self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
 
     async def ask(self, scenario: Scenario) -> AgentOutput:
-        """What the command makes of a scenario; never an error. Cancelling ends the command."""
-        given = question(scenario, self._enable_llm)
+        """Run the command for a scenario; never raises. Cancelling ends the command."""
+        request = build_question(scenario, self._enable_llm)
         try:
-            came = await run_process(self._words, given, self._timeout_s, {**os.environ, REPLAY: "1"})
+            result = await run_process(self._words, request, self._timeout_s, {**os.environ, REPLAY: "1"})
         except OSError as error:
             detail = f"{self.program} cannot be run: {error.strerror or type(error).__name__}"
             return AgentOutput(failure="crash", detail=detail)
-        return self._reply(came)
+        return self._reply(result)
 
     def hide(self, components: Sequence[Component]) -> tuple[Component, ...]:
-        """The parts of a score without secrets: what matched is quoted from what was answered."""
+        """Redact the components of a score, whose findings quote the answer."""
         return tuple(
             structs.replace(
                 component,
@@ -90,57 +90,57 @@ class Agent:
             for component in components
         )
 
-    def _reply(self, came: ProcessResult) -> AgentOutput:
-        failure, detail = self._failure(came)
+    def _reply(self, result: ProcessResult) -> AgentOutput:
+        failure, detail = self._failure(result)
         if failure is None:
             try:
-                analysis, text = self._read(came.out.decode("utf-8", "replace").removeprefix("\ufeff"))
-                return AgentOutput(analysis=analysis, text=text, elapsed_ns=came.elapsed_ns)
+                analysis, text = self._read(result.out.decode("utf-8", "replace").removeprefix("\ufeff"))
+                return AgentOutput(analysis=analysis, text=text, elapsed_ns=result.elapsed_ns)
             except ValueError as error:
                 failure, detail = "unreadable", self._secrets.hide(str(error))
             except RecursionError:
                 failure, detail = "unreadable", "what it wrote is nested too deep."
-        said = self._secrets.last_lines(came.errors) or self._secrets.last_lines(came.out)
-        return AgentOutput(failure=failure, detail=detail, said=said or None, elapsed_ns=came.elapsed_ns)
+        said = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
+        return AgentOutput(failure=failure, detail=detail, said=said or None, elapsed_ns=result.elapsed_ns)
 
-    def _failure(self, came: ProcessResult) -> tuple[Failure | None, str | None]:
-        """How a command failed that did not end well."""
-        if came.ending == "timeout":
+    def _failure(self, result: ProcessResult) -> tuple[Failure | None, str | None]:
+        """Return the kind and the description of a failure; None if the command ended with exit code 0."""
+        if result.ending == "timeout":
             return "timeout", f"{self.program} gave no whole answer within {self._timeout_s:g} s"
-        if came.ending == "flood":
+        if result.ending == "flood":
             return "flood", f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
-        if came.code != 0:
-            return "crash", f"{self.program} {describe_exit(came.code)}"
+        if result.code != 0:
+            return "crash", f"{self.program} {describe_exit(result.code)}"
         return None, None
 
     def _read(self, text: str) -> tuple[Analysis, str | None]:
-        """The analysis that a text is, and as it is kept. Errors: ValueError, in words; RecursionError."""
+        """Return the analysis in a text, and its redacted JSON. Errors: ValueError, in words; RecursionError."""
         if not text.strip():
             return Analysis(), None
-        answered = read(text)
-        kept = msgspec.json.encode(answered.value).decode()
-        if self._secrets.hide(kept) != kept:
-            kept = msgspec.json.encode(self._secrets.hide_within(answered.value)).decode()
-        return answered.analysis, kept
+        parsed = parse_output(text)
+        stored = msgspec.json.encode(parsed.value).decode()
+        if self._secrets.hide(stored) != stored:
+            stored = msgspec.json.encode(self._secrets.hide_within(parsed.value)).decode()
+        return parsed.analysis, stored
 
 
 class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An analysis as it is scored, and the JSON object that it was read from."""
+    """An analysis to score, and the JSON object that it was parsed from."""
 
     analysis: Analysis
     value: dict[str, Any]
 
 
-def question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
-    """What a command is given of a scenario: one JSON object."""
+def build_question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
+    """Build the command's input for a scenario: one JSON object."""
     settings = dict(scenario.about.test_config)
     if enable_llm is not None:
         settings["enable_llm"] = enable_llm
     return msgspec.json.encode({**scenario.investigation, "analysis": {}, "test_config": settings})
 
 
-def read(text: str) -> AgentAnswer:
-    """The analysis that a text is: one JSON object that is one, or has one as `analysis`.
+def parse_output(text: str) -> AgentAnswer:
+    """Parse a command's output: one JSON object that is an analysis, or has one under `analysis`.
 
     Errors: ValueError, saying what is wrong and where; RecursionError.
     """
@@ -154,13 +154,13 @@ def read(text: str) -> AgentAnswer:
     inner = value.get("analysis")
     if inner is not None and not isinstance(inner, dict):
         raise ValueError(f"analysis is {_kinds[type(inner)]}, not an object.")
-    return answer_of(value if inner is None else inner)
+    return parse_answer(value if inner is None else inner)
 
 
-def answer_of(value: dict[str, Any]) -> AgentAnswer:
-    """The analysis that an object holds. Errors: ValueError, saying what is wrong and where."""
+def parse_answer(value: dict[str, Any]) -> AgentAnswer:
+    """Parse an analysis object. Errors: ValueError, saying what is wrong and where."""
     try:
-        return AgentAnswer(analysis=analysis_of(value), value=value)
+        return AgentAnswer(analysis=parse_analysis(value), value=value)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         place = path.removesuffix("`").lstrip(".") or "what it wrote"

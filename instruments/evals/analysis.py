@@ -1,13 +1,13 @@
-"""What an agent answers: the parts of an analysis that are scored, and where each text stands.
+"""The analysis that an agent returns: the fields that are scored.
 
-Everything else that an analysis holds is left alone. `null` and absent are the same: it was not said.
+Other fields are ignored. `null` and an absent field mean the same.
 """
 
 import msgspec
 
 
 class RootCause(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, and what would put it right."""
+    """The root cause, and its remediation."""
 
     root_cause: str | None = None
     remediation: tuple[str, ...] | None = None
@@ -15,7 +15,7 @@ class RootCause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What it is called, why, and what to do next."""
+    """The agent's decision: label, reasons and next steps."""
 
     label: str | None = None
     why: tuple[str, ...] | None = None
@@ -23,7 +23,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
-    """One explanation, how sure the agent is of it in percent, and why."""
+    """One hypothesis, the agent's confidence in percent, and the reasons."""
 
     title: str | None = None
     why: tuple[str, ...] | None = None
@@ -33,13 +33,13 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnalysisVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do next, in short."""
+    """The next steps, in short."""
 
     next_steps: tuple[str, ...] | None = None
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer."""
+    """An agent's analysis of an incident."""
 
     rca: RootCause | None = None
     decision: Decision | None = None
@@ -48,8 +48,8 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     failure_mode: str | None = None
 
 
-def analysis_of(value: object) -> Analysis:
-    """The analysis that an object holds, which is one or has one as `analysis`. Errors: msgspec.ValidationError."""
+def parse_analysis(value: object) -> Analysis:
+    """Convert an object that is an analysis, or has one under `analysis`. Errors: msgspec.ValidationError."""
     if isinstance(value, dict) and isinstance(value.get("analysis"), dict):
         value = value["analysis"]
     return msgspec.convert(value, Analysis)

@@ -1,4 +1,4 @@
-"""What a suite is refused for, apart from what reads suites: every verb knows its errors, and few load the scorer."""
+"""Errors of suites, in a module of their own: all commands handle them, and few load the loader or the scorer."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from events.errors import TallystickError
 
 
 class FixtureFault(msgspec.Struct, frozen=True):
-    """One mistake: in which file, at which key, what, and what to do."""
+    """One mistake in a fixture: its file and key, what is wrong, and what to do."""
 
     file: str
     key: str | None
@@ -21,16 +21,16 @@ class FixtureFault(msgspec.Struct, frozen=True):
 
 
 class BadFixtures(TallystickError):
-    """A suite that cannot be scored as it stands; `faults` are all that is wrong with it. Nothing was run."""
+    """A suite that cannot be scored; `faults` lists everything that is wrong with it. Nothing was run."""
 
     def __init__(self, faults: Sequence[FixtureFault], advice: str = "Nothing was run.") -> None:
-        head = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        super().__init__("\n".join((f"{head} in the scenarios:", *(f"  {fault}" for fault in faults))), advice)
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        super().__init__("\n".join((f"{count} in the scenarios:", *(f"  {fault}" for fault in faults))), advice)
         self.faults = tuple(faults)
 
 
 class NoScenarios(BadFixtures):
-    """A folder in which there is no scenario at all."""
+    """A folder without any scenario."""
 
     def __init__(self, fault: FixtureFault) -> None:
         super().__init__([fault])
@@ -38,10 +38,10 @@ class NoScenarios(BadFixtures):
 
 
 class FixtureExists(TallystickError):
-    """The folder holds a fixture; nothing was written: name another folder, or replace it on purpose."""
+    """The folder already contains a fixture; nothing was written. Name another folder, or replace it explicitly."""
 
 
 class BadExpression(TallystickError):
-    """An expression that selects nothing because it cannot be read."""
+    """A filter expression with a syntax error."""
 
     field = "-k"

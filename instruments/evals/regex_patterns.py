@@ -1,7 +1,7 @@
-"""A pattern that is a regular expression, compiled as it is searched, and refused where it could not be.
+"""Compile the regular expressions of scenarios, and refuse those that cannot be searched safely.
 
-The compiler writes a repeated part out as often as it must at least stand, so that counts within counts would take all
-memory: how much that comes to is worked out before. Its time for searching is bounded where it is searched.
+The compiler of `regex` copies a repeated part as often as its minimum count, so that nested counts could exhaust
+memory: the resulting size is estimated first. The time of a search is limited elsewhere (`scoring/regex_budget.py`).
 """
 
 import re
@@ -10,13 +10,13 @@ from functools import lru_cache
 import regex
 
 PATTERN_NODES_MAX = 10_000
-"""Characters, classes and groups of a pattern with its counts written out: `(?:ab){100}` comes to 200 and a bit."""
+"""The most characters, classes and groups with all counts expanded: `(?:ab){100}` has a little over 200."""
 
 DEPTH_MAX = 50
-"""Groups within groups."""
+"""The deepest nesting of groups."""
 
 PROBE_TIMEOUT_S = 1.0
-"""For searching a text of one character; only a pattern that never ends takes so long."""
+"""Time for a search in one character; only a pattern that never terminates needs more."""
 
 FLAGS = regex.IGNORECASE | regex.DOTALL
 
@@ -30,7 +30,7 @@ _ALPHABET = ("a", "Q", "0", " ", "-", ".", "\n", "é", "界")
 
 
 class BadPattern(ValueError):
-    """A pattern that cannot be searched for, or that everything fits; `what` says why, `advice` what to do."""
+    """A pattern that cannot be searched, or that matches everything; `what` says why, `advice` what to do."""
 
     def __init__(self, what: str, advice: str) -> None:
         super().__init__(f"{what}. {advice}")
@@ -39,78 +39,78 @@ class BadPattern(ValueError):
 
 
 @lru_cache(maxsize=16_384)
-def compiled(pattern: str) -> "regex.Pattern[str]":
-    """The pattern as the scorer searches it: whatever the case, and `.` is any character. Errors: BadPattern."""
-    nodes = _nodes(pattern)
+def compile_pattern(pattern: str) -> "regex.Pattern[str]":
+    """Compile a pattern as the scorer searches it: ignoring case, `.` matches any character. Errors: BadPattern."""
+    nodes = _count_nodes(pattern)
     if nodes > PATTERN_NODES_MAX:
         raise BadPattern(
-            f"repeats so much that it comes to {nodes:,} characters, and {PATTERN_NODES_MAX:,} are the most",
+            f"repeats so much that it comes to {nodes:,} characters; at most {PATTERN_NODES_MAX:,} are allowed",
             "Count less, or write * or +.",
         )
     try:
         return regex.compile(pattern, FLAGS)
     except regex.error as error:
-        said = _place.sub(lambda place: f" at character {int(place[1]) + 1}", str(error))
+        reason = _place.sub(lambda place: f" at character {int(place[1]) + 1}", str(error))
         raise BadPattern(
-            f"is no regular expression: {said}",
-            "Correct it; a character that only stands for itself needs a backslash.",
+            f"is not a regular expression: {reason}",
+            "Correct it; a special character that is meant literally needs a backslash.",
         ) from None
-    except Exception as error:  # noqa: BLE001 - whatever the compiler trips over, the pattern is what is wrong
-        raise BadPattern(f"is no regular expression: {type(error).__name__}", "Correct it.") from None
+    except Exception as error:  # noqa: BLE001 - any exception of the compiler means a bad pattern
+        raise BadPattern(f"is not a regular expression: {type(error).__name__}", "Correct it.") from None
 
 
-def discerning(pattern: str) -> "regex.Pattern[str]":
-    """The pattern, where there are texts that do not fit it. Errors: BadPattern."""
-    found = compiled(pattern)
+def compile_selective(pattern: str) -> "regex.Pattern[str]":
+    """Compile a pattern, and refuse one that matches every text. Errors: BadPattern."""
+    compiled = compile_pattern(pattern)
     try:
-        if found.search("", timeout=PROBE_TIMEOUT_S) is not None:
-            raise BadPattern("fits the empty text, and so every text", "Say what must stand there.")
-        if all(found.search(letter, timeout=PROBE_TIMEOUT_S) is not None for letter in _ALPHABET):
-            raise BadPattern("fits every text", "Say what must stand there.")
+        if compiled.search("", timeout=PROBE_TIMEOUT_S) is not None:
+            raise BadPattern("matches the empty text, and so every text", "Say what must be there.")
+        if all(compiled.search(letter, timeout=PROBE_TIMEOUT_S) is not None for letter in _ALPHABET):
+            raise BadPattern("matches every text", "Say what must be there.")
     except (TimeoutError, MemoryError):
-        raise BadPattern("takes for ever to search even in a text of one character", "Write it simpler.") from None
-    return found
+        raise BadPattern("does not terminate even in a text of one character", "Write it simpler.") from None
+    return compiled
 
 
-def _nodes(pattern: str) -> int:
-    """About how many nodes the compiler makes of a pattern, and never much fewer. Errors: BadPattern.
+def _count_nodes(pattern: str) -> int:
+    """Estimate the number of nodes that the compiler makes of a pattern, rarely too low. Errors: BadPattern.
 
-    Where comments or sets of sets make it hard to say what a bracket is, each count is taken to be within the others.
+    If comments or nested sets make brackets ambiguous, all counts are multiplied as if nested.
     """
     sizes, last, at = [0], 0, 0
     while at < len(pattern):
-        sign, step, more = pattern[at], 1, 1
+        sign, step, added = pattern[at], 1, 1
         if sign == "(":
             _check_group(pattern, at, len(sizes))
             sizes.append(0)
         elif sign == ")":
-            last = more = sizes.pop() + 1 if len(sizes) > 1 else sizes[0] + 1
-        elif sign == "{" and (found := _count.match(pattern, at)) is not None:
-            step, least = found.end() - at, _least(found[1])
-            last, more = last * least, last * (least - 1)
-        elif sign == "[" and (found := _bracketed.match(pattern, at)) is not None:
-            step, last = found.end() - at, 1
+            last = added = sizes.pop() + 1 if len(sizes) > 1 else sizes[0] + 1
+        elif sign == "{" and (compiled := _count.match(pattern, at)) is not None:
+            step, minimum = compiled.end() - at, _min_repeats(compiled[1])
+            last, added = last * minimum, last * (minimum - 1)
+        elif sign == "[" and (compiled := _bracketed.match(pattern, at)) is not None:
+            step, last = compiled.end() - at, 1
         else:
             step, last = 2 if sign == "\\" else 1, 1
-        sizes[-1] += more
+        sizes[-1] += added
         at += step
     if _obscure.search(pattern) is None:
         return sum(sizes)
     product = max(1, len(pattern))
     for digits in _count.findall(pattern):
-        product *= _least(digits)
+        product *= _min_repeats(digits)
     return product
 
 
-def _least(digits: str) -> int:
-    """How often a part must stand, of the first number of its count; a number of 10 digits is as good as any longer."""
+def _min_repeats(digits: str) -> int:
+    """Return the minimum count of a repeated part; 10 digits are enough to exceed any limit."""
     return max(1, int(digits[:10] or 0))
 
 
 def _check_group(pattern: str, at: int, depth: int) -> None:
     if _calls.match(pattern, at) is not None:
         raise BadPattern(
-            f"calls a group again at character {at + 1}, which can go on for ever", "Write the group out where it is."
+            f"calls a group again at character {at + 1}, which may never end", "Write the group out where it is."
         )
     if depth > DEPTH_MAX:
         raise BadPattern(f"has groups more than {DEPTH_MAX} deep", "Write it flatter.")

@@ -1,7 +1,7 @@
-"""What a scenario is: the investigation that an agent is given, and what is expected of its analysis.
+"""The scenario: the investigation that an agent gets, and the expectations of its analysis.
 
-These are the shapes of `scenario.yaml` and of what is made of it when it is loaded (`loading.py`), where everything
-that could not be scored is refused: no score is ever spoilt by a mistake in an expectation.
+These are the structures of `scenario.yaml`. The loader (`suite/loader.py`) refuses any expectation that cannot be
+scored, so that a mistake in a fixture never lowers a score.
 """
 
 from pathlib import Path
@@ -19,56 +19,56 @@ PATTERN_CHARS_MAX = 1_000
 PATTERNS_MAX = 200
 """Patterns of one scenario."""
 
-MARKS = {"root_cause": 70.0, "fix_accuracy": 60.0, "hypothesis_quality": 50.0, "next_steps": 50.0}
-"""Points from which each component passes."""
+PASS_POINTS = {"root_cause": 70.0, "fix_accuracy": 60.0, "hypothesis_quality": 50.0, "next_steps": 50.0}
+"""The points from which each component passes."""
 
 
 class StrictStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What expectations and scoring are made of: a misspelt key is refused, because it would expect nothing."""
+    """Base of expectations and scoring; unknown keys are refused, since a misspelt key would expect nothing."""
 
 
 class Matcher(StrictStruct, frozen=True, kw_only=True):
-    """Patterns of which one is enough, and how they are looked for."""
+    """Patterns, one of which must match, and how they are searched."""
 
     patterns: tuple[str, ...]
     match_type: MatchType
 
 
-Wanted = Matcher | str
-"""A matcher, or a text that is looked for as a substring."""
+PatternSpec = Matcher | str
+"""A matcher, or a text that is searched as a substring."""
 
 
 class Expected(StrictStruct, frozen=True, kw_only=True):
-    """What a text must and must not say.
+    """What a text must and must not contain.
 
-    `patterns` with `match_type` is one matcher, `exact` one text that an item must equal. With them, every one of
-    `all_of`, one of `any_of` and none of `none_of` must be found in the same text.
+    `patterns` with `match_type` form one matcher; `exact` is a text that an item must equal. In addition, all of
+    `all_of`, one of `any_of` and none of `none_of` must match in the same text.
     """
 
     patterns: tuple[str, ...] = ()
     match_type: MatchType | None = None
     exact: str | tuple[str, ...] | None = None
-    all_of: tuple[Wanted, ...] = ()
-    any_of: tuple[Wanted, ...] = ()
-    none_of: tuple[Wanted, ...] = ()
+    all_of: tuple[PatternSpec, ...] = ()
+    any_of: tuple[PatternSpec, ...] = ()
+    none_of: tuple[PatternSpec, ...] = ()
 
 
 class FailureMode(StrictStruct, frozen=True, kw_only=True):
-    """The class of failure that an answer must name: one of these, whatever case or spelling joins its words."""
+    """The failure class that an answer must name: one of these, ignoring case and the separators of words."""
 
     exact: str | tuple[str, ...]
 
 
 class NextSteps(StrictStruct, frozen=True, kw_only=True):
-    """What next steps must say: which commands they use, what they must include, and what they must not."""
+    """What the next steps must contain: commands, required patterns, and forbidden patterns."""
 
     command_types: tuple[str, ...] = ()
-    must_include: tuple[Wanted, ...] = ()
-    none_of: tuple[Wanted, ...] = ()
+    must_include: tuple[PatternSpec, ...] = ()
+    none_of: tuple[PatternSpec, ...] = ()
 
 
 class Expectations(StrictStruct, frozen=True, kw_only=True):
-    """All that is expected. What is absent is not applicable, and counts nowhere."""
+    """All expectations of a scenario. An absent one makes its component not applicable."""
 
     root_cause: Expected | None = None
     failure_mode: FailureMode | None = None
@@ -78,7 +78,7 @@ class Expectations(StrictStruct, frozen=True, kw_only=True):
 
 
 class Scoring(StrictStruct, frozen=True, kw_only=True):
-    """What each component counts; the weights sum to 1. An answer passes from `pass_threshold` points."""
+    """The weights of the components, which sum to 1. An answer passes with `pass_threshold` points or more."""
 
     root_cause_weight: Weight = 0.4
     fix_accuracy_weight: Weight = 0.3
@@ -88,7 +88,7 @@ class Scoring(StrictStruct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """`scenario.yaml`: what people say of a scenario, and what it expects. Further keys are kept by nobody."""
+    """The content of `scenario.yaml`. Other keys are ignored."""
 
     name: str
     expected_outcomes: Expectations
@@ -99,26 +99,26 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     captured_by: str | None = None
     source: str | None = None
     weight: Annotated[float, msgspec.Meta(gt=0.0, le=1_000_000.0)] = 1.0
-    """What the scenario counts in the mean of its suite."""
+    """The weight of the scenario in the mean of its suite."""
     scoring: Scoring = Scoring()
     test_config: dict[str, Any] = {}
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario as loaded, checked whole."""
+    """A loaded and fully validated scenario."""
 
     id: str
-    """Its folder below the suite's, `job-image` or `job-image.llm`: names the stream `scenario/ID`."""
+    """Made of its folder, `job-image` or `job-image.llm`; it names the stream `scenario/ID`."""
     title: str
-    """Its folder as people type it: `job-image/llm`."""
+    """Its folder relative to the suite's: `job-image/llm`."""
     folder: Path
     mode: str | None
-    """The inner folder of a nested scenario."""
+    """The inner folder of a nested scenario; None if it is not nested."""
     about: Description
     investigation: dict[str, Any]
-    """What the agent is given: the captured investigation without its analysis."""
+    """The agent's input: the captured investigation without its analysis."""
     captured: dict[str, Any] | None
-    """The captured analysis; None where there is none. It never reaches an agent."""
+    """The captured analysis, or None. It is never given to an agent."""
     fixture_digest: str
     """SHA-256 of the investigation without its analysis, the expectations, scoring, weight and test configuration."""
     expectation_digest: str

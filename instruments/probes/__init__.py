@@ -1,7 +1,13 @@
-"""Probes: what a model is asked to do, and how what it did is scored."""
+"""Probes: tasks for a model, with scorers that run without a model."""
 
 from instruments.probes.probe import Probe, Scorer
-from instruments.probes.registry import FORMERLY, PROBES, SCORERS, find_probe, name_of
+from instruments.probes.registry import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    SCORERS,
+    find_probe,
+    scorer_name,
+)
 from instruments.probes.score import ProbeScore
 
-__all__ = ["FORMERLY", "PROBES", "SCORERS", "Probe", "ProbeScore", "Scorer", "find_probe", "name_of"]
+__all__ = ["FORMER_PROBE_IDS", "PROBES", "SCORERS", "Probe", "ProbeScore", "Scorer", "find_probe", "scorer_name"]

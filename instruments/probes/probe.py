@@ -1,4 +1,4 @@
-"""What a probe is: versioned data, and the scorer that reads the answers to it."""
+"""The probe: a versioned task, and the scorer of its answers."""
 
 from typing import Literal, Protocol
 
@@ -8,34 +8,34 @@ from instruments.probes.score import ProbeScore
 
 
 class Scorer(Protocol):
-    """Reads an output and says what it is worth; another `version` may score the same output differently."""
+    """Scores an output; another `version` may score the same output differently."""
 
     @property
     def id(self) -> str:
-        """Its name, as a score's event carries it."""
+        """The scorer's name in the events of scores."""
 
     @property
     def version(self) -> str:
         """Raised whenever the same output would get another score."""
 
     def score(self, output: str) -> ProbeScore:
-        """The score of any text whatever: pure, and never an error."""
+        """Score any text; pure, never raises."""
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a model, worded once and for all: other words are another version."""
+    """One task for a model. Its text never changes under its version."""
 
     id: str
-    """Its name, unique among the probes."""
+    """The probe's name, unique among probes."""
     version: str
-    """Raised whenever stimulus or prompt change."""
+    """Raised whenever the stimulus or the prompt changes."""
     kind: Literal["code", "text"]
-    """Whether the answer stands in a code fence or is the text itself."""
+    """Whether the scored part of an answer is the code of a fence, or the text."""
     language: Literal["go", "python"] | None
-    """The language of the code asked for; None where kind is text."""
+    """The requested programming language; None if kind is text."""
     stimulus: str
-    """What the model is given to work on."""
+    """The material to work on."""
     prompt: str
-    """What it is asked to do: the whole text, the stimulus included; no model is named in it."""
+    """The whole task including the stimulus; it names no model."""
     scorer: Scorer
-    """What scores the answers unless another is asked for."""
+    """The default scorer of the answers."""

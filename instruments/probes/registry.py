@@ -1,4 +1,4 @@
-"""Every probe there is, and every scorer: both are added to, and neither ever changes under its version."""
+"""All probes and scorers. New ones may be added; existing ones never change under their version."""
 
 from collections.abc import Mapping
 
@@ -9,23 +9,23 @@ from instruments.probes.text.summarising import SUMMARISING
 from instruments.probes.text.weighting import WEIGHTING
 
 PROBES: tuple[Probe, ...] = (DEBUGGING, REFACTOR_GO, REFACTOR_PYTHON, SUMMARISING, WEIGHTING)
-"""The probes, each version of one, the newest of an id last."""
+"""All versions of all probes; the newest version of an id is the last."""
 
-FORMERLY: Mapping[str, str] = {"refactor-v1": "refactor-go"}
-"""Ids under which imported runs asked what a probe of ours asks now. Source: reference implementation of discovery."""
+FORMER_PROBE_IDS: Mapping[str, str] = {"refactor-v1": "refactor-go"}
+"""Probe ids in imported runs, and the id of the same probe here. Source: reference implementation of discovery."""
 
 
-def name_of(scorer: Scorer) -> str:
-    """A scorer as people name it: `debugging@1`."""
+def scorer_name(scorer: Scorer) -> str:
+    """Return a scorer's name with its version: `debugging@1`."""
     return f"{scorer.id}@{scorer.version}"
 
 
-SCORERS: Mapping[str, Scorer] = {name_of(probe.scorer): probe.scorer for probe in PROBES}
-"""The scorers by name and version: `debugging@1`."""
+SCORERS: Mapping[str, Scorer] = {scorer_name(probe.scorer): probe.scorer for probe in PROBES}
+"""The scorers by name with version: `debugging@1`."""
 
 
 def find_probe(probe_id: str, version: str | None = None) -> Probe | None:
-    """A probe by its id, the newest version where none is asked for; None where there is none."""
+    """Return a probe by id, the newest version by default; None if there is none."""
     return next(
         (probe for probe in reversed(PROBES) if probe.id == probe_id and version in {None, probe.version}), None
     )

@@ -50,12 +50,12 @@ def parse_router(
             raise BadRouter(field, "is empty, too long, or not printable.", f"Give 1 to {LABEL_CHARS_MAX} characters.")
     scheme, colon, rest = spec.partition(":")
     if not colon or scheme not in {"command", "openai"}:
-        raise BadRouter("router", "begins with neither command: nor openai:.")
+        raise BadRouter("router", "must begin with command: or openai:.")
     if scheme == "openai":
         return _openai_router(rest, environment, model, key_env, headers, name)
     for field, parsed_headers in (("key_env", key_env), ("header", headers)):
         if parsed_headers:
-            raise BadRouter(field, "is for openai: alone.", "A program takes its keys from its environment.")
+            raise BadRouter(field, "applies to openai: only.", "A program takes its keys from its environment.")
     return _command_router(rest, model, name)
 
 
@@ -80,7 +80,7 @@ def _openai_router(
     except httpx.InvalidURL:
         base = httpx.URL()
     if base.scheme not in {"http", "https"} or not base.host or "%" in base.host or (base.port or 0) > PORT_MAX:
-        raise BadRouter("router", "gives openai: no address of a server.")
+        raise BadRouter("router", "gives openai: an invalid server address.")
     parsed_headers = dict(_parse_header(number, text, environment) for number, text in enumerate(headers, 1))
     authorised = base.userinfo or any(field.lower() == "authorization" for field in parsed_headers)
     if key_env is not None:
@@ -88,7 +88,7 @@ def _openai_router(
     else:
         key = "" if authorised else environment.get(KEY_ENV, "").strip()
     if key and not _is_header_value(key):
-        raise BadRouter("key_env", f"the key in {key_env or KEY_ENV} has characters that no header can have.", "")
+        raise BadRouter("key_env", f"the key in {key_env or KEY_ENV} has characters that a header cannot contain.", "")
     return _check_name(OpenAIRouter(base, model=model or MODEL, key=key or None, headers=parsed_headers, name=name))
 
 
@@ -104,12 +104,12 @@ def _parse_header(number: int, text: str, environment: Mapping[str, str]) -> tup
     field, value = field.strip(), value.strip()
     if not colon or not field or not all(letter.isalnum() or letter in "!#$%&'*+-.^_`|~" for letter in field):
         raise BadRouter(
-            "header", f"the {_ordinal(number)} is no header.", "Write --header 'Name: value' or 'Name: env:VAR'."
+            "header", f"the {_ordinal(number)} is not a header.", "Write --header 'Name: value' or 'Name: env:VAR'."
         )
     if value.startswith("env:"):
         value = _read_variable("header", value.removeprefix("env:"), environment)
     if not field.isascii() or not _is_header_value(value):
-        raise BadRouter("header", f"{field!r} has characters that no header can have.", "")
+        raise BadRouter("header", f"{field!r} has characters that a header cannot contain.", "")
     return field, value
 
 

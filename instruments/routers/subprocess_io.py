@@ -60,9 +60,9 @@ def split_command(line: str) -> list[str]:
     if not words or not words[0]:
         raise BadCommand("names no program.")
     if "\0" in line:
-        raise BadCommand("has a NUL character, which no program can be given.")
+        raise BadCommand("has a NUL character, which no program accepts as an argument.")
     if shutil.which(words[0]) is None:
-        raise BadCommand(f"{words[0]!r} is no program that can be run here.", "Check its name and its path.")
+        raise BadCommand(f"{words[0]!r} cannot be found or run here.", "Check its name and its path.")
     return words
 
 

@@ -1,4 +1,4 @@
-"""Opening SQLite on a thread of its own, so that whoever gives up while it opens leaves no thread behind."""
+"""SQLite connections on their own threads; a cancelled caller leaves no thread behind."""
 
 import asyncio
 import sqlite3
@@ -9,36 +9,36 @@ from typing import Any, Concatenate, ParamSpec
 
 import aiosqlite
 
-from ledger.threads import _Found, to_its_end
+from ledger.threads import Result, wait_until_done
 
 ROWS_FETCHED = 64
-"""Rows that a cursor takes over at a time."""
+"""Rows that a cursor fetches at a time."""
 
-_Asked = ParamSpec("_Asked")
+_Args = ParamSpec("_Args")
 
 
 class SqliteConnection(aiosqlite.Connection):
-    """aiosqlite's connection, whose thread also takes work of several statements in one visit."""
+    """aiosqlite's connection, which can also run a function of several statements in one call to its thread."""
 
     async def run(
         self,
-        work: Callable[Concatenate[sqlite3.Connection, _Asked], _Found],
-        *args: _Asked.args,
-        **kwargs: _Asked.kwargs,
-    ) -> _Found:
-        """What a function of SQLite's own connection gives, called on its thread."""
-        visit = self._execute(work, self._conn, *args, **kwargs)  # type: ignore[no-untyped-call]
-        found: _Found = await to_its_end(asyncio.ensure_future(visit))
-        return found
+        work: Callable[Concatenate[sqlite3.Connection, _Args], Result],
+        *args: _Args.args,
+        **kwargs: _Args.kwargs,
+    ) -> Result:
+        """Run a function on the connection's thread, with SQLite's own connection, and return its result."""
+        call = self._execute(work, self._conn, *args, **kwargs)  # type: ignore[no-untyped-call]
+        result: Result = await wait_until_done(asyncio.ensure_future(call))
+        return result
 
 
 async def connect(database: str | Path, **options: Any) -> SqliteConnection:  # noqa: ANN401 - those of sqlite3.connect
-    """A connection. Errors: sqlite3.Error.
+    """Open a connection. Errors: sqlite3.Error.
 
-    One whose opening is cancelled (Ctrl-C at the start of a command) is waited for and closed: its thread would else
-    report to an event loop that is no more.
+    If the caller is cancelled meanwhile (Ctrl-C at the start of a command), wait for the connection and close it:
+    otherwise its thread would report to an event loop that is closed.
     """
-    opening = asyncio.ensure_future(_opened(database, options))
+    opening = asyncio.ensure_future(_open(database, options))
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -48,7 +48,7 @@ async def connect(database: str | Path, **options: Any) -> SqliteConnection:  # 
         raise
 
 
-async def _opened(database: str | Path, options: dict[str, Any]) -> SqliteConnection:
+async def _open(database: str | Path, options: dict[str, Any]) -> SqliteConnection:
     connection = await SqliteConnection(partial(sqlite3.connect, database, **options), ROWS_FETCHED)
     assert isinstance(connection, SqliteConnection)
     return connection

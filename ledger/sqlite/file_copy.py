@@ -1,11 +1,11 @@
-"""Copies of a ledger file: taken while it is written, and moved to where they are wanted.
+"""Copies of a ledger file, also while another process writes it; and removing and moving the files of a ledger.
 
-A copy is taken by SQLite's online backup, from one read-only connection that holds one read transaction for the whole:
-it is the log as it stood when the copy began, a writer never makes it begin again, and it never checkpoints (I8).
-Meanwhile the write-ahead log grows by what is written, since none of it can be let go. Afterwards the copy keeps a
-rollback journal and no write-ahead log: it is one file, and whoever reads it makes none beside it.
+SQLite's online backup makes the copy, from a read-only connection that keeps one read transaction: the copy is the log
+at the moment when the copy began, a writer cannot make it restart, and it never checkpoints (I8). Meanwhile the
+write-ahead log keeps growing, because no part of it can be reused. The copy uses a rollback journal instead of a
+write-ahead log: it is one file, and a reader creates no other file beside it.
 
-Everything here blocks, and an exception of `progress` ends it.
+All functions block. An exception raised by `progress` ends the copy.
 """
 
 import os
@@ -19,30 +19,30 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.registry import VOCABULARY
 from ledger.atomic_file import sync_folder
 from ledger.errors import LedgerFull, LedgerUnavailable
-from ledger.sqlite.wal_check import require_whole
+from ledger.sqlite.wal_check import require_undamaged
 
 STEP_PAGES = 1_000
-"""Pages copied (4 MB) before progress is told."""
+"""Pages (4 MB) between two calls of `progress`."""
 
 Progress = Callable[[int, int], None]
-"""Told how many are done, of how many."""
+"""Called with the number done and the total."""
 
-SQLITES = ("", "-wal", "-shm", "-journal")
-"""How the names end of what SQLite keeps of one file."""
+SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite keeps for one database."""
 
-EXHIBITS = "SELECT line FROM events WHERE type IN ('evidence.stored.v1', 'evidence.erased.v1') ORDER BY position"
+EVIDENCE_EVENTS = "SELECT line FROM events WHERE type IN ('evidence.stored.v1', 'evidence.erased.v1') ORDER BY position"
 
-ERASED = "SELECT 1 FROM events WHERE subject = ? AND type = 'evidence.erased.v1'"
+ERASURE = "SELECT 1 FROM events WHERE subject = ? AND type = 'evidence.erased.v1'"
 
 
-def copy(source: Path, target: Path, *, still: bool = False, progress: Progress) -> None:
-    """Copy a ledger file, and sync the copy but for its name. `still` says that nobody writes the source.
+def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Progress) -> None:
+    """Copy a ledger file and sync the copy, but not its folder.
 
-    Shapes: `progress` is told pages.
-    Errors: LedgerDamaged, LedgerFull, LedgerUnavailable, OSError; the target is of no use then.
+    Shapes: `still` says that no process writes the source; `progress` counts pages.
+    Errors: LedgerDamaged, LedgerFull, LedgerUnavailable, OSError; the target is then unusable.
     """
     if still:
-        require_whole(source)
+        require_undamaged(source)
     wal = source.with_name(source.name + "-wal")
     alone = "&immutable=1" if still and not wal.exists() else ""
     try:
@@ -59,48 +59,48 @@ def copy(source: Path, target: Path, *, still: bool = False, progress: Progress)
             copied.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
-            raise LedgerFull(f"The disk is full; {target} was not written.", "Make room, then retry.") from error
+            raise LedgerFull(f"The disk is full; {target} was not written.", "Free disk space, then retry.") from error
         raise LedgerUnavailable(f"{source} cannot be copied: {error}.", "Check the disk, then retry.") from error
     with target.open("rb") as file:
         os.fsync(file.fileno())
 
 
-def kept_evidence(ledger: Path) -> dict[str, EvidenceStored]:
-    """What a log says is kept beside it, by digest: what was stored, and not erased. Errors: LedgerUnavailable."""
-    kept: dict[str, EvidenceStored] = {}
-    for (line,) in _fetch(ledger, EXHIBITS):
+def stored_evidence(ledger: Path) -> dict[str, EvidenceStored]:
+    """Return the events of the evidence that was stored and not erased, by digest. Errors: LedgerUnavailable."""
+    stored: dict[str, EvidenceStored] = {}
+    for (line,) in _fetch(ledger, EVIDENCE_EVENTS):
         data = VOCABULARY.event(line).data
         if isinstance(data, EvidenceStored):
-            kept[data.digest] = data
+            stored[data.digest] = data
         elif isinstance(data, EvidenceErased):
-            kept.pop(data.digest, None)
-    return kept
+            stored.pop(data.digest, None)
+    return stored
 
 
-def was_erased(ledger: Path, digest: str) -> bool:
-    """Whether a log says that evidence was erased. Errors: LedgerUnavailable."""
-    return bool(_fetch(ledger, ERASED, (f"evidence/{digest}",)))
+def is_erased(ledger: Path, digest: str) -> bool:
+    """Return whether the log has the erasure of some evidence. Errors: LedgerUnavailable."""
+    return bool(_fetch(ledger, ERASURE, (f"evidence/{digest}",)))
 
 
-def clear(path: Path, *endings: str) -> None:
-    """Remove what there is of some names, `path` with an ending: files, or whole folders. Errors: OSError."""
-    for ending in endings:
-        stale = path.with_name(path.name + ending)
+def remove_files(path: Path, *suffixes: str) -> None:
+    """Remove the existing files and folders whose name is that of `path` with a suffix. Errors: OSError."""
+    for suffix in suffixes:
+        stale = path.with_name(path.name + suffix)
         if stale.is_dir() and not stale.is_symlink():
             rmtree(stale)
         else:
             stale.unlink(missing_ok=True)
 
 
-def move(source: Path, target: Path, *endings: str) -> list[Path]:
-    """Move what there is of some names, `source` with an ending, to the same of `target`; where it stands then.
+def move_files(source: Path, target: Path, *suffixes: str) -> list[Path]:
+    """Move the existing files whose name is `source` with a suffix to `target` with it; return their new paths.
 
-    Each is synced before the next, in the order given: what comes last is the sign that all is there. Errors: OSError.
+    Each move is synced before the next, in the given order: once the last file exists, all of them do. Errors: OSError.
     """
     moved: list[Path] = []
-    for ending in endings:
+    for suffix in suffixes:
         with suppress(FileNotFoundError):
-            moved.append(source.with_name(source.name + ending).rename(target.with_name(target.name + ending)))
+            moved.append(source.with_name(source.name + suffix).rename(target.with_name(target.name + suffix)))
             sync_folder(target.parent)
     sync_folder(source.parent)
     return moved

@@ -1,4 +1,4 @@
-"""I8: one writer. The lock is the kernel's (flock), so it ends with its process, however that ends."""
+"""The writer's lock (I8: one writer at a time). It is the kernel's (flock), so it ends with its process in any case."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from ledger.errors import LedgerLocked, LedgerUnusable
 
 
 class LockHolder(msgspec.Struct):
-    """Who holds the lock, as written into the lock file for the one who is refused."""
+    """The process that holds the lock, as the lock file tells it to a refused process."""
 
     pid: int
     address: str | None = None
@@ -26,7 +26,7 @@ class WriterLock:
 
     @classmethod
     def acquire(cls, ledger: Path, address: str | None = None) -> Self:
-        """Take the lock of a ledger file. Errors: LedgerLocked, naming the holder's pid and address; LedgerUnusable."""
+        """Lock a ledger file. Errors: LedgerLocked, with the holder's pid and address, LedgerUnusable."""
         try:
             descriptor = os.open(lock_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -48,23 +48,23 @@ class WriterLock:
         return cls(descriptor)
 
     def release(self) -> None:
-        """Give the lock back. The file stays: unlinking it would let two processes lock two files of one name."""
+        """Release the lock. The file remains: without it, two processes could lock two files of the same name."""
         if self._descriptor is None:
             return
-        with suppress(OSError):  # a name that stays misleads nobody: without the lock nobody reads it
+        with suppress(OSError):  # a stale entry does no harm: only a process that cannot get the lock reads it
             os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = None
 
 
 def lock_path(ledger: Path) -> Path:
-    """The lock file beside a ledger file; one, by whatever link the file is named."""
+    """Return the path of the lock file beside a ledger file; the same for all symbolic links to the ledger."""
     ledger = ledger.resolve()
     return ledger.with_name(ledger.name + ".lock")
 
 
 def holder_of(ledger: Path) -> LockHolder | None:
-    """Who wrote itself into the lock file; None where it says nothing."""
+    """Return the process that the lock file names; None if it names none."""
     try:
         return msgspec.json.decode(lock_path(ledger).read_bytes(), type=LockHolder)
     except (OSError, msgspec.DecodeError):

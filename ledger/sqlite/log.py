@@ -6,10 +6,10 @@ I3 An append of many events is atomic across streams.
 I4 An acknowledged event survives power loss: WAL, synchronous=FULL, and the answer follows the sync.
 I5 Retrying an append never duplicates it.
 I6 recordedtime never decreases.
-I7 The Merkle tree is a function of the lines alone: the tiles that a group fills are kept in its transaction.
-I8 One writer, held by `lock.WriterLock`; readers are read-only connections and never checkpoint.
+I7 The Merkle tree is a function of the lines alone: the transaction of a group also stores the tiles that it fills.
+I8 One writer at a time, by `lock.WriterLock`; readers are read-only connections and never checkpoint.
 
-Each has its test in `tests/contract/`, named after it.
+Each invariant has a test of its name in `tests/ledger/contract/`.
 """
 
 import asyncio
@@ -32,26 +32,26 @@ from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.reader import SqliteReader, check_identity, connect_reader
 from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILES_KEPT, UNTILED_VERSION
-from ledger.sqlite.wal_check import require_whole
-from ledger.sqlite.wal_size import MOVE_WAL, WalGauge, settle
-from ledger.sqlite.writer import SqliteWriter, keep
+from ledger.sqlite.wal_check import require_undamaged
+from ledger.sqlite.wal_size import MOVE_WAL, WalGauge, flush_wal
+from ledger.sqlite.writer import SqliteWriter, insert_events
 from ledger.transparency.tiles import WIDTH, TreeEdge
 from ledger.transparency.tree import LogTree
 
 CACHE_KIB = 65_536
-"""Page cache of the writer: the right edges of every index, and the streams in use."""
+"""Page cache of the writer: holds the right edge of each index, and the streams in use."""
 
 CHECKPOINT_PAGES = 16_000
-"""Length of the write-ahead log (64 MB) at which it is moved into the file: rare enough that hot pages move once."""
+"""Length of the write-ahead log (64 MB) at which it is moved into the file; rare, so that hot pages move once."""
 
 TILES_STEP = 8 * WIDTH
-"""Events whose tiles are made in one transaction, for a file that has none."""
+"""Events whose tiles are made in one transaction, for a file without tiles."""
 
-_NO_INDEX = "The disk was full when this append was in the write-ahead log, and not yet in the index of that."
-"""It is not in the ledger, and the next append takes its place; but if the process ends before, it will be there."""
+_NO_INDEX = "The disk was full when this append was in the write-ahead log, but not yet in the log's index."
+"""The event is not in the ledger, and the next append overwrites it; but if the process ends before that, it stays."""
 
 Progress = Callable[[int, int], None]
-"""Told how many are done, of how many."""
+"""Called with the number done and the total."""
 
 
 class WaitingAppend(NamedTuple):
@@ -62,7 +62,7 @@ class WaitingAppend(NamedTuple):
 
 
 class SqliteLog(SqliteReader):
-    """The log with its writer. One exists for a file at any time, in any process."""
+    """The log with its writer. At any time, one process at most has one for a file."""
 
     def __init__(
         self,
@@ -102,26 +102,26 @@ class SqliteLog(SqliteReader):
         address: str | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Take the lock of a ledger file and open it, making it where there is none.
+        """Acquire the lock of a ledger file and open the file; create it if it does not exist.
 
-        `address` is where this process serves, for the message to a second writer; `progress` is told of the events
-        of a file of version 1 whose tiles are made, how many of how many.
-        Errors: LedgerLocked, LedgerUnusable; LedgerDamaged, where SQLite would drop what was committed.
+        `address` is the address of this process's server, for the error message to a second writer. `progress` counts
+        the events whose tiles are made, when a file of version 1 is opened.
+        Errors: LedgerLocked, LedgerUnusable; LedgerDamaged, if SQLite would drop committed events.
         """
         if not path.parent.is_dir():
-            raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or name another with --ledger.")
+            raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or choose another with --ledger.")
         if path.exists() and not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
-            raise LedgerUnusable(f"{path} is not a file that can be written.", "Name another with --ledger.")
+            raise LedgerUnusable(f"{path} is not a file that can be written.", "Choose another with --ledger.")
         lock = WriterLock.acquire(path, address)
         opened: list[SqliteConnection] = []
         try:
-            await asyncio.to_thread(require_whole, path)
+            await asyncio.to_thread(require_undamaged, path)
             opened.append(writer := await _connect_writer(path))
             opened.append(reader := await connect_reader(path))
             heads = list(await writer.execute_fetchall(HEAD))
             head = Head(*heads[0]) if heads else Head(0, 0)
             edge = await _complete_tiles(writer, LogTree(SqliteReader(reader, path)), head.position, progress)
-            await settle(writer, path)
+            await flush_wal(writer, path)
             gauge = WalGauge(path)
         except BaseException as error:
             for connection in reversed(opened):
@@ -130,8 +130,8 @@ class SqliteLog(SqliteReader):
             if isinstance(error, sqlite3.Error | OSError):
                 raise LedgerUnusable(f"{path} cannot be used: {error}.", "Check the file and its disk.") from error
             raise
-        hand = SqliteWriter(writer, vocabulary, clock)
-        return cls(reader, hand, lock, gauge, path, head=head, edge=edge, vocabulary=vocabulary)
+        group_writer = SqliteWriter(writer, vocabulary, clock)
+        return cls(reader, group_writer, lock, gauge, path, head=head, edge=edge, vocabulary=vocabulary)
 
     async def close(self) -> None:
         self._closing = True
@@ -149,29 +149,29 @@ class SqliteLog(SqliteReader):
 
     @property
     def newest(self) -> Head:
-        """The newest committed event, without waiting."""
+        """Return the newest committed event, without waiting."""
         return self._head
 
     @property
     def edge(self) -> TreeEdge:
-        """The right edge of the tree over what is committed, without waiting."""
+        """Return the right edge of the Merkle tree over the committed lines, without waiting."""
         return self._edge
 
     @property
     def waiting_events(self) -> int:
-        """Events accepted and not yet committed."""
+        """Return the number of events that are accepted and not yet committed."""
         return self._waiting_events
 
     @property
     def broken(self) -> LedgerUnavailable | None:
-        """Why the writer has stopped accepting, if it has."""
+        """Return why the writer refuses all appends; None while it accepts them."""
         return self._broken
 
     async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
         if not 1 <= len(batch) <= BATCH_EVENTS_MAX:
             raise InvalidEvent(
                 f"A batch holds 1..{BATCH_EVENTS_MAX} events; this one has {len(batch)}.",
-                "Send at least one." if not batch else "Split it.",
+                "Send at least one event." if not batch else "Split it.",
             )
         entries = [prepare(self._vocabulary, draft, index) for index, draft in enumerate(batch)]
         if self._broken is not None:
@@ -186,26 +186,26 @@ class SqliteLog(SqliteReader):
         self._wake.set()
         return await answer
 
-    async def _news(self, seen: int) -> None:
+    async def _wait_for_events(self, seen: int) -> None:
         if self._head.position == seen and self._open:
             await asyncio.wait([self._committed])
 
     async def _run(self) -> None:
-        """Take every append that waits, write them in one transaction, sync once, answer all; again."""
+        """Write the waiting appends in groups: one transaction, one sync, then the answers; repeat."""
         while not (self._closing and not self._queue):
             await self._wake.wait()
             self._wake.clear()
             while self._queue:
-                group = self._take()
+                group = self._take_group()
                 try:
                     if self._broken is not None:
                         raise self._broken
                     await self._commit(group)
-                except Exception as error:  # noqa: BLE001 - whatever it was, the group is answered
+                except Exception as error:  # noqa: BLE001 - after any error the group must get an answer
                     self._fail(group, error)
                 self._waiting_events -= sum(len(waiting.batch) for waiting in group)
 
-    def _take(self) -> list[WaitingAppend]:
+    def _take_group(self) -> list[WaitingAppend]:
         group: list[WaitingAppend] = []
         events = 0
         while self._queue and events + len(self._queue[0].batch) <= GROUP_EVENTS_MAX:
@@ -228,7 +228,7 @@ class SqliteLog(SqliteReader):
             await self._move_wal()
 
     async def _move_wal(self) -> None:
-        """Move the write-ahead log into the file where it is long; a sync that fails there stops the writer, too."""
+        """Move a long write-ahead log into the file; a sync that fails there stops the writer, too."""
         try:
             if self._gauge.reaches(CHECKPOINT_PAGES):
                 await self._writer.connection.execute_fetchall(MOVE_WAL)
@@ -242,16 +242,16 @@ class SqliteLog(SqliteReader):
     def _fail(self, group: list[WaitingAppend], error: Exception) -> None:
         """Answer a group whose transaction failed.
 
-        After anything but a full disk the writer stops accepting: a failed sync may have dropped pages, and only
-        reopening the file tells what it holds.
+        After any error but a full disk the writer refuses all further appends: a failed sync may have dropped pages,
+        and only reopening the file shows its content.
         """
         failure: TallystickError
         if isinstance(error, LedgerUnavailable):
             failure = error
         elif _is_full(error):
-            failure = LedgerFull("The disk is full; nothing was written.", "Make room, then retry.")
+            failure = LedgerFull("The disk is full; nothing was written.", "Free disk space, then retry.")
         elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
-            failure = LedgerUnavailable(_NO_INDEX, "Make room, then retry with the same ids.")
+            failure = LedgerUnavailable(_NO_INDEX, "Free disk space, then retry with the same ids.")
         else:
             failure = self._broken = LedgerUnavailable(
                 f"The ledger failed to write: {error}. Whether this append is in it is unknown.",
@@ -271,7 +271,7 @@ def _refuse(answer: asyncio.Future[list[AppendedEvent]], error: TallystickError)
 
 
 async def _connect_writer(path: Path) -> SqliteConnection:
-    """The one connection that writes and checkpoints. Errors: LedgerUnusable."""
+    """Open the connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
         connection = await connect(path, isolation_level=None, cached_statements=64)
     except sqlite3.Error as error:
@@ -303,13 +303,13 @@ async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
 
 
 async def _complete_tiles(writer: SqliteConnection, tree: LogTree, size: int, progress: Progress | None) -> TreeEdge:
-    """Keep the tiles of lines that were appended by a version that kept none; the edge of all."""
+    """Store the tiles of lines that an older version appended without tiles; return the edge of the whole tree."""
     ((tiles,),) = await writer.execute_fetchall(TILES_KEPT)
     edge = await tree.edge(tiles * WIDTH)
     while size - edge.size >= WIDTH:
         leaves = await tree.leaves(edge.size, min(size - size % WIDTH, edge.size + TILES_STEP))
         edge, filled = edge.grow(leaves)
-        await writer.run(keep, [], filled)
+        await writer.run(insert_events, [], filled)
         if progress is not None:
             progress(edge.size, size)
     return await tree.edge(size)

@@ -1,4 +1,4 @@
-"""Reading a ledger file: pages, a follower, positions in time. Read-only connections; never a checkpoint (I8)."""
+"""Read a ledger file: pages, followers, positions in time. Connections are read-only and never checkpoint (I8)."""
 
 import asyncio
 import sqlite3
@@ -16,16 +16,16 @@ from ledger.sqlite.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VE
 POSITION_MAX = 2**63 - 1
 
 _JOINED = (
-    "SELECT {told}, CAST(group_concat(line, char(10)) AS BLOB) FROM"
+    "SELECT {columns}, CAST(group_concat(line, char(10)) AS BLOB) FROM"
     " (SELECT position, line FROM events WHERE {where} ORDER BY position {order} LIMIT ?)"
 )
-"""A page joined inside SQLite: one row, one step and one release of the interpreter's lock for all of it."""
+"""Join a page inside SQLite: one row, one step and one release of the interpreter's lock for the whole page."""
 
 _RUN = {
     "asc": "position > ?1 AND position < min(?2, ?1 + ?3 + 1)",
     "desc": "position < ?2 AND position > max(?1, min(?2, (SELECT max(position) FROM events) + 1) - ?3 - 1)",
 }
-"""A page of a run: as many positions as fit, whether there is an event at each or not."""
+"""A page of consecutive positions: as many as fit, whether each has an event or not."""
 
 _COUNTS = """
 WITH RECURSIVE named (type) AS (
@@ -36,10 +36,10 @@ WITH RECURSIVE named (type) AS (
 )
 SELECT type, count FROM counted WHERE count > 0 ORDER BY type
 """
-"""How many of each type a run holds: a range of the index by type for each, counted faster than GROUP BY walks it."""
+"""Count the events of each type in a run: one range of the index by type for each, faster than GROUP BY."""
 
 POLL_S = 0.05
-"""How often a reader in another process looks for new events."""
+"""Seconds between two checks for new events, in a process that does not write."""
 
 
 class SqliteReader:
@@ -64,13 +64,13 @@ class SqliteReader:
         return Head(*rows[0]) if rows else Head(0, 0)
 
     async def read(self, query: Query) -> Page:
-        return await (self._read_run(query) if _is_run(query) else self._read_chosen(query))
+        return await (self._read_run(query) if _is_run(query) else self._read_filtered(query))
 
     async def _read_run(self, query: Query) -> Page:
-        """Events side by side: by I1 the run tells every position, their number, and whether there are more."""
+        """Read consecutive events: by I1 the bounds give every position, their number, and whether more follow."""
         before = query.before if query.before is not None else POSITION_MAX
         statement = _JOINED.format(
-            told="count(*), (SELECT max(position) FROM events)", where=_RUN[query.order], order=query.order
+            columns="count(*), (SELECT max(position) FROM events)", where=_RUN[query.order], order=query.order
         )
         parameters = (query.after, before, query.limit, query.limit)
         count, head, ndjson = (await self._fetch(statement, parameters))[0]
@@ -78,13 +78,13 @@ class SqliteReader:
         numbers = run[: query.limit] if query.order == "asc" else run[::-1][: query.limit]
         if count != len(numbers):
             detail = f"{self.path} lacks events between positions {min(numbers)} and {max(numbers)}."
-            raise LedgerUnavailable(detail, "It was altered or damaged: tallystick verify says where.")
+            raise LedgerUnavailable(detail, "The file was altered or damaged; find the place with tallystick verify.")
         return Page(ndjson, numbers, more=count < len(run)) if count else Page(b"", [], more=False)
 
-    async def _read_chosen(self, query: Query) -> Page:
-        """Events picked by what they are."""
+    async def _read_filtered(self, query: Query) -> Page:
+        """Read events that match filters."""
         where, parameters = _where(query)
-        statement = _JOINED.format(told="group_concat(position)", where=where, order=query.order)
+        statement = _JOINED.format(columns="group_concat(position)", where=where, order=query.order)
         positions, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
         if positions is None:
             return Page(b"", [], more=False)
@@ -103,7 +103,7 @@ class SqliteReader:
                     yield page
                 else:
                     after = max(after, head)
-                    await self._news(head)
+                    await self._wait_for_events(head)
         except LedgerUnavailable:
             if self._open:
                 raise
@@ -137,8 +137,8 @@ class SqliteReader:
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
         return [hashes for (hashes,) in await self._fetch(TILES, (level, first, first + count))]
 
-    async def _news(self, seen: int) -> None:
-        """Wait until there may be events behind a position."""
+    async def _wait_for_events(self, seen: int) -> None:
+        """Wait until there may be events after a position."""
         await asyncio.sleep(POLL_S)
 
     async def _has_more(self, query: Query, last: int) -> bool:
@@ -153,7 +153,7 @@ class SqliteReader:
 
 
 async def connect_reader(path: Path) -> SqliteConnection:
-    """A read-only connection to a ledger file. Errors: LedgerUnusable."""
+    """Open a read-only connection to a ledger file. Errors: LedgerUnusable."""
     if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
         raise LedgerUnusable(f"SQLite {sqlite3.sqlite_version} is older than 3.37.", "Use a newer Python or SQLite.")
     if not path.is_file():
@@ -171,7 +171,7 @@ async def connect_reader(path: Path) -> SqliteConnection:
 
 
 async def check_identity(connection: SqliteConnection, path: Path) -> int:
-    """The version of a ledger file's tables. Errors: LedgerUnusable, for a file that is none, or a newer one's."""
+    """Return the schema version of a ledger file. Errors: LedgerUnusable, if it is not a ledger, or newer than this."""
     try:
         ((application,),) = await connection.execute_fetchall("PRAGMA application_id")
         ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
@@ -185,14 +185,14 @@ async def check_identity(connection: SqliteConnection, path: Path) -> int:
 
 
 def _from(query: Query, last: int) -> Query:
-    """The same query, from behind a position."""
+    """Return the same query, continued after a position."""
     return structs.replace(query, **({"before": last} if query.order == "desc" else {"after": last}))
 
 
 def _is_run(query: Query) -> bool:
-    """Whether a query asks for neighbours, whatever they are."""
-    chosen = (query.types, query.subjects, query.source, query.since_us, query.until_us)
-    return chosen == ((), (), None, None, None)
+    """Return whether a query has no filters, so that it matches consecutive events."""
+    filters = (query.types, query.subjects, query.source, query.since_us, query.until_us)
+    return filters == ((), (), None, None, None)
 
 
 def _where(query: Query) -> tuple[str, tuple[object, ...]]:

@@ -1,9 +1,9 @@
-"""The tables of a ledger file, and the statements that touch them.
+"""The tables of a ledger file, and the SQL statements on them.
 
-I1 and I2 are the file's own law: triggers refuse UPDATE and DELETE, any insert whose position is not head + 1 or whose
-streamversion is not its stream's next, and any whose id is taken. INSERT OR REPLACE deletes what it collides with, in
-any unique index and without firing a DELETE trigger; so each collision is refused before it (measured: 3 to 5% of the
-insert).
+The file itself enforces I1 and I2. Triggers refuse UPDATE and DELETE, and any insert whose position is not head + 1,
+whose streamversion is not the next of its stream, or whose id is taken. INSERT OR REPLACE deletes rows that collide in
+any unique index, and fires no DELETE trigger; so triggers refuse each collision beforehand (measured: 3 to 5% of the
+time of an insert).
 """
 
 from functools import cache
@@ -18,10 +18,10 @@ SCHEMA_VERSION = 2
 """SQLite's user_version of a ledger file."""
 
 UNTILED_VERSION = 1
-"""That of a file from before there were tiles."""
+"""SQLite's user_version of a ledger file without tiles."""
 
 SQLITE_VERSION_MIN = (3, 37, 0)
-"""STRICT tables."""
+"""The first version with STRICT tables."""
 
 COLUMNS = ("position", "source", "id", "subject", "streamversion", "type", "time", "recordedtime", "line")
 
@@ -41,7 +41,7 @@ CREATE TRIGGER tiles_kept BEFORE DELETE ON tiles
 BEGIN SELECT RAISE(ABORT, 'tiles are never deleted'); END;
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-"""The full tiles of the tree (I7), in the order in which they fill."""
+"""The full tiles of the Merkle tree (I7), in the order in which they fill."""
 
 CREATE = f"""
 CREATE TABLE events (
@@ -91,21 +91,21 @@ SELECT e.subject, e.streamversion, e.type, e.source, e.id, e.position, e.line
   FROM json_each(?2) AS asked JOIN events AS e
     ON e.source = json_extract(asked.value, '$[0]') AND e.id = json_extract(asked.value, '$[1]')
 """
-"""What a group must know before it is decided: the newest event of each stream it touches, the ids it repeats."""
+"""Look-ups before the admission of a group: the newest event of each of its streams, and its ids that exist already."""
 
 
 @cache
 def insert_statement(rows: int) -> str:
-    """One statement that inserts up to `rows` rows; unused places are bound to NULL and fall away.
+    """Return a statement that inserts up to `rows` rows; it skips rows whose parameters are NULL.
 
-    One statement is one step, and one release of the interpreter's lock: executemany would take the lock back for
-    every row, against the event loop's thread.
+    One statement is one step, and one release of the interpreter's lock. executemany would acquire the lock again for
+    every row, in competition with the event loop's thread.
     """
-    place = f"({', '.join('?' * len(COLUMNS))})"
-    return f"INSERT INTO events SELECT * FROM (VALUES {', '.join([place] * rows)}) WHERE column1 IS NOT NULL"
+    row = f"({', '.join('?' * len(COLUMNS))})"
+    return f"INSERT INTO events SELECT * FROM (VALUES {', '.join([row] * rows)}) WHERE column1 IS NOT NULL"
 
 
 def statement_rows(rows: int) -> int:
-    """The size of the statement for a number of rows: the next power of two, so that few are ever compiled."""
+    """Return the size of the statement for some rows: the next power of two, so that SQLite compiles few statements."""
     assert 1 <= rows <= GROUP_EVENTS_MAX, rows
     return 1 << (rows - 1).bit_length()

@@ -1,7 +1,7 @@
-"""How long the write-ahead log of a ledger file is, told from its headers, and what in it must be moved at once.
+"""The length of a write-ahead log, read from its headers, and the flush of a log that an earlier process left.
 
-SQLite moves the log into the file by itself, but tells nobody when a sync fails there. So the writer asks for it, and
-is told; to know when, it looks whether a frame that far in the log is one of the log as it is now.
+SQLite can move the log into the file automatically, but then reports no failed sync. So the writer requests each move
+and gets its error. To know when to move, it checks whether the log has a current frame at a given length.
 
 Source: SQLite's file format, "The Write-Ahead Log".
 """
@@ -14,25 +14,27 @@ from pathlib import Path
 import aiosqlite
 
 MOVE_WAL = "PRAGMA wal_checkpoint(PASSIVE)"
-"""Move what no reader needs from the write-ahead log into the file; wait for nobody."""
+"""Move the frames that no reader needs from the write-ahead log into the file; do not wait for readers."""
 
-SETTLE_WAL = "PRAGMA wal_checkpoint(FULL)"
-"""Move all of it; wait for readers, as long as SQLite waits for a lock."""
+FLUSH_WAL = "PRAGMA wal_checkpoint(FULL)"
+"""Move all frames; wait for readers, as long as SQLite waits for a lock."""
 
 STEP_BYTES = 1 << 20
+"""Bytes written again at a time."""
+
 HEADER_BYTES = 32
 FRAME_HEADER_BYTES = 24
 _PAGE_BYTES, _SALTS, _FRAME_SALTS = slice(8, 12), slice(16, 24), slice(8, 16)
 
 
 class WalGauge:
-    """The length of one write-ahead log, while a connection keeps it open. Errors of all: OSError."""
+    """Measures one write-ahead log while a connection keeps it open. Errors of all methods: OSError."""
 
     def __init__(self, ledger: Path) -> None:
         self._descriptor: int | None = os.open(f"{ledger.resolve()}-wal", os.O_RDONLY | os.O_CLOEXEC)
 
     def reaches(self, pages: int) -> bool:
-        """Whether there are so many pages in it; those of a log that was begun anew since have other salts."""
+        """Return whether the log has so many pages; old frames of a restarted log, with other salts, do not count."""
         assert self._descriptor is not None, "closed"
         header = os.pread(self._descriptor, HEADER_BYTES, 0)
         page_bytes = int.from_bytes(header[_PAGE_BYTES], "big")
@@ -46,17 +48,18 @@ class WalGauge:
         self._descriptor = None
 
 
-async def settle(writer: aiosqlite.Connection, path: Path) -> None:
-    """Put what was found on the disk before anybody is told of it. Errors: sqlite3.Error, OSError.
+async def flush_wal(writer: aiosqlite.Connection, path: Path) -> None:
+    """Make the events of an opened file durable before anyone reads them. Errors: sqlite3.Error, OSError.
 
-    After a failed sync the log may hold, in the memory of the machine alone, events of a writer that is gone: no later
-    sync of the log writes them, as they count as written. Moved into the file they are. (A reader that is in the midst
-    of an older state holds that up; then what it holds up is moved with what comes next. And where the disk is full,
-    the log is written again where it is, byte for byte.)
-    And SQLite tells nobody when the sync of the folder fails, without which a new file may have no name after a crash.
+    After a failed sync, events of an earlier writer may be in the machine's memory alone: no later sync of the log
+    writes them, because the kernel counts them as written. Moving them into the file writes them. (A reader of an older
+    state delays that; the delayed frames are then moved together with later ones. If the disk is full, the log's bytes
+    are written again in place instead.)
+    The folder is synced here because SQLite does not report a failed sync of it, after which a new file may lose its
+    name in a crash.
     """
     try:
-        await writer.execute_fetchall(SETTLE_WAL)
+        await writer.execute_fetchall(FLUSH_WAL)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
             raise
@@ -69,9 +72,9 @@ async def settle(writer: aiosqlite.Connection, path: Path) -> None:
 
 
 def _write_again(path: Path) -> None:
-    """Write the bytes of a file once more, and sync them: it needs no room. Errors: OSError."""
+    """Write the bytes of a file again and sync them, which needs no disk space. Errors: OSError."""
     with path.open("r+b", buffering=0) as file:
-        at = 0
-        while data := os.pread(file.fileno(), STEP_BYTES, at):
-            at += os.pwrite(file.fileno(), data, at)
+        offset = 0
+        while data := os.pread(file.fileno(), STEP_BYTES, offset):
+            offset += os.pwrite(file.fileno(), data, offset)
         os.fsync(file.fileno())

@@ -1,9 +1,9 @@
-"""Inclusion proofs of many events in the tree of one size: neighbours share the tile they stand in, and all above.
+"""Inclusion proofs of many events in the tree of one size, which share the work of neighbouring events.
 
-A tree of a size is a row of perfect subtrees, its peaks, from left to right. The proof of a leaf is its siblings up to
-the top of its peak, one a level, then the root over the peaks on its right, then the peaks on its left. What is behind
-the siblings is the same for all leaves of a peak, and the siblings above a tile are the same for all leaves of a tile:
-so a proof costs eight look-ups, where one made by itself walks the tree from its root.
+A tree is a row of perfect subtrees, its peaks, from left to right. The proof of a leaf has its siblings up to the top
+of its peak, one per level, then the root over the peaks to the right, then the peaks to the left. All leaves of a peak
+share the part after the siblings, and all leaves of a tile share the siblings above the tile. So each proof costs eight
+look-ups, while a single proof walks the tree from its root.
 """
 
 from collections import OrderedDict
@@ -12,19 +12,24 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ledger.log import LogReader
-from ledger.transparency.merkle import cover, joined, node_hash
-from ledger.transparency.tiles import HEIGHT, WIDTH, split_hashes, width_of
+from ledger.transparency.merkle import covering_nodes, join_roots, node_hash
+from ledger.transparency.tiles import (
+    HEIGHT,
+    WIDTH,
+    split_hashes,
+    tile_width,
+)
 from ledger.transparency.tree import LogTree
 
-TILES_HELD = 64
-"""Tiles whose layers are held, 33 KB each: those above the leaves at hand, whatever the size of the tree."""
+CACHED_TILES_MAX = 64
+"""Tiles whose layers are cached, 33 KB each: enough for those above the current leaves, for any size of tree."""
 
 Layers = tuple[list[bytes], ...]
-"""Of a tile: its hashes, the nodes over pairs of them, and so on, as far as pairs are whole."""
+"""The layers of a tile: its hashes, the nodes over pairs of them, and so on, as far as pairs are complete."""
 
 
 class InclusionProof(NamedTuple):
-    """An event of a tree: its position, the hash of its leaf, and the proof that it is there."""
+    """The proof that a tree includes an event: its position, the hash of its leaf, and the proof's hashes."""
 
     position: int
     leaf: bytes
@@ -32,75 +37,75 @@ class InclusionProof(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """A perfect subtree of the row: its height, and what ends the proof of each of its leaves."""
+    """A perfect subtree of the row: its height, and the last hashes in the proof of each of its leaves."""
 
     height: int
     tail: list[bytes]
 
 
 class InclusionProver:
-    """Proofs for the tree of one size, which is at most that of the log."""
+    """Makes inclusion proofs for the tree of one size, at most that of the log."""
 
     def __init__(self, reader: LogReader, size: int) -> None:
         self._tree = LogTree(reader)
         self._size = size
         self._peaks: list[Peak] = []
-        self._held: OrderedDict[tuple[int, int], Layers] = OrderedDict()
+        self._cached: OrderedDict[tuple[int, int], Layers] = OrderedDict()
 
     async def prove(self, positions: Iterable[int]) -> list[InclusionProof]:
-        """The proofs of some positions, from 1, in growing order. Errors: LedgerUnavailable."""
+        """Return the proofs of some positions, from 1, in ascending order. Errors: LedgerUnavailable."""
         if not self._peaks:
-            self._peaks = await self._row()
+            self._peaks = await self._find_peaks()
         proofs: list[InclusionProof] = []
-        for (number, height), found in groupby(positions, self._place):
-            together = list(found)
-            assert 1 <= together[0] <= together[-1] <= self._size, together
+        for (number, height), run in groupby(positions, self._tile_and_height):
+            neighbours = list(run)
+            assert 1 <= neighbours[0] <= neighbours[-1] <= self._size, neighbours
             peak = next(peak for peak in self._peaks if peak.height == height)
             layers = await self._layers(0, number)
-            shared = await self._above(together[0] - 1, height) + peak.tail
+            shared = await self._above(neighbours[0] - 1, height) + peak.tail
             low = min(height, HEIGHT)
-            for position in together:
+            for position in neighbours:
                 index = position - 1 & WIDTH - 1
                 siblings = [layers[level][index >> level ^ 1] for level in range(low)]
                 proofs.append(InclusionProof(position, layers[0][index], siblings + shared))
         return proofs
 
-    def _place(self, position: int) -> tuple[int, int]:
-        """Which tile a position stands in, and how high its peak is."""
+    def _tile_and_height(self, position: int) -> tuple[int, int]:
+        """Return the number of a position's tile, and the height of its peak."""
         index = position - 1
         return index // WIDTH, (index ^ self._size).bit_length() - 1
 
-    async def _row(self) -> list[Peak]:
-        """The peaks of the tree, from left to right."""
-        nodes = [(level, index, await self._node(level, index)) for level, index in cover(0, self._size)]
+    async def _find_peaks(self) -> list[Peak]:
+        """Return the peaks of the tree, from left to right."""
+        nodes = [(level, index, await self._node(level, index)) for level, index in covering_nodes(0, self._size)]
         roots = [root for *_, root in nodes]
         peaks: list[Peak] = []
         for place, (level, *_) in enumerate(nodes):
-            right = [joined(roots[place + 1 :])] if place + 1 < len(roots) else []
+            right = [join_roots(roots[place + 1 :])] if place + 1 < len(roots) else []
             peaks.append(Peak(level, right + roots[:place][::-1]))
         return peaks
 
     async def _above(self, index: int, height: int) -> list[bytes]:
-        """The siblings of a leaf from the top of its tile to that of its peak."""
+        """Return the siblings of a leaf from the top of its tile to the top of its peak."""
         return [await self._node(level, index >> level ^ 1) for level in range(HEIGHT, height)]
 
     async def _node(self, level: int, index: int) -> bytes:
-        """The root of the perfect subtree (level, index)."""
+        """Return the root of the perfect subtree (level, index)."""
         layer = level % HEIGHT
         number, first = divmod(index << layer, WIDTH)
         return (await self._layers(level // HEIGHT, number))[layer][first >> layer]
 
     async def _layers(self, level: int, number: int) -> Layers:
-        """The layers of a tile: held, or made of what is kept of it."""
-        if held := self._held.get((level, number)):
-            self._held.move_to_end((level, number))
-            return held
-        hashes = split_hashes(await self._tree.tile(level, number, width_of(level, number, self._size)))
-        made = tuple(_layers_over(hashes))
-        self._held[level, number] = made
-        if len(self._held) > TILES_HELD:
-            self._held.popitem(last=False)
-        return made
+        """Return the layers of a tile, from the cache or computed from its hashes."""
+        if cached := self._cached.get((level, number)):
+            self._cached.move_to_end((level, number))
+            return cached
+        hashes = split_hashes(await self._tree.tile(level, number, tile_width(level, number, self._size)))
+        layers = tuple(_layers_over(hashes))
+        self._cached[level, number] = layers
+        if len(self._cached) > CACHED_TILES_MAX:
+            self._cached.popitem(last=False)
+        return layers
 
 
 def _layers_over(hashes: list[bytes]) -> Iterator[list[bytes]]:

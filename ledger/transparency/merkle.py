@@ -1,40 +1,40 @@
-"""The Merkle tree over the lines (I7): hashes, roots and proofs of RFC 6962, and nothing that could keep or fetch one.
+"""The Merkle tree over the lines (I7): hashes, roots and proofs of RFC 6962, as pure functions without storage.
 
-A leaf is SHA-256 of 0x00 and a line, a node that of 0x01 and its two children, and the tree of no lines is SHA-256 of
-nothing. A node is named as in C2SP's tlog-tiles: `level` counts from the leaves, at 0, and `index` from the left; here
-the node (level, index) always stands over 2**level leaves, all of which are there.
+A leaf is SHA-256 of 0x00 and a line. A node is SHA-256 of 0x01 and its two children. The root of the empty tree is
+SHA-256 of nothing. Nodes are named as in C2SP's tlog-tiles: `level` counts from 0 at the leaves, `index` from the left.
+Here the node (level, index) always covers exactly 2**level leaves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 
 HASH_BYTES = 32
-"""A hash, whatever it is of."""
+"""Size of a hash."""
 
 EMPTY_ROOT = sha256(b"").digest()
-"""The root of the tree of no lines."""
+"""The root of the empty tree."""
 
 NodeOf = Callable[[int, int], bytes]
-"""The hash of the node (level, index)."""
+"""A function that returns the hash of the node (level, index)."""
 
 
 def leaf_hash(line: bytes) -> bytes:
-    """The hash of one line."""
+    """Return the leaf hash of a line."""
     return sha256(b"\x00" + line).digest()
 
 
 def leaf_hashes(lines: Iterable[bytes]) -> list[bytes]:
-    """The hash of each line."""
+    """Return the leaf hash of each line."""
     return [sha256(b"\x00" + line).digest() for line in lines]
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """The hash of a node over its two children."""
+    """Return the hash of a node from its two children."""
     return sha256(b"\x01" + left + right).digest()
 
 
 def perfect_root(hashes: Sequence[bytes]) -> bytes:
-    """The node over neighbours of one level, as many as a power of two."""
+    """Return the node over neighbouring hashes of one level; their number is a power of two."""
     assert len(hashes).bit_count() == 1, len(hashes)
     while len(hashes) > 1:
         pairs = iter(hashes)
@@ -42,8 +42,8 @@ def perfect_root(hashes: Sequence[bytes]) -> bytes:
     return hashes[0]
 
 
-def joined(perfect: Sequence[bytes]) -> bytes:
-    """The root over perfect subtrees from left to right, each smaller than the one before it; EMPTY_ROOT of none."""
+def join_roots(perfect: Sequence[bytes]) -> bytes:
+    """Return the root over perfect subtrees from left to right, each smaller than the last; EMPTY_ROOT for none."""
     if not perfect:
         return EMPTY_ROOT
     root = perfect[-1]
@@ -52,8 +52,8 @@ def joined(perfect: Sequence[bytes]) -> bytes:
     return root
 
 
-def cover(first: int, end: int) -> Iterator[tuple[int, int]]:
-    """The fewest nodes over the leaves first..end-1, from left to right."""
+def covering_nodes(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the fewest nodes (level, index) that cover the leaves first..end-1, from left to right."""
     while first < end:
         level = (end - first).bit_length() - 1
         if first:
@@ -62,36 +62,39 @@ def cover(first: int, end: int) -> Iterator[tuple[int, int]]:
         first += 1 << level
 
 
-def subtree(first: int, end: int, node: NodeOf) -> bytes:
-    """The hash of the subtree over the leaves first..end-1, where RFC 6962 splits there; of all of them the root."""
-    return joined([node(level, index) for level, index in cover(first, end)])
+def subtree_hash(first: int, end: int, node: NodeOf) -> bytes:
+    """Return the hash of the subtree over the leaves first..end-1; RFC 6962 must split the tree there."""
+    return join_roots([node(level, index) for level, index in covering_nodes(first, end)])
 
 
 def root_of(size: int, node: NodeOf) -> bytes:
-    """The root of the tree over the first `size` leaves."""
-    return subtree(0, size, node)
+    """Return the root of the tree over the first `size` leaves."""
+    return subtree_hash(0, size, node)
 
 
-def inclusion(index: int, size: int, node: NodeOf) -> list[bytes]:
-    """The proof that a leaf, counted from 0, is in the tree of a size: the siblings on its way up (RFC 6962, 2.1.1)."""
+def inclusion_proof(index: int, size: int, node: NodeOf) -> list[bytes]:
+    """Return the proof that the tree of a size includes a leaf: its siblings, bottom up. Source: RFC 6962, 2.1.1.
+
+    `index` is 0-based.
+    """
     assert 0 <= index < size, (index, size)
     proof: list[bytes] = []
     first, end = 0, size
     while end - first > 1:
         middle = first + _split(end - first)
         if index < middle:
-            proof.append(subtree(middle, end, node))
+            proof.append(subtree_hash(middle, end, node))
             end = middle
         else:
-            proof.append(subtree(first, middle, node))
+            proof.append(subtree_hash(first, middle, node))
             first = middle
     return proof[::-1]
 
 
-def consistency(old: int, size: int, node: NodeOf) -> list[bytes]:
-    """The proof that the tree of a size begins with that of an older one (RFC 6962, 2.1.2).
+def consistency_proof(old: int, size: int, node: NodeOf) -> list[bytes]:
+    """Return the proof that the tree of a size begins with the tree of an older size. Source: RFC 6962, 2.1.2.
 
-    Empty where the older one has no leaves, or as many.
+    The proof is empty if the older size is 0 or the same.
     """
     assert 0 <= old <= size, (old, size)
     if old in (0, size):
@@ -101,20 +104,20 @@ def consistency(old: int, size: int, node: NodeOf) -> list[bytes]:
     while old != end:
         middle = first + _split(end - first)
         if old <= middle:
-            proof.append(subtree(middle, end, node))
+            proof.append(subtree_hash(middle, end, node))
             end = middle
         else:
-            proof.append(subtree(first, middle, node))
+            proof.append(subtree_hash(first, middle, node))
             first = middle
     if first:
-        proof.append(subtree(first, end, node))
+        proof.append(subtree_hash(first, end, node))
     return proof[::-1]
 
 
-def includes(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
-    """Whether a proof shows that the leaf stands at an index, counted from 0, in the tree of that size and root.
+def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
+    """Return whether a proof shows that the tree of a size and root has the leaf at an index.
 
-    Source: RFC 9162, 2.1.3.2.
+    `index` is 0-based. Source: RFC 9162, 2.1.3.2.
     """
     if not 0 <= index < size:
         return False
@@ -134,10 +137,10 @@ def includes(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: b
     return last == 0 and found == root
 
 
-def continues(old: int, size: int, proof: Sequence[bytes], old_root: bytes, root: bytes) -> bool:
-    """Whether a proof shows that the tree of a size and root begins with that of the older size and root.
+def verify_consistency(old: int, size: int, proof: Sequence[bytes], old_root: bytes, root: bytes) -> bool:
+    """Return whether a proof shows that the tree of a size and root begins with the older size and root.
 
-    Every tree begins with that of no leaves, and with itself; both take an empty proof. Source: RFC 9162, 2.1.4.2.
+    Every tree begins with the empty tree, and with itself; both have an empty proof. Source: RFC 9162, 2.1.4.2.
     """
     if not 0 <= old <= size:
         return False
@@ -169,5 +172,5 @@ def continues(old: int, size: int, proof: Sequence[bytes], old_root: bytes, root
 
 
 def _split(leaves: int) -> int:
-    """The largest power of two smaller than a number of leaves: how many stand on the left."""
+    """Return the largest power of two below a number of leaves: the leaves of the left subtree."""
     return 1 << (leaves - 1).bit_length() - 1

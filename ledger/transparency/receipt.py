@@ -1,7 +1,7 @@
-"""Receipts: that one event stands in a log, in a file that stands alone.
+"""Receipts: self-contained files which prove that a log has an event.
 
-Source: C2SP's tlog-proof. Its `extra` holds the event's line, so that nothing else is needed to check one. It is not
-signed, and need not be trusted: what it holds is what the proof is checked of.
+Source: C2SP's tlog-proof. Its `extra` has the event's line, so that a check needs no other file. `extra` is not signed
+and need not be trusted: the proof is checked against its content.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from events.limits import RECEIPT_BYTES_MAX
 from ledger.errors import BadNote
-from ledger.transparency.merkle import HASH_BYTES, includes, leaf_hash
+from ledger.transparency.merkle import HASH_BYTES, leaf_hash, verify_inclusion
 from ledger.transparency.signed_note import SignedCheckpoint, Verifier, decode_base64, encode_base64, parse_size
 
 HEADER = "c2sp.org/tlog-proof@v1"
@@ -17,7 +17,10 @@ HASHES_MAX = 63
 
 
 class Receipt(NamedTuple):
-    """Where an event stands, the proof, the checkpoint, and the event's line where given; the file counts from 0."""
+    """An event's position, its inclusion proof, the checkpoint, and the event's line if given.
+
+    `position` is 1-based; `index` in the file is 0-based.
+    """
 
     position: int
     hashes: tuple[bytes, ...]
@@ -35,12 +38,12 @@ class Receipt(NamedTuple):
         except UnicodeDecodeError as error:
             raise BadNote(f"The receipt is not UTF-8: {error}.") from None
         if not blank or lines.pop(0) != HEADER:
-            raise BadNote("This is no receipt.", f"One begins with the line {HEADER}.")
+            raise BadNote("This is not a receipt.", f"A receipt begins with the line {HEADER}.")
         line = None
         if lines and lines[0].startswith("extra "):
             line = decode_base64(lines.pop(0).removeprefix("extra "), "The extra data of the receipt")
         if not lines or not lines[0].startswith("index "):
-            raise BadNote("The receipt names no index.")
+            raise BadNote("The receipt has no index.")
         index = parse_size(lines.pop(0).removeprefix("index "))
         hashes = tuple(decode_base64(text, "A hash of the receipt") for text in lines)
         if len(hashes) > HASHES_MAX or any(len(found) != HASH_BYTES for found in hashes):
@@ -48,24 +51,24 @@ class Receipt(NamedTuple):
         return cls(index + 1, hashes, SignedCheckpoint.parse(note), line)
 
     def encode(self) -> bytes:
-        """The bytes that `parse` reads."""
+        """Return the bytes that `parse` reads."""
         extra = [] if self.line is None else [f"extra {encode_base64(self.line)}"]
         head = [HEADER, *extra, f"index {self.position - 1}", *map(encode_base64, self.hashes)]
         return "\n".join(head).encode() + b"\n\n" + self.signed.note.encode()
 
     def includes(self, line: bytes) -> bool:
-        """Whether the proof shows that a line stands at the position, in the tree of the checkpoint."""
+        """Return whether the proof shows that the checkpoint's tree has a line at the position."""
         checkpoint = self.signed.checkpoint
-        return includes(leaf_hash(line), self.position - 1, checkpoint.size, self.hashes, checkpoint.root)
+        return verify_inclusion(leaf_hash(line), self.position - 1, checkpoint.size, self.hashes, checkpoint.root)
 
     def faults(self, line: bytes, verifier: Verifier, witnesses: Sequence[Verifier] = ()) -> list[str]:
-        """What is wrong with a receipt of a line, by the keys of its log and of witnesses that must have cosigned."""
+        """Check the receipt of a line with the key of the log and of required witnesses; return each fault as text."""
         checkpoint, note = self.signed
         found: list[str] = []
         if not self.includes(line):
             found.append(f"The event is not the one at position {self.position} of that log.")
         if checkpoint.origin != verifier.name:
-            found.append(f"The receipt is of the log {checkpoint.origin}, the key of {verifier.name}.")
+            found.append(f"The receipt is of the log {checkpoint.origin}, the key is of {verifier.name}.")
         elif not verifier.verifies(note):
             found.append(f"The checkpoint is not signed with the key {verifier}.")
         found += [

@@ -1,7 +1,7 @@
-"""Signed notes: text, a blank line, and a line for each signature; and checkpoints, the notes that logs sign.
+"""Signed notes (text, a blank line, signature lines), checkpoints (the notes that logs sign), and their keys.
 
-Source: C2SP's signed-note, tlog-checkpoint and tlog-cosignature. What is read is read strictly: nothing is a line break
-but a line feed, base64 and sizes have one spelling, and a checkpoint has no lines but its three.
+Source: C2SP's signed-note, tlog-checkpoint and tlog-cosignature. Parsing is strict: only a line feed is a line break,
+base64 and sizes have one spelling, and a checkpoint has exactly three lines.
 """
 
 import re
@@ -18,13 +18,13 @@ from ledger.errors import BadNote
 from ledger.transparency.merkle import HASH_BYTES
 
 ED25519 = 0x01
-"""The kind of a log's key: it signs the text."""
+"""The kind of a log's key, which signs the text."""
 
 COSIGNATURE = 0x04
-"""The kind of a witness's key: it signs the text and when it saw it."""
+"""The kind of a witness's key, which signs the text and the time."""
 
 KINDS = {ED25519: "Ed25519", COSIGNATURE: "cosignature/v1"}
-"""The kinds of keys that are verified here."""
+"""The kinds of keys that this module verifies."""
 
 KEY_BYTES = 32
 """An Ed25519 key, public or private."""
@@ -33,14 +33,14 @@ KEY_ID_BYTES = 4
 TIME_BYTES = 8
 
 SIZE_MAX = 2**63 - 1
-"""The most leaves of a tree, and the latest second of a cosignature."""
+"""Largest size of a tree, and latest second of a cosignature."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 _SIGNATURE_LINE = re.compile(r"— ([^ ]+) ([^ ]+)")
 
 
 class Signature(NamedTuple):
-    """A signature line: whose it says it is, and the bytes."""
+    """A signature line: the name and id of the key that it claims, and the signature."""
 
     name: str
     key_id: bytes
@@ -51,19 +51,19 @@ class Signature(NamedTuple):
         """Read a line, without its line feed. Errors: BadNote."""
         found = _SIGNATURE_LINE.fullmatch(line)
         if found is None:
-            raise BadNote(f"{line[:80]!r} is not a signature line.", "It is an em dash, a name and base64.")
-        name = checked_name(found[1])
-        held = decode_base64(found[2], "A signature")
-        if len(held) <= KEY_ID_BYTES:
+            raise BadNote(f"{line[:80]!r} is not a signature line.", "It must be an em dash, a name and base64.")
+        name = check_name(found[1])
+        decoded = decode_base64(found[2], "A signature")
+        if len(decoded) <= KEY_ID_BYTES:
             raise BadNote(f"The signature of {name} is empty.")
-        return cls(name, held[:KEY_ID_BYTES], held[KEY_ID_BYTES:])
+        return cls(name, decoded[:KEY_ID_BYTES], decoded[KEY_ID_BYTES:])
 
     def __str__(self) -> str:
         return f"— {self.name} {encode_base64(self.key_id + self.signature)}"
 
 
 class SignedNote(NamedTuple):
-    """A text, which ends with a line feed, and its signatures. Reading one verifies none of them."""
+    """A text that ends with a line feed, and its signatures. Parsing does not verify them."""
 
     text: str
     signatures: tuple[Signature, ...]
@@ -78,10 +78,10 @@ class SignedNote(NamedTuple):
         except UnicodeDecodeError as error:
             raise BadNote(f"The note is not UTF-8: {error}.") from None
         if any(character < " " and character != "\n" for character in whole):
-            raise BadNote("The note holds a control character.")
+            raise BadNote("The note contains a control character.")
         text, blank, lines = whole.rpartition("\n\n")
         if not blank or not text or not lines.endswith("\n"):
-            raise BadNote("This is no signed note.", "It is text, a blank line, and signature lines.")
+            raise BadNote("This is not a signed note.", "A signed note is text, a blank line, and signature lines.")
         signatures = tuple(map(Signature.parse, lines[:-1].split("\n")))
         if len(signatures) > NOTE_SIGNATURES_MAX:
             raise BadNote(f"A note has at most {NOTE_SIGNATURES_MAX} signatures; this one has {len(signatures)}.")
@@ -93,7 +93,7 @@ class SignedNote(NamedTuple):
 
 
 class Verifier(NamedTuple):
-    """A public key with its name, as people are given it: `NAME+ID+KEY`."""
+    """A public key with its name; people pass it on as `NAME+ID+KEY`."""
 
     name: str
     key_id: bytes
@@ -102,36 +102,36 @@ class Verifier(NamedTuple):
 
     @classmethod
     def of(cls, name: str, kind: int, public: bytes) -> Self:
-        """The verifier of a name and a public key. Errors: BadNote, for a name that may not be one."""
-        return cls(name, key_id_of(checked_name(name), kind, public), kind, public)
+        """Return the verifier of a name and a public key. Errors: BadNote, for an invalid name."""
+        return cls(name, key_id_of(check_name(name), kind, public), kind, public)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a verifier key. Errors: BadNote."""
-        name, key_id, held = _key_parts(text, "NAME+ID+KEY")
-        kind, public = held[0], held[1:]
+        name, key_id, data = _key_parts(text, "NAME+ID+KEY")
+        kind, public = data[0], data[1:]
         if kind not in KINDS:
-            known = " and ".join(KINDS.values())
-            raise BadNote(f"The key of {name} is of a kind that is not verified here (0x{kind:02x}).", f"{known} are.")
+            known = ", ".join(KINDS.values())
+            raise BadNote(f"The key of {name} is of an unknown kind (0x{kind:02x}).", f"Known kinds: {known}.")
         found = cls.of(name, kind, public)
         if len(public) != KEY_BYTES or found.key_id != key_id:
-            raise BadNote(f"The key of {name} is damaged: its id is not that of its bytes.", "Copy it again, whole.")
+            raise BadNote(f"The key of {name} is damaged: its id does not match its bytes.", "Copy all of it again.")
         return found
 
     def __str__(self) -> str:
         return f"{self.name}+{self.key_id.hex()}+{encode_base64(bytes([self.kind]) + self.public)}"
 
     def verifies(self, note: SignedNote) -> bool:
-        """Whether this key signed the note. A wrong signature under its name and id counts against any right one."""
-        mine = self.signatures(note)
-        return bool(mine) and all(self._signed(note.text, signature) for signature in mine)
+        """Return whether this key signed the note; any wrong signature with its name and id makes that false."""
+        signatures = self.signatures(note)
+        return bool(signatures) and all(self._signed(note.text, signature) for signature in signatures)
 
     def signatures(self, note: SignedNote) -> list[bytes]:
-        """What stands in a note under this key's name and id, right or wrong."""
+        """Return the signatures in a note with this key's name and id, right or wrong."""
         return [found.signature for found in note.signatures if found[:2] == (self.name, self.key_id)]
 
     def cosigned_at(self, note: SignedNote) -> int | None:
-        """When this witness's key saw the note, the latest, in seconds since 1970; None where it did not sign it."""
+        """Return the latest time of this witness's cosignature, seconds since 1970; None if it did not sign."""
         if self.kind != COSIGNATURE or not self.verifies(note):
             return None
         return max(int.from_bytes(signature[:TIME_BYTES]) for signature in self.signatures(note))
@@ -151,7 +151,7 @@ class Verifier(NamedTuple):
 
 
 class Signer:
-    """A private key with its name, the one that signs a log's checkpoints."""
+    """A private key with its name; it signs a log's checkpoints."""
 
     def __init__(self, name: str, seed: bytes) -> None:
         self._seed = seed
@@ -160,39 +160,39 @@ class Signer:
 
     @classmethod
     def make(cls, name: str) -> Self:
-        """A new key. Errors: BadNote, for a name that may not be one, or cannot be seen."""
+        """Make a new key. Errors: BadNote, for a name that is invalid or not printable."""
         if len(name) > KEY_NAME_CHARS_MAX or not name.isprintable():
-            raise BadNote(f"{name[:80]!r} cannot name a log.", f"1..{KEY_NAME_CHARS_MAX} characters that can be seen.")
+            raise BadNote(f"{name[:80]!r} cannot name a log.", f"Use 1..{KEY_NAME_CHARS_MAX} printable characters.")
         return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a private key, `PRIVATE+KEY+NAME+ID+KEY`. Errors: BadNote, which quotes nothing of it."""
+        """Read a private key, `PRIVATE+KEY+NAME+ID+KEY`. Errors: BadNote, which quotes no part of it."""
         marker, rest = text[:12], text[12:]
         if marker != "PRIVATE+KEY+":
-            raise BadNote("This is no private key: it does not begin with PRIVATE+KEY+.")
-        name, key_id, held = _key_parts(rest, "PRIVATE+KEY+NAME+ID+KEY")
-        if held[0] != ED25519 or len(held) != 1 + KEY_BYTES:
-            raise BadNote(f"The private key of {name} is no Ed25519 key.")
-        found = cls(name, held[1:])
+            raise BadNote("This is not a private key: it does not begin with PRIVATE+KEY+.")
+        name, key_id, data = _key_parts(rest, "PRIVATE+KEY+NAME+ID+KEY")
+        if data[0] != ED25519 or len(data) != 1 + KEY_BYTES:
+            raise BadNote(f"The private key of {name} is not an Ed25519 key.")
+        found = cls(name, data[1:])
         if found.verifier.key_id != key_id:
-            raise BadNote(f"The private key of {name} is damaged: its id is not that of its bytes.")
+            raise BadNote(f"The private key of {name} is damaged: its id does not match its bytes.")
         return found
 
     def secret(self) -> str:
-        """The text that `parse` reads. Whoever has it signs in this log's name."""
+        """Return the text that `parse` reads. Anyone who has it can sign in this log's name."""
         verifier = self.verifier
         return f"PRIVATE+KEY+{verifier.name}+{verifier.key_id.hex()}+{encode_base64(bytes([ED25519]) + self._seed)}"
 
     def sign(self, text: str) -> SignedNote:
-        """A text, which ends with a line feed, as a note that this key alone has signed."""
+        """Sign a text that ends with a line feed; return the note with this one signature."""
         assert text.endswith("\n"), text
         signature = self._private.sign(text.encode())
         return SignedNote(text, (Signature(self.verifier.name, self.verifier.key_id, signature),))
 
 
 class Checkpoint(NamedTuple):
-    """What a log says of its tree: whose it is, how many leaves it has, and its root."""
+    """A log's statement about its tree: the origin (name of the log), the number of leaves, and the root."""
 
     origin: str
     size: int
@@ -203,20 +203,20 @@ class Checkpoint(NamedTuple):
         """Read the text of a note. Errors: BadNote."""
         lines = text.split("\n")
         if len(lines) != 4 or lines[3]:
-            raise BadNote("This is no checkpoint.", "It is the lines origin, size and root, and no other.")
+            raise BadNote("This is not a checkpoint.", "A checkpoint has exactly the lines origin, size and root.")
         origin, size, root = lines[:3]
         decoded = decode_base64(root, "The root")
         if len(decoded) != HASH_BYTES:
             raise BadNote(f"The root has {len(decoded)} bytes; a root has {HASH_BYTES}.")
-        return cls(checked_name(origin), parse_size(size), decoded)
+        return cls(check_name(origin), parse_size(size), decoded)
 
     def text(self) -> str:
-        """The three lines, each ended by a line feed."""
+        """Return the three lines, each with a line feed."""
         return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
 
 
 class SignedCheckpoint(NamedTuple):
-    """A checkpoint with the note that holds it; reading one verifies no signature."""
+    """A checkpoint and its note. Parsing does not verify signatures."""
 
     checkpoint: Checkpoint
     note: SignedNote
@@ -233,43 +233,43 @@ class SignedCheckpoint(NamedTuple):
 
 
 def key_id_of(name: str, kind: int, public: bytes) -> bytes:
-    """The id that tells keys of one name apart."""
+    """Return the id that distinguishes keys with the same name."""
     return sha256(name.encode() + b"\n" + bytes([kind]) + public).digest()[:KEY_ID_BYTES]
 
 
-def checked_name(name: str) -> str:
-    """The name of a key or a log, where it may be one. Errors: BadNote."""
+def check_name(name: str) -> str:
+    """Check and return the name of a key or a log. Errors: BadNote."""
     if not name or "+" in name or any(character.isspace() for character in name):
         raise BadNote(f"{name[:80]!r} cannot name a log or a key.", "A name has no spaces and no +.")
     return name
 
 
 def parse_size(text: str) -> int:
-    """A number of leaves in the one way to write it. Errors: BadNote."""
+    """Parse a number of leaves in its only spelling. Errors: BadNote."""
     if _NUMBER.fullmatch(text) is None or int(text) > SIZE_MAX:
-        raise BadNote(f"{text[:80]!r} is not a number of events.", "It is decimal digits, without a leading zero.")
+        raise BadNote(f"{text[:80]!r} is not a number of events.", "Write decimal digits without a leading zero.")
     return int(text)
 
 
-def encode_base64(held: bytes) -> str:
-    """The standard base64 of some bytes."""
-    return b64encode(held).decode()
+def encode_base64(data: bytes) -> str:
+    """Return the standard base64 of some bytes."""
+    return b64encode(data).decode()
 
 
 def decode_base64(text: str, what: str) -> bytes:
-    """The bytes of standard base64 in its one spelling. Errors: BadNote, which quotes nothing of it."""
+    """Decode standard base64 in its only spelling. Errors: BadNote, which quotes no part of it."""
     try:
-        held = b64decode(text, validate=True)
+        data = b64decode(text, validate=True)
     except (NotBase64, ValueError):
-        held = None
-    if held is None or encode_base64(held) != text:
-        raise BadNote(f"{what} is not standard base64.", "Copy it again, whole.")
-    return held
+        data = None
+    if data is None or encode_base64(data) != text:
+        raise BadNote(f"{what} is not standard base64.", "Copy all of it again.")
+    return data
 
 
 def _key_parts(text: str, shape: str) -> tuple[str, bytes, bytes]:
-    """The name, id and bytes of a key. Errors: BadNote, which quotes no bytes."""
+    """Return the name, id and bytes of a key. Errors: BadNote, which quotes no bytes."""
     parts = text.split("+", 2)
     if len(parts) != 3 or re.fullmatch(r"[0-9a-f]{8}", parts[1], re.ASCII) is None or not parts[2]:
-        raise BadNote("This is no key.", f"A key is {shape}.")
-    return checked_name(parts[0]), bytes.fromhex(parts[1]), decode_base64(parts[2], "The key")
+        raise BadNote("This is not a key.", f"A key is {shape}.")
+    return check_name(parts[0]), bytes.fromhex(parts[1]), decode_base64(parts[2], "The key")

@@ -1,4 +1,4 @@
-"""Verification: everything worked out again from the lines, and nothing that is kept or served trusted."""
+"""Verification of a log: recompute everything from the lines; trust no stored or served value."""
 
 from ledger.verify.columns import TimestampParser
 from ledger.verify.event_order import LineHeader, LineHeaders, OrderCheck
@@ -6,7 +6,7 @@ from ledger.verify.evidence import EvidenceCheck
 from ledger.verify.findings import Check, Finding, Findings
 from ledger.verify.ledger_file import FileFindings, verify_file
 from ledger.verify.merkle_rebuild import TreeRebuild, difference
-from ledger.verify.signatures import NoteCheck, own_key
+from ledger.verify.signatures import NoteCheck, bundled_key
 
 __all__ = [
     "Check",
@@ -20,7 +20,7 @@ __all__ = [
     "OrderCheck",
     "TimestampParser",
     "TreeRebuild",
+    "bundled_key",
     "difference",
-    "own_key",
     "verify_file",
 ]

@@ -1,4 +1,4 @@
-"""The columns of rows beside their lines: each must be what the line says."""
+"""Compare the columns of rows with their lines: each column must have the value in the line."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -9,20 +9,20 @@ from ledger.verify.event_order import LineHeaders
 from ledger.verify.findings import Check
 
 MINUTES_MAX = 100_000
-"""Minutes that are remembered."""
+"""Minutes that are cached."""
 
 MINUTE_CHARS = 16
-"""`2026-11-21T08:30`"""
+"""Length of `2026-11-21T08:30`."""
 
 
 class TimestampParser:
-    """Times of lines as numbers, in UTC microseconds: most events share their minute with others, worked out once."""
+    """Parses times of lines to UTC microseconds. It caches minutes, because most events share theirs with others."""
 
     def __init__(self) -> None:
         self._minutes: dict[str, int] = {}
 
     def of(self, text: str) -> int:
-        """The number of a time as lines have it. Errors: ValueError."""
+        """Return a time of a line in UTC microseconds. Errors: ValueError."""
         minute = self._minutes.get(text[:MINUTE_CHARS])
         if minute is None:
             minute = microseconds(datetime.fromisoformat(text[:MINUTE_CHARS] + "Z"))
@@ -33,44 +33,44 @@ class TimestampParser:
 
 
 class ColumnCheck:
-    """Checks rows of `schema.COLUMNS`."""
+    """Compares rows with the columns `schema.COLUMNS` with their lines."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
         self._instant = TimestampParser().of
 
-    def fault(self, detail: str, place: int) -> None:
-        """Something else that is wrong with a row."""
-        self._check.fault(detail, place)
+    def fault(self, detail: str, position: int) -> None:
+        """Add another fault of a row."""
+        self._check.fault(detail, position)
 
-    def take(self, rows: Sequence[tuple[object, ...]], found: Sequence[LineHeaders], first: int) -> None:
-        """Compare the rows from a position on with what their lines say; not where one of the lines says nothing."""
-        if len(rows) != len(found):
+    def compare(self, rows: Sequence[tuple[object, ...]], headers: Sequence[LineHeaders], first: int) -> None:
+        """Compare rows from a position on with the headers of their lines; do nothing if a line has no header."""
+        if len(rows) != len(headers):
             return
         self._check.count += len(rows)
         instant: Callable[[str], int] = self._instant
         try:
-            said = [
+            expected = [
                 (
-                    one.position, one.source, one.id, one.subject, one.streamversion, one.type, instant(one.time),
-                    instant(one.recordedtime),
+                    line.position, line.source, line.id, line.subject, line.streamversion, line.type,
+                    instant(line.time), instant(line.recordedtime),
                 )
-                for one in found
+                for line in headers
             ]  # fmt: skip
         except ValueError:
-            said = []
-        if [row[:-1] for row in rows] != said:
-            for place, row, one in zip(range(first, first + len(rows)), rows, found, strict=True):
-                self._compare(row, one, place)
+            expected = []
+        if [row[:-1] for row in rows] != expected:
+            for position, row, line in zip(range(first, first + len(rows)), rows, headers, strict=True):
+                self._compare_row(row, line, position)
 
-    def _compare(self, row: tuple[object, ...], one: LineHeaders, place: int) -> None:
-        for name, held in zip(COLUMNS[:-1], row, strict=False):
-            value: object = getattr(one, name)
+    def _compare_row(self, row: tuple[object, ...], line: LineHeaders, position: int) -> None:
+        for name, stored in zip(COLUMNS[:-1], row, strict=False):
+            value: object = getattr(line, name)
             if name in ("time", "recordedtime"):
                 try:
                     value = self._instant(str(value))
                 except ValueError:
-                    self._check.fault(f"{name} {value!r} of the line is no time.", place)
+                    self._check.fault(f"{name} {value!r} of the line is not a time.", position)
                     continue
-            if held != value:
-                self._check.fault(f"column {name} holds {held!r}; the line says {value!r}.", place)
+            if stored != value:
+                self._check.fault(f"column {name} holds {stored!r}; the line says {value!r}.", position)

@@ -1,7 +1,7 @@
-"""Lines in their order: positions, times and streams as a log must have them (I1, I6), and what each line says.
+"""Check lines in their order: positions, recorded times and stream versions (I1, I6); and decode their headers.
 
-A page of lines is decoded in one call and compared as a whole. Only a page that is not as it must be is looked at line
-by line, to say which one is wrong.
+A page of lines is decoded in one call and compared as a whole. Only a wrong page is checked line by line, to report the
+wrong line.
 """
 
 from collections import Counter
@@ -15,14 +15,14 @@ from ledger.verify.findings import Findings
 from ledger.verify.stream_versions import StreamVersionCheck
 
 TIME = b"0000-00-00T00:00:00.000000Z"
-"""A time as `envelope.timestamp` makes it, each digit a zero."""
+"""A time as `envelope.timestamp` makes it, with zeros for all digits."""
 
 ZEROED = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
-"""Turns every digit into a zero: a fifth of the time that a regular expression takes for the same."""
+"""Translation of every digit to a zero: takes a fifth of the time of a regular expression."""
 
 
 class LineHeader(msgspec.Struct, gc=False):
-    """What every verification needs of a line."""
+    """The attributes of a line that every verification needs."""
 
     position: int
     subject: str
@@ -32,7 +32,7 @@ class LineHeader(msgspec.Struct, gc=False):
 
 
 class LineHeaders(LineHeader, gc=False):
-    """What has columns of its own in a ledger file and in tables."""
+    """The attributes of a line that also have columns in a ledger file and in exported tables."""
 
     source: str
     id: str
@@ -43,51 +43,51 @@ Form = TypeVar("Form", bound=LineHeader)
 
 
 class OrderCheck(Generic[Form]):
-    """A run of lines from the first on: all of a log (`complete`), or some of it in its order.
+    """Checks lines from the first on: those of a whole log (`complete`), or a selection in the log's order.
 
-    `streams` says whether each stream is there whole: of its lines the versions are then 1, 2, 3 ...; otherwise they
-    rise. Attributes tell where it is: `events` so far, `first` and `last` position, `types` counted.
+    `streams` says whether each stream is complete: its versions must then be 1, 2, 3 ...; otherwise they must increase.
+    Attributes show the progress: `events` so far, `first` and `last` position, `types` with their counts.
     """
 
-    def __init__(self, account: Findings, form: type[Form], *, complete: bool, streams: bool) -> None:
+    def __init__(self, findings: Findings, form: type[Form], *, complete: bool, streams: bool) -> None:
         self.events = 0
         self.first: int | None = None
         self.last = 0
         self.types: Counter[str] = Counter()
         self._recorded = ""
         self._complete = complete
-        self._lines = account.check("lines", "lines")
-        self._positions = account.check("positions", "events")
-        self._times = account.check("recorded times", "events")
-        self._streams = StreamVersionCheck(account.check("stream versions", "streams"), whole=streams)
+        self._lines = findings.check("lines", "lines")
+        self._positions = findings.check("positions", "events")
+        self._times = findings.check("recorded times", "events")
+        self._streams = StreamVersionCheck(findings.check("stream versions", "streams"), whole=streams)
         decoder = msgspec.json.Decoder(form)
         self._decode, self._decode_page = decoder.decode, decoder.decode_lines
 
-    def take(self, lines: Lines[bytes]) -> list[Form]:
-        """Check the lines that follow; what they say. It is shorter than they are where a line says nothing.
+    def check(self, lines: Lines[bytes]) -> list[Form]:
+        """Check the next lines; return their headers, without those of lines that cannot be decoded.
 
-        In a complete run an event is at the position at which it stands, whatever it says its position is.
+        In a complete log, the place of a line counts as its position, even if the line states another one.
         """
-        found, places = self._decoded(lines)
+        headers, places = self._decode_lines(lines)
         self._lines.count += len(lines)
         self.events += len(lines)
-        positions = [said.position for said in found]
+        positions = [header.position for header in headers]
         if not self._complete:
             places = positions
         if positions:
             self.first = positions[0] if self.first is None else self.first
         self._check_positions(positions, places)
-        self._check_times([said.recordedtime for said in found], places)
-        self._streams.take(found, places)
-        self.types.update([said.type for said in found])
-        return found
+        self._check_times([header.recordedtime for header in headers], places)
+        self._streams.add(headers, places)
+        self.types.update([header.type for header in headers])
+        return headers
 
     def end(self) -> None:
-        """All lines were taken."""
+        """Finish the check after the last line."""
         self._streams.end()
 
-    def _decoded(self, lines: Lines[bytes]) -> tuple[list[Form], Lines[int]]:
-        """What lines say, and at which of all lines, from 1, each of them stands."""
+    def _decode_lines(self, lines: Lines[bytes]) -> tuple[list[Form], Lines[int]]:
+        """Return the headers of lines, and the place of each among all lines, from 1."""
         first = self.events + 1
         try:
             found = self._decode_page(b"\n".join(lines))
@@ -113,9 +113,9 @@ class OrderCheck(Generic[Form]):
         for position, place in zip(positions, places, strict=True):
             expected = self.last + 1
             if self._complete and position != expected:
-                self._positions.fault(f"position {position:,} stands where {expected:,} must.", min(place, expected))
+                self._positions.fault(f"the position is {position:,}; it must be {expected:,}.", min(place, expected))
             elif position <= self.last:
-                self._positions.fault(f"position {position:,} stands behind {self.last:,}.", position)
+                self._positions.fault(f"position {position:,} is after {self.last:,}, but not greater.", position)
             self.last = position
 
     def _check_times(self, times: list[str], places: Lines[int]) -> None:

@@ -1,4 +1,4 @@
-"""Evidence beside a log: which bytes its events say are kept, and which are gone."""
+"""Compare the evidence store with the log's events: stored evidence must be readable, erased evidence gone."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,49 +14,49 @@ STORED = "evidence.stored.v1"
 ERASED = "evidence.erased.v1"
 
 
-class _Piece(msgspec.Struct):
+class _EvidenceFields(msgspec.Struct):
     digest: str
     size_bytes: int = 0
 
 
-class _Carrying(msgspec.Struct):
-    data: _Piece
+class _EvidenceEvent(msgspec.Struct):
+    data: _EvidenceFields
 
 
-_decode = msgspec.json.Decoder(_Carrying).decode
+_decode = msgspec.json.Decoder(_EvidenceEvent).decode
 
 
 class EvidenceCheck:
-    """What events say of evidence: `kept` has the position and the bytes of each piece, `erased` the position."""
+    """Collects evidence events: `kept` has the position and size in bytes of each piece, `erased` the position."""
 
     def __init__(self) -> None:
         self.kept: dict[str, tuple[int, int]] = {}
         self.erased: dict[str, int] = {}
 
-    def take(self, found: Sequence[LineHeader], lines: Sequence[bytes]) -> None:
-        """Note what the lines that follow say of evidence; those that cannot be read are told elsewhere."""
-        if not {STORED, ERASED} & {said.type for said in found} or len(found) != len(lines):
+    def add(self, headers: Sequence[LineHeader], lines: Sequence[bytes]) -> None:
+        """Collect the evidence events of the next lines; `OrderCheck` reports lines that cannot be decoded."""
+        if not {STORED, ERASED} & {header.type for header in headers} or len(headers) != len(lines):
             return
-        for said, line in zip(found, lines, strict=True):
-            if said.type not in (STORED, ERASED):
+        for header, line in zip(headers, lines, strict=True):
+            if header.type not in (STORED, ERASED):
                 continue
             try:
                 piece = _decode(line).data
             except UNDECODABLE:
                 continue
-            if said.type == STORED:
-                self.kept[piece.digest] = said.position, piece.size_bytes
+            if header.type == STORED:
+                self.kept[piece.digest] = header.position, piece.size_bytes
             else:
                 self.kept.pop(piece.digest, None)
-                self.erased[piece.digest] = said.position
+                self.erased[piece.digest] = header.position
 
-    def check(self, account: Findings, store: EvidenceStore, erased_since: Callable[[str], bool]) -> None:
-        """Whether the store has the bytes of each piece, and none of what was erased.
+    def check(self, findings: Findings, store: EvidenceStore, erased_since: Callable[[str], bool]) -> None:
+        """Check that the store has each stored piece, and no file of an erased one.
 
-        A piece that is erased while this looks is asked about by `erased_since`. What a crash left to be erased stands
-        in `pending/` until the ledger is next opened, and is no fault.
+        `erased_since` says whether a piece was erased during the check. After a crash, files to erase may be in
+        `pending/` until the ledger is next opened; they are not faults.
         """
-        check = account.check("evidence", "pieces")
+        check = findings.check("evidence", "pieces")
         for digest, (position, size_bytes) in self.kept.items():
             check.count += 1
             try:
@@ -66,5 +66,5 @@ class EvidenceCheck:
                     check.fault(error.detail, position)
         for digest, position in self.erased.items():
             check.count += 1
-            if store.stands(digest):
-                check.fault(f"evidence {digest} was erased, and its file is there.", position)
+            if store.exists(digest):
+                check.fault(f"evidence {digest} was erased, but its file exists.", position)

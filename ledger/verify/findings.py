@@ -1,13 +1,13 @@
-"""What a verification found: each check with how much it looked at, and every fault with the position it is at."""
+"""The findings of a verification: each check with its count, and each fault with its position."""
 
 import msgspec
 
 FAULTS_MAX = 20
-"""Faults of one check that are told; the others are counted."""
+"""Faults of one check that are listed; further ones are only counted."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something that is wrong. `position` is that of the event it is at, where it is at one that can be named."""
+    """One fault. `position` is that of the event concerned, if there is one."""
 
     check: str
     position: int | None
@@ -15,7 +15,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct):
-    """One thing that was checked: how many of what, and what was found wrong."""
+    """One check: the number of units checked, the number of faults, and the first faults."""
 
     name: str
     unit: str
@@ -25,25 +25,25 @@ class Check(msgspec.Struct):
 
     @property
     def right(self) -> bool:
-        """Whether nothing was found wrong."""
+        """Return whether the check found no fault."""
         return self.wrong == 0
 
     def fault(self, detail: str, position: int | None = None) -> None:
-        """Tell of something wrong."""
+        """Add a fault."""
         self.wrong += 1
         if len(self.faults) < FAULTS_MAX:
             self.faults.append(Finding(self.name, position, detail))
 
 
 class Findings:
-    """The checks of one verification in the order in which they began, and what is said beside them."""
+    """The checks of one verification in the order in which they began, and notes for the reader."""
 
     def __init__(self) -> None:
         self.checks: list[Check] = []
         self.notes: list[str] = []
 
     def check(self, name: str, unit: str) -> Check:
-        """The check of a name, begun where it is new."""
+        """Return the check with a name; begin it if it is new."""
         for check in self.checks:
             if check.name == name:
                 return check
@@ -52,12 +52,12 @@ class Findings:
 
     @property
     def right(self) -> bool:
-        """Whether every check found nothing wrong."""
+        """Return whether no check found a fault."""
         return all(check.right for check in self.checks)
 
     @property
     def first(self) -> Finding | None:
-        """The fault at the lowest position; the first that is at none, where none is at one."""
+        """Return the fault at the lowest position, else the first one without a position; None without faults."""
         faults = [fault for check in self.checks for fault in check.faults]
         placed = [fault for fault in faults if fault.position is not None]
         return min(placed, key=lambda fault: fault.position or 0) if placed else faults[0] if faults else None

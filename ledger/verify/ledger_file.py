@@ -1,8 +1,8 @@
-"""A ledger file, beside its server or without one: every line rehashed, everything kept beside the lines compared.
+"""Verify a ledger file, also while a server writes it: rehash every line, and compare everything stored beside it.
 
-Rows are read up to the head that the file has at the beginning, in pages that each are a transaction of their own: a
-server goes on writing meanwhile, and no page holds its write-ahead log up. Checkpoints are read before the head, so
-that what they are of is there.
+Rows are read up to the head at the start of the verification, in pages with one transaction each. So a server can write
+meanwhile, and its write-ahead log can be reused. Checkpoints are read before the head, so that their events are in the
+file.
 """
 
 import sqlite3
@@ -15,21 +15,20 @@ from typing import Any, NamedTuple
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence_store import EvidenceStore
 from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, SCHEMA_VERSION
-from ledger.sqlite.wal_check import damage
-from ledger.transparency.keys import beside
+from ledger.sqlite.wal_check import find_damage
+from ledger.transparency.keys import path_beside
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.signed_note import Signer, Verifier
 from ledger.transparency.tiles import HEIGHT, TILE_BYTES, WIDTH, Tile
 from ledger.verify.columns import ColumnCheck
-from ledger.verify.event_order import LineHeaders
-from ledger.verify.event_order import OrderCheck as Run
+from ledger.verify.event_order import LineHeaders, OrderCheck
 from ledger.verify.evidence import ERASED, EvidenceCheck
 from ledger.verify.findings import Findings
 from ledger.verify.merkle_rebuild import TreeRebuild, difference
-from ledger.verify.signatures import NoteCheck, own_key
+from ledger.verify.signatures import NoteCheck, bundled_key
 
 PAGE_EVENTS = 8 * WIDTH
-"""Rows read at once: the lines of eight tiles."""
+"""Rows read at a time: the lines of eight tiles."""
 
 PAGE = f"SELECT {', '.join(COLUMNS)} FROM events WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
 
@@ -38,13 +37,14 @@ TILE_PAGE = "SELECT number, hashes FROM tiles WHERE level = ? AND number >= ? AN
 TILE_COUNTS = "SELECT (SELECT max(position) FROM events), level, count(*) FROM tiles GROUP BY level"
 
 Progress = Callable[[int, int], None]
-"""Told how many events are done, of how many."""
+"""Called with the number of events done and the total."""
 
-LOCATOR = "the tiles that were kept"
+STORED_TILES = "the tiles that were kept"
+"""What messages call the stored tiles."""
 
 
 class FileFindings(NamedTuple):
-    """A log as it was found: how many events it has, their root, and the key its checkpoints were verified by."""
+    """The verified log: its number of events, their root, and the key that verified its checkpoints."""
 
     events: int
     root: bytes
@@ -52,7 +52,7 @@ class FileFindings(NamedTuple):
 
 
 def verify_file(
-    account: Findings,
+    findings: Findings,
     path: Path,
     *,
     key: Verifier | None = None,
@@ -61,80 +61,82 @@ def verify_file(
     evidence: bool = True,
     progress: Progress = lambda done, total: None,
 ) -> FileFindings:
-    """Verify a ledger file and what stands beside it; faults are told in the account.
+    """Verify a ledger file and the files beside it; add the faults to the findings.
 
-    Shapes: `earlier` is a checkpoint that was published before; `quick` leaves out SQLite's own check of its file, and
-            without `evidence` nothing is said of that.
-    Errors: LedgerUnusable, for a file that is no ledger.
+    Shapes: `earlier` is a checkpoint that was published before; `quick` skips SQLite's own check of the file; without
+            `evidence` the evidence store is not checked.
+    Errors: LedgerUnusable, if the file is not a ledger.
     """
-    _check_wal(account, path)
-    notes = _read_notes(account, path, earlier)
-    key = key or _own_key(account, path)
+    _check_wal(findings, path)
+    notes = _read_notes(findings, path, earlier)
+    key = key or _read_key(findings, path)
     notes.check_signatures(key)
-    regrowth = TreeRebuild(notes.sizes)
-    with closing(_connected(path)) as connection:
+    rebuild = TreeRebuild(notes.sizes)
+    with closing(_connect(path)) as connection:
         try:
-            _check_schema(account, connection)
-            _Reading(account, connection, path, regrowth).run(progress, evidence=evidence)
+            _check_schema(findings, connection)
+            _RowScan(findings, connection, path, rebuild).run(progress, evidence=evidence)
             if not quick:
-                _check_structure(account, connection)
+                _check_structure(findings, connection)
         except sqlite3.Error as error:
-            there = regrowth.edge.size
-            account.check("SQLite", "files").fault(
-                f"the file cannot be read behind position {there:,}: {error}.", there + 1
+            events = rebuild.edge.size
+            findings.check("SQLite", "files").fault(
+                f"the file cannot be read after position {events:,}: {error}.", events + 1
             )
-    notes.judge(regrowth, LOCATOR)
-    return FileFindings(regrowth.edge.size, regrowth.edge.root(), key)
+    notes.compare_roots(rebuild, STORED_TILES)
+    return FileFindings(rebuild.edge.size, rebuild.edge.root(), key)
 
 
-def _check_wal(account: Findings, path: Path) -> None:
-    """Whether SQLite reads all of the write-ahead log. Errors: LedgerUnusable."""
+def _check_wal(findings: Findings, path: Path) -> None:
+    """Check that SQLite reads all of the write-ahead log. Errors: LedgerUnusable."""
     log = Path(f"{path.resolve()}-wal")
     if log.exists():
-        check = account.check("write-ahead log", "files")
+        check = findings.check("write-ahead log", "files")
         check.count += 1
         try:
-            if (found := damage(path)) is not None:
+            if (found := find_damage(path)) is not None:
                 check.fault(f"{log.name}: {found}")
         except OSError as error:
             raise LedgerUnusable(f"{log} cannot be read: {error}.", "Check its permissions.") from error
 
 
-def _read_notes(account: Findings, path: Path, earlier: bytes | None) -> NoteCheck:
-    """The notes beside a ledger, and the one that was given."""
-    notes = NoteCheck(account)
+def _read_notes(findings: Findings, path: Path, earlier: bytes | None) -> NoteCheck:
+    """Read the signed notes beside a ledger, and the given one."""
+    notes = NoteCheck(findings)
     if earlier is not None:
         notes.read(earlier, "the earlier checkpoint")
     for ending in ("imported", "witnessed", "checkpoint"):
-        if (note := beside(path, ending)).exists():
+        if (note := path_beside(path, ending)).exists():
             notes.read(note.read_bytes(), note.name, foreign=ending == "imported")
         elif ending == "checkpoint":
-            account.notes.append(
-                f"There is no {note.name}: nothing signed says what the lines must be. They were compared with the "
-                "tiles kept beside them, in which the newest 255 events may have no part."
+            findings.notes.append(
+                f"There is no {note.name}: no signature confirms the lines. They were compared with the stored tiles, "
+                "which may not cover the newest 255 events."
             )
     return notes
 
 
-def _own_key(account: Findings, path: Path) -> Verifier | None:
-    """The public half of the key beside a ledger."""
-    file = beside(path, "key")
+def _read_key(findings: Findings, path: Path) -> Verifier | None:
+    """Return the public half of the key beside a ledger; None if it cannot be used."""
+    file = path_beside(path, "key")
     try:
         signer = Signer.parse(file.read_text(encoding="utf-8").strip())
     except FileNotFoundError:
-        account.notes.append(f"There is no {file.name}: without --key no signature was verified.")
+        findings.notes.append(f"There is no {file.name}: without --key no signature was verified.")
     except OSError as error:
-        account.notes.append(f"{file.name} cannot be read ({error.strerror}): without --key no signature was verified.")
+        findings.notes.append(
+            f"{file.name} cannot be read ({error.strerror}); without --key no signature was verified."
+        )
     except (BadNote, UnicodeDecodeError) as error:
-        detail = error.detail if isinstance(error, BadNote) else "it is no text."
-        account.check("signatures", "signatures").fault(f"{file.name} holds no key: {detail}")
+        detail = error.detail if isinstance(error, BadNote) else "it is not text."
+        findings.check("signatures", "signatures").fault(f"{file.name} has no key: {detail}")
     else:
-        return own_key(account, str(signer.verifier), file.name)
+        return bundled_key(findings, str(signer.verifier), file.name)
     return None
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    """A read-only connection. Errors: LedgerUnusable."""
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a read-only connection. Errors: LedgerUnusable."""
     if not path.is_file():
         raise LedgerUnusable(f"There is no ledger at {path}.", "Name one with --ledger.")
     try:
@@ -157,66 +159,66 @@ def _connected(path: Path) -> sqlite3.Connection:
     raise LedgerUnusable(f"{path} was written by an older Tallystick.", "Open it once for writing: tallystick serve.")
 
 
-def _check_schema(account: Findings, connection: sqlite3.Connection) -> None:
-    """Whether the tables and the triggers that keep them are those that a ledger is made with."""
-    check = account.check("schema", "tables, indexes and triggers")
-    made = sqlite3.connect(":memory:")
-    with closing(made):
-        made.executescript(CREATE)
-        wanted = _schema_of(made)
-    held = _schema_of(connection)
-    check.count = len(wanted)
-    for name, sql in wanted.items():
-        if name not in held:
-            check.fault(f"{name} is missing: the file was altered by other means than Tallystick's.")
-        elif held[name] != sql:
-            check.fault(f"{name} is not as a ledger is made: the file was altered by other means than Tallystick's.")
-    ours = {"events", "tiles"}
+def _check_schema(findings: Findings, connection: sqlite3.Connection) -> None:
+    """Check that tables, indexes and triggers are the ones that a new ledger has."""
+    check = findings.check("schema", "tables, indexes and triggers")
+    fresh = sqlite3.connect(":memory:")
+    with closing(fresh):
+        fresh.executescript(CREATE)
+        expected = _schema_of(fresh)
+    stored = _schema_of(connection)
+    check.count = len(expected)
+    for name, sql in expected.items():
+        if name not in stored:
+            check.fault(f"{name} is missing: another program altered the file.")
+        elif stored[name] != sql:
+            check.fault(f"{name} differs from that of a new ledger: another program altered the file.")
+    tables = {"events", "tiles"}
     for name, table in connection.execute("SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'"):
-        if table in ours and name not in wanted:
-            check.fault(f"the trigger {name} is none of a ledger's.")
+        if table in tables and name not in expected:
+            check.fault(f"the trigger {name} does not belong to a ledger.")
 
 
 def _schema_of(connection: sqlite3.Connection) -> dict[str, str | None]:
     return dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
 
 
-def _check_structure(account: Findings, connection: sqlite3.Connection) -> None:
-    """SQLite's own check: every page, and every index against its table (a tenth to a third on top of all the rest)."""
-    check = account.check("SQLite", "files")
+def _check_structure(findings: Findings, connection: sqlite3.Connection) -> None:
+    """Run SQLite's own check of every page and index (adds a tenth to a third to the time of a verification)."""
+    check = findings.check("SQLite", "files")
     check.count += 1
-    for (said,) in connection.execute("PRAGMA integrity_check"):
-        if said != "ok":
-            check.fault(f"SQLite says: {said}.")
+    for (message,) in connection.execute("PRAGMA integrity_check"):
+        if message != "ok":
+            check.fault(f"SQLite says: {message}.")
 
 
-class _Reading:
-    """One pass over the rows, with all that is compared on the way."""
+class _RowScan:
+    """One pass over the rows, with all comparisons."""
 
-    def __init__(self, account: Findings, connection: sqlite3.Connection, path: Path, regrowth: TreeRebuild) -> None:
-        self._account = account
+    def __init__(self, findings: Findings, connection: sqlite3.Connection, path: Path, rebuild: TreeRebuild) -> None:
+        self._findings = findings
         self._connection = connection
         self._store = EvidenceStore(path)
-        self._regrowth = regrowth
-        self._run = Run(account, LineHeaders, complete=True, streams=True)
-        self._columns = ColumnCheck(account.check("columns", "rows"))
-        self._tiles = account.check("tiles", "tiles")
-        self._exhibits = EvidenceCheck()
+        self._rebuild = rebuild
+        self._order = OrderCheck(findings, LineHeaders, complete=True, streams=True)
+        self._columns = ColumnCheck(findings.check("columns", "rows"))
+        self._tiles = findings.check("tiles", "tiles")
+        self._evidence = EvidenceCheck()
 
     def run(self, progress: Progress, *, evidence: bool) -> None:
-        """Read and compare every row there is now. Errors: sqlite3.Error."""
+        """Read and compare every row up to the current head. Errors: sqlite3.Error."""
         ((head,),) = self._connection.execute("SELECT coalesce(max(position), 0) FROM events")
         for rows in self._pages(head):
             lines = self._lines(rows)
-            found = self._run.take(lines)
-            self._columns.take(rows, found, self._regrowth.edge.size + 1)
-            self._exhibits.take(found, lines)
+            headers = self._order.check(lines)
+            self._columns.compare(rows, headers, self._rebuild.edge.size + 1)
+            self._evidence.add(headers, lines)
             self._grow(lines)
-            progress(self._regrowth.edge.size, head)
-        self._run.end()
+            progress(self._rebuild.edge.size, head)
+        self._order.end()
         self._count_tiles()
         if evidence:
-            self._exhibits.check(self._account, self._store, self._erased)
+            self._evidence.check(self._findings, self._store, self._erased)
 
     def _pages(self, head: int) -> Iterator[list[Any]]:
         after = 0
@@ -225,51 +227,51 @@ class _Reading:
             after = rows[-1][0]
 
     def _lines(self, rows: Sequence[Sequence[Any]]) -> list[bytes]:
-        """The lines of rows. A flipped bit makes text of bytes, or a number, which SQLite gives as what it is then."""
+        """Return the lines of rows. After a bit flip SQLite may return a line as text or as a number."""
         lines = [row[-1] for row in rows]
         for place, line in enumerate(lines):
             if not isinstance(line, bytes):
                 lines[place] = str(line).encode()
-                detail = f"column line holds {type(line).__name__} and no bytes."
-                self._columns.fault(detail, self._regrowth.edge.size + place + 1)
+                detail = f"column line holds {type(line).__name__}, not bytes."
+                self._columns.fault(detail, self._rebuild.edge.size + place + 1)
         return lines
 
     def _grow(self, lines: Sequence[bytes]) -> None:
-        """Grow the tree by lines. A page that a damaged file gives too few of ends in no whole tile."""
-        number, partial = divmod(self._regrowth.edge.size, WIDTH)
+        """Grow the tree by lines. A damaged file may give too few; the page then does not end with a full tile."""
+        number, partial = divmod(self._rebuild.edge.size, WIDTH)
         end = number + (partial + len(lines)) // WIDTH
-        kept: dict[int, Any] = dict(self._connection.execute(TILE_PAGE, (0, number, end)).fetchall())
-        whole = takewhile(lambda one: _is_tile(kept.get(one)), count(number)) if partial == 0 else ()
-        for tile in self._regrowth.grow(leaf_hashes(lines), b"".join(kept[one] for one in whole)):
-            self._compare(tile, kept)
+        stored: dict[int, Any] = dict(self._connection.execute(TILE_PAGE, (0, number, end)).fetchall())
+        full = takewhile(lambda index: _is_tile(stored.get(index)), count(number)) if partial == 0 else ()
+        for tile in self._rebuild.grow(leaf_hashes(lines), b"".join(stored[index] for index in full)):
+            self._compare(tile, stored)
 
     def _compare(self, tile: Tile, leaves: dict[int, Any]) -> None:
-        """Whether a tile is kept as the lines make it; those of level 0 were read with the page."""
+        """Compare a stored tile with the one that the lines give; `leaves` has the stored tiles of level 0."""
         self._tiles.count += 1
         level, number, hashes = tile
-        held = leaves.get(number) if level == 0 else self._tile(level, number)
-        if held != hashes:
-            self._tiles.fault(*difference(tile, held))
+        stored = leaves.get(number) if level == 0 else self._tile(level, number)
+        if stored != hashes:
+            self._tiles.fault(*difference(tile, stored))
 
     def _tile(self, level: int, number: int) -> object:
-        found = self._connection.execute(TILE_PAGE, (level, number, number + 1)).fetchone()
-        return None if found is None else found[1]
+        row = self._connection.execute(TILE_PAGE, (level, number, number + 1)).fetchone()
+        return None if row is None else row[1]
 
     def _count_tiles(self) -> None:
-        """Whether there are as many tiles as the events that there are at this moment fill."""
+        """Check that no level has more tiles than the current events fill."""
         for head, level, tiles in self._connection.execute(TILE_COUNTS):
             if not isinstance(level, int) or level < 0:
-                self._tiles.fault(f"a tile stands at level {level!r}.")
+                self._tiles.fault(f"a tile has the level {level!r}.")
                 continue
             filled = (head or 0) >> HEIGHT * (level + 1)
             if tiles > filled:
                 self._tiles.fault(f"level {level} has {tiles:,} tiles; {head or 0:,} events fill {filled:,}.")
 
     def _erased(self, digest: str) -> bool:
-        found = self._connection.execute(
+        erasure = self._connection.execute(
             "SELECT 1 FROM events WHERE subject = ? AND type = ?", (f"evidence/{digest}", ERASED)
         )
-        return found.fetchone() is not None
+        return erasure.fetchone() is not None
 
 
 def _is_tile(hashes: object) -> bool:

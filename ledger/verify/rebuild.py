@@ -1,7 +1,7 @@
-"""A ledger file made again of its lines: the same bytes, positions, columns, tiles and root.
+"""Rebuild a ledger file from its lines: the same bytes, positions, columns, tiles and root.
 
-It is written to `LEDGER.part`, read again, synced, and given its name last: until then nothing stands there, whenever
-this is killed. The triggers are those of every ledger, so that nothing gets in that an append would not have written.
+The file is written as `LEDGER.part`, verified, synced, and renamed last: if the process is killed before, no ledger
+appears. The file has the triggers of every ledger, so that it accepts only rows that an append could have written.
 """
 
 import os
@@ -23,7 +23,7 @@ INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * le
 
 
 class LedgerRebuild:
-    """A ledger being made again. Take every page of its lines, then `place` it."""
+    """A ledger file that is being rebuilt. Add every page of its lines, then call `finish`."""
 
     def __init__(self, ledger: Path, part: Path, connection: sqlite3.Connection) -> None:
         self._ledger = ledger
@@ -32,14 +32,14 @@ class LedgerRebuild:
         self._instant = TimestampParser().of
         self._edge = TreeEdge()
         self.failure: LedgerUnusable | LedgerFull | None = None
-        """Why the lines cannot be a ledger; nothing more is taken then."""
+        """Why the lines cannot be a ledger; `add` then ignores further lines."""
 
     @classmethod
     @contextmanager
     def begin(cls, ledger: Path) -> Iterator[Self]:
-        """Begin one where there is none, or an empty one, with its lock held; what is not placed leaves nothing.
+        """Begin to rebuild a ledger that does not exist or is empty, and hold its lock; unfinished files are removed.
 
-        Errors: LedgerLocked; LedgerUnusable, for a ledger that holds events; LedgerFull.
+        Errors: LedgerLocked; LedgerUnusable, if the ledger has events; LedgerFull.
         """
         ledger = ledger.resolve()
         if not ledger.parent.is_dir():
@@ -58,18 +58,18 @@ class LedgerRebuild:
             part.unlink(missing_ok=True)
             lock.release()
 
-    def take(self, lines: Sequence[bytes], found: Sequence[LineHeaders]) -> None:
-        """The lines that follow, and what they say. What cannot be written is told by `failure`."""
-        if self.failure is not None or len(lines) != len(found):
+    def add(self, lines: Sequence[bytes], headers: Sequence[LineHeaders]) -> None:
+        """Write the next lines, with their headers; if that fails, set `failure`."""
+        if self.failure is not None or len(lines) != len(headers):
             return
         instant = self._instant
         try:
             rows = [
                 (
-                    one.position, one.source, one.id, one.subject, one.streamversion, one.type, instant(one.time),
-                    instant(one.recordedtime), line,
+                    header.position, header.source, header.id, header.subject, header.streamversion, header.type,
+                    instant(header.time), instant(header.recordedtime), line,
                 )
-                for one, line in zip(found, lines, strict=True)
+                for header, line in zip(headers, lines, strict=True)
             ]  # fmt: skip
             self._edge, filled = self._edge.grow(leaf_hashes(lines))
             self._connection.execute("BEGIN")
@@ -79,16 +79,16 @@ class LedgerRebuild:
         except (sqlite3.Error, ValueError, OverflowError) as error:
             self.failure = _failed(self._ledger, error)
 
-    def place(self, root: bytes) -> None:
-        """Read it again, sync it, and give it its name. Errors: LedgerUnusable, where its root is not the one."""
+    def finish(self, root: bytes) -> None:
+        """Verify the file, sync it, and rename it. Errors: LedgerUnusable, if its root is not `root`."""
         if self.failure is not None:
             raise self.failure
         self._connection.close()
-        account = Findings()
-        found = verify_file(account, self._part, evidence=False)
-        if not account.right or found.root != root:
+        findings = Findings()
+        written = verify_file(findings, self._part, evidence=False)
+        if not findings.right or written.root != root:
             raise LedgerUnusable(
-                f"What was written to {self._part} is not what was read: {account.first}.", "Check the disk."
+                f"{self._part} differs from the lines that were written: {findings.first}.", "Check the disk."
             )
         descriptor = os.open(self._part, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -100,10 +100,10 @@ class LedgerRebuild:
 
 
 def _check_empty(ledger: Path) -> None:
-    """Whether a ledger may stand at a place; an empty one is made ready to be replaced. Errors: LedgerUnusable."""
+    """Refuse a path with a ledger that has events; prepare an empty one to be replaced. Errors: LedgerUnusable."""
     if not ledger.exists():
         if (stray := ledger.with_name(ledger.name + "-wal")).exists():
-            raise LedgerUnusable(f"{stray} is there, and its ledger is not.", "Move it away, or name another place.")
+            raise LedgerUnusable(f"{stray} exists without its ledger.", "Move it away, or name another file.")
         return
     try:
         with closing(sqlite3.connect(ledger, isolation_level=None)) as connection:
@@ -111,15 +111,13 @@ def _check_empty(ledger: Path) -> None:
             ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema")
             events = tables and connection.execute("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)").fetchone()[0]
             if events or (tables and application != APPLICATION_ID):
-                raise LedgerUnusable(
-                    f"{ledger} holds events already.", "Name a place where there is no ledger, with --ledger."
-                )
+                raise LedgerUnusable(f"{ledger} holds events already.", "Name another file with --ledger.")
             connection.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
-        raise LedgerUnusable(f"{ledger} is not a ledger: {error}.", "Name another place with --ledger.") from error
+        raise LedgerUnusable(f"{ledger} is not a ledger: {error}.", "Name another file with --ledger.") from error
 
 
 def _failed(ledger: Path, error: Exception) -> LedgerUnusable | LedgerFull:
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-        return LedgerFull(f"The disk is full; nothing stands at {ledger}.", "Make room, then retry.")
-    return LedgerUnusable(f"{ledger} cannot be made of these events: {error}.", "They were never those of a ledger.")
+        return LedgerFull(f"The disk is full; {ledger} was not written.", "Free disk space, then retry.")
+    return LedgerUnusable(f"{ledger} cannot be made from these events: {error}.", "They do not come from a ledger.")

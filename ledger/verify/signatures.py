@@ -1,4 +1,4 @@
-"""The signed notes that lines are compared with: whose they are, and whether the key that is trusted signed them."""
+"""Check signed notes: their log, their signatures by the trusted key, and their roots against the lines."""
 
 from typing import NamedTuple
 
@@ -7,44 +7,44 @@ from ledger.transparency.signed_note import ED25519, Checkpoint, SignedNote, Ver
 from ledger.verify.findings import Findings
 from ledger.verify.merkle_rebuild import TreeRebuild
 
-OWN_KEY = (
-    "The key is the one in {where}, none was given with --key: this proves that all of it belongs together, not who "
-    "signed it. Whoever forges all of it forges the key as well."
+BUNDLED_KEY_NOTE = (
+    "The key is the one in {where}, because none was given with --key: this proves that everything belongs together, "
+    "not who signed it. Someone who forges everything forges the key, too."
 )
-"""What a verification says that was given no key."""
+"""The note of a verification without --key."""
 
 
 class SignedRoot(NamedTuple):
-    """A checkpoint, and the note that it stands in."""
+    """A checkpoint and its note."""
 
     note: SignedNote
     checkpoint: Checkpoint
 
 
 class NoteCheck:
-    """The signed checkpoints that lines are compared with, each by what people call it."""
+    """Collects signed checkpoints, by the name that messages use, and compares them with the lines."""
 
-    def __init__(self, account: Findings) -> None:
-        self._notes = account.check("checkpoints", "signed notes")
-        self._signatures = account.check("signatures", "signatures")
-        self._roots = account.check("roots", "roots")
+    def __init__(self, findings: Findings) -> None:
+        self._notes = findings.check("checkpoints", "signed notes")
+        self._signatures = findings.check("signatures", "signatures")
+        self._roots = findings.check("roots", "roots")
         self._signed: dict[str, SignedRoot] = {}
         self._foreign: set[str] = set()
 
     @property
     def right(self) -> bool:
-        """Whether there are some, and the lines have the root that each says."""
+        """Return whether there are checkpoints, and the lines have the root of each."""
         return bool(self._signed) and self._roots.right
 
     @property
     def sizes(self) -> list[int]:
-        """Those of which the root is wanted."""
+        """Return the sizes whose roots are needed."""
         return [signed.checkpoint.size for signed in self._signed.values()]
 
     def read(self, data: bytes, name: str, *, foreign: bool = False) -> Checkpoint | None:
-        """A checkpoint from the bytes of its note; None, with the fault told, where they are none.
+        """Read a checkpoint from the bytes of its note; add a fault and return None if they are not one.
 
-        A `foreign` one is of another log, which this one was made of: no key of this one signed it.
+        A `foreign` checkpoint is of another log, from which this one was imported: this log's keys did not sign it.
         """
         self._notes.count += 1
         try:
@@ -59,7 +59,7 @@ class NoteCheck:
         return signed.checkpoint
 
     def check_signatures(self, key: Verifier | None) -> None:
-        """Whether a key signed each of them, and each is of the log that the key is of."""
+        """Check that the key signed each checkpoint, and that each is of the key's log."""
         for name, signed in self._signed.items() if key else ():
             assert key is not None
             if name in self._foreign:
@@ -71,49 +71,49 @@ class NoteCheck:
             elif not key.verifies(signed.note):
                 self._signatures.fault(f"{name} is not signed by the key {key}.")
 
-    def judge(self, regrowth: TreeRebuild, locator: str) -> None:
-        """Whether the lines have the root that each of them says; where not, the first line that has changed.
+    def compare_roots(self, rebuild: TreeRebuild, claims: str) -> None:
+        """Check that the lines have the root of each checkpoint; if not, report the first altered line.
 
-        `locator` is what was compared with the lines while the tree was grown, in words.
+        `claims` is what messages call the claimed hashes, which the rebuild compared with the lines.
         """
         sound = 0
         for name, signed in sorted(self._signed.items(), key=lambda item: item[1].checkpoint.size):
             size, root = signed.checkpoint.size, signed.checkpoint.root
             self._roots.count += 1
-            if size not in regrowth.roots:
-                there, first = regrowth.edge.size, regrowth.first
-                differ = f", which differ from {locator} from position {first:,} on" if first is not None else ""
-                self._roots.fault(f"{name} is of {size:,} events; there are {there:,}{differ}.", first or there + 1)
+            if size not in rebuild.roots:
+                events, first = rebuild.edge.size, rebuild.first
+                differ = f", which differ from {claims} from position {first:,} on" if first is not None else ""
+                self._roots.fault(f"{name} is of {size:,} events; there are {events:,}{differ}.", first or events + 1)
                 continue
-            roots = regrowth.roots[size]
+            roots = rebuild.roots[size]
             if roots.lines == root:
                 sound = size
                 continue
-            first = regrowth.first if regrowth.first is not None and regrowth.first <= size else None
+            first = rebuild.first if rebuild.first is not None and rebuild.first <= size else None
             if first is None:
-                behind = f", but it is behind position {sound:,}" if sound else ""
-                if sound < min(regrowth.agreed, size):
-                    behind += f"; they fit up to position {min(regrowth.agreed, size):,}"
+                hint = f", but it is after position {sound:,}" if sound else ""
+                if sound < min(rebuild.agreed, size):
+                    hint += f"; they agree up to position {min(rebuild.agreed, size):,}"
                 self._roots.fault(
-                    f"the first {size:,} lines do not give the root of {name}; {locator} do not tell which of them was "
-                    f"changed{behind}."
+                    f"the first {size:,} lines do not give the root of {name}; {claims} do not show which of them was "
+                    f"changed{hint}."
                 )
             elif roots.claimed == root:
-                self._roots.fault(f"the line at position {first:,} is not the one that {name} is of.", first)
+                self._roots.fault(f"the line at position {first:,} is not the one that {name} covers.", first)
             else:
                 self._roots.fault(
-                    f"neither the first {size:,} lines nor {locator} give the root of {name}; they first differ at "
+                    f"neither the first {size:,} lines nor {claims} give the root of {name}; they first differ at "
                     f"position {first:,}.",
                     first,
                 )
 
 
-def own_key(account: Findings, text: str, where: str) -> Verifier | None:
-    """The key that what is verified brings along; None, with the fault told, for a bad one."""
+def bundled_key(findings: Findings, text: str, where: str) -> Verifier | None:
+    """Parse the key that came with the verified material; add a fault and return None if it is not a key."""
     try:
         key = Verifier.parse(text)
     except BadNote as error:
-        account.check("signatures", "signatures").fault(f"the key in {where} is none: {error.detail}")
+        findings.check("signatures", "signatures").fault(f"the key in {where} is not a key: {error.detail}")
         return None
-    account.notes.append(OWN_KEY.format(where=where))
+    findings.notes.append(BUNDLED_KEY_NOTE.format(where=where))
     return key

@@ -1,9 +1,10 @@
-"""Stream versions of any number of streams in bounded memory.
+"""Check the stream versions of any number of streams in bounded memory.
 
-Streams are known by the hash of their subject, which is another in every process, so that nobody can choose two that
-collide. What each has come to is in memory. Once there are too many, it goes to a temporary file as a run sorted by
-hash: the version that a stream began with since the run before, the one it came to, and the position where it began. At
-the end the runs are put together, a range of hashes at a time: within a stream each begins where the one before ended.
+The hash of its subject identifies a stream. Python's hashes differ in each process, so that an attacker cannot choose
+colliding subjects. The latest version of each stream is in memory. When there are too many streams, they go to a
+temporary file as a run sorted by hash: a stream's first version since the last run, its latest version, and the
+position of the first. At the end the runs are merged, one range of hashes at a time: in a stream, each run must
+continue the one before.
 """
 
 from collections.abc import Sequence
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STREAMS_MAX = 1_000_000
-"""Streams in memory, some 100 MB of them."""
+"""Streams in memory, about 100 MB."""
 
 RECORD = [("key", "<i8"), ("began", "<i8"), ("ended", "<i8"), ("position", "<i8")]
 """A stream in a run."""
 
 
 class StreamPosition(Protocol):
-    """An event in its stream."""
+    """An event's stream, and its version in it."""
 
     @property
     def subject(self) -> str:
@@ -33,73 +34,73 @@ class StreamPosition(Protocol):
 
     @property
     def streamversion(self) -> int:
-        """From 1, in the stream."""
+        """The version in the stream, from 1."""
         ...
 
 
 class StreamVersionCheck:
-    """The versions of the streams of a run of events: 1, 2, 3 ... where streams are `whole`, otherwise rising."""
+    """Checks the versions in each stream: 1, 2, 3 ... if streams are `whole`, otherwise increasing."""
 
     def __init__(self, check: Check, *, whole: bool) -> None:
         self._check = check
         self._whole = whole
-        self._heads: dict[int, int] = {}
-        self._began: dict[int, tuple[int, int]] = {}
+        self._latest: dict[int, int] = {}
+        self._first_versions: dict[int, tuple[int, int]] = {}
         self._runs: list[int] = []
         self._file: IO[bytes] | None = None
 
-    def take(self, events: Sequence[StreamPosition], places: Sequence[int]) -> None:
-        """Check the events that follow, each at the position where it stands."""
-        heads, later = self._heads, bool(self._runs)
+    def add(self, events: Sequence[StreamPosition], places: Sequence[int]) -> None:
+        """Check the next events; `places` has their positions."""
+        latest, later = self._latest, bool(self._runs)
         for event, place in zip(events, places, strict=True):
             key, version = hash(event.subject), event.streamversion
-            held = heads.get(key)
-            if held is None:
+            last = latest.get(key)
+            if last is None:
                 if later:
-                    self._began[key] = version, place
+                    self._first_versions[key] = version, place
                 elif version != 1:
-                    self._doubt(event, place, 0)
-            elif version != held + 1:
-                self._doubt(event, place, held)
-            heads[key] = version
-        if len(heads) > STREAMS_MAX:
+                    self._check_gap(event, place, 0)
+            elif version != last + 1:
+                self._check_gap(event, place, last)
+            latest[key] = version
+        if len(latest) > STREAMS_MAX:
             self._write_run()
 
     def end(self) -> None:
-        """All events were taken."""
+        """Finish the check after the last event."""
         if not self._runs:
-            self._check.count = len(self._heads)
+            self._check.count = len(self._latest)
             return
         self._write_run()
         assert self._file is not None
         with self._file:
-            self._join()
+            self._merge_runs()
 
-    def _doubt(self, event: StreamPosition, place: int, held: int) -> None:
-        """An event that is not the next of its stream; fine where only some of the stream are there."""
+    def _check_gap(self, event: StreamPosition, place: int, last: int) -> None:
+        """Check an event that is not the next of its stream: gaps are allowed if streams are not whole."""
         version = event.streamversion
-        if self._whole or version <= held:
-            must = f"{held + 1:,} must stand" if self._whole else f"{held:,} stood before it"
-            self._check.fault(f"{event.subject} has version {version:,} where {must}.", place)
+        if self._whole or version <= last:
+            rule = f"it must be {last + 1:,}" if self._whole else f"the one before is {last:,}"
+            self._check.fault(f"{event.subject} has version {version:,}; {rule}.", place)
 
     def _write_run(self) -> None:
         import numpy as np  # noqa: PLC0415 - only a history of very many streams needs it
 
-        run = np.empty(len(self._heads), dtype=RECORD)
-        run["key"] = np.fromiter(self._heads.keys(), np.int64, len(run))
-        run["ended"] = np.fromiter(self._heads.values(), np.int64, len(run))
+        run = np.empty(len(self._latest), dtype=RECORD)
+        run["key"] = np.fromiter(self._latest.keys(), np.int64, len(run))
+        run["ended"] = np.fromiter(self._latest.values(), np.int64, len(run))
         first = (1, 0)
-        began = [self._began.get(key, first) for key in self._heads]
+        began = [self._first_versions.get(key, first) for key in self._latest]
         run["began"] = [version for version, _ in began]
         run["position"] = [position for _, position in began]
         run.sort(order="key")
         self._file = self._file or TemporaryFile()  # noqa: SIM115 - `end` closes it
         self._file.write(run.tobytes())
         self._runs.append(len(run))
-        self._heads, self._began = {}, {}
+        self._latest, self._first_versions = {}, {}
 
-    def _join(self) -> None:
-        """Put the runs together, as many streams at a time as may be in memory."""
+    def _merge_runs(self) -> None:
+        """Merge the runs, STREAMS_MAX streams at a time."""
         import numpy as np  # noqa: PLC0415 - as above
 
         assert self._file is not None
@@ -114,7 +115,7 @@ class StreamVersionCheck:
             self._check_part(np.concatenate(slices))
 
     def _check_part(self, part: "NDArray[np.void]") -> None:
-        """Check streams whose runs are side by side, in the order in which they were written."""
+        """Check one range of streams; the runs of each stream are in the order in which they were written."""
         import numpy as np  # noqa: PLC0415 - as above
 
         part = part[np.argsort(part["key"], kind="stable")]
@@ -122,6 +123,7 @@ class StreamVersionCheck:
         self._check.count += len(part) - int(again.sum())
         began, before = part["began"], np.concatenate(([0], np.where(again, part["ended"][:-1], 0)))[: len(part)]
         wrong = began != before + 1 if self._whole else began <= before
-        for one in np.sort(part[wrong], order="position"):
-            must = f"where {before[part['key'] == one['key']].max() + 1:,} must stand" if self._whole else "again"
-            self._check.fault(f"its stream has version {one['began']:,} {must}.", int(one["position"]))
+        for record in np.sort(part[wrong], order="position"):
+            last = before[part["key"] == record["key"]].max()
+            rule = f"it must be {last + 1:,}" if self._whole else "the one before is not lower"
+            self._check.fault(f"its stream has version {record['began']:,}; {rule}.", int(record["position"]))

@@ -1,7 +1,7 @@
-"""Advice to an agent about to decide: what decisions like this one came to.
+"""Advice before a decision: the outcomes of similar past decisions of the same agent.
 
-The likest decisions that are enough to go by: those of the same agent, category and stakes, then of agent and category,
-then of the agent; and of these the ones that stated about the same confidence.
+Similar means the same category and stakes; if these have too few reviews, the same category; else any decision of the
+agent. Of these only decisions with about the same stated confidence count.
 """
 
 from collections.abc import Iterator
@@ -16,25 +16,25 @@ from projections.calibration.scores import TOLERANCE
 from projections.stats.intervals import Interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05
-"""Confidences this close to the one stated count as about the same."""
+"""Confidences within this distance count as about the same."""
 
 REVIEWS_ENOUGH = 20
-"""Reviews that are enough to go by; where no likeness has them, the widest is taken."""
+"""Reviews that are enough for advice. If no scope has them, the widest scope is used."""
 
 _CATEGORY, _STAKES = 1, 2
-"""Places in what many decisions share."""
+"""Indices of the fields in a `GroupKey`."""
 
 AdviceScope = tuple[str | None, str | None]
-"""Category and stakes; None is any."""
+"""Category and stakes; None means any."""
 
 ANY_DECISION: AdviceScope = (None, None)
 
 
 class PastDecisions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decisions named by agent, category, stakes and a range of stated confidence came to.
+    """The results of past decisions of an agent with a category, stakes and a range of stated confidence.
 
-    `category` and `stakes` are None where these decisions are of any; `stated` is their mean stated confidence,
-    `success` their mean outcome with its interval at 95% (Wilson), None where none is reviewed.
+    `category` and `stakes` are None for any. `stated` is the mean stated confidence, `success` the mean outcome, and
+    `interval` its 95% interval (Wilson). They are None without reviews.
     """
 
     agent: str
@@ -49,7 +49,7 @@ class PastDecisions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision about to be made; without a confidence, decisions of any are told."""
+    """A planned decision. Without a confidence, past decisions with any confidence count."""
 
     agent: str
     category: str | None = None
@@ -58,33 +58,33 @@ class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize_past_decisions(table: CountTable, plan: PlannedDecision) -> PastDecisions:
-    """What decisions like the one planned came to, given the cells of its agent."""
+    """Summarize past decisions similar to the planned one, given the cells of its agent."""
     low, high = 0.0, 1.0
     if plan.confidence is not None:
         low, high = max(0.0, plan.confidence - CONFIDENCE_RADIUS), min(1.0, plan.confidence + CONFIDENCE_RADIUS)
     with np.errstate(invalid="ignore"):
         near = (table.confidence >= low - TOLERANCE) & (table.confidence <= high + TOLERANCE)
-    pools = ((alike, _alike(table, near, alike)) for alike in _likenesses(plan))
-    (category, stakes), found = next(
-        one for one in pools if one[1].reviewed >= REVIEWS_ENOUGH or one[0] == ANY_DECISION
+    candidates = ((scope, _bin_scope(table, near, scope)) for scope in _scopes(plan))
+    (category, stakes), bins = next(
+        (scope, bins) for scope, bins in candidates if bins.reviewed >= REVIEWS_ENOUGH or scope == ANY_DECISION
     )
-    n, worth = found.reviewed, found.total_worth
-    said = PastDecisions(
+    n, worth = bins.reviewed, bins.total_worth
+    past = PastDecisions(
         agent=plan.agent,
         category=category,
         stakes=stakes,
         confidence=(round(low, 9), round(high, 9)),
         reviewed=n,
-        stated=found.mean_confidence if n else None,
+        stated=bins.mean_confidence if n else None,
         success=worth / n if n else None,
         interval=wilson_interval(worth, n) if n else None,
         message="",
     )
-    return msgspec.structs.replace(said, message=_message(said, plan.confidence))
+    return msgspec.structs.replace(past, message=_message(past, plan.confidence))
 
 
-def _likenesses(plan: PlannedDecision) -> Iterator[AdviceScope]:
-    """What to look for, the likest first and any decision last."""
+def _scopes(plan: PlannedDecision) -> Iterator[AdviceScope]:
+    """Yield the scopes to try: the most similar first, any decision last."""
     if plan.category is not None and plan.stakes is not None:
         yield plan.category, plan.stakes
     if plan.category is not None:
@@ -94,9 +94,9 @@ def _likenesses(plan: PlannedDecision) -> Iterator[AdviceScope]:
     yield ANY_DECISION
 
 
-def _alike(table: CountTable, near: npt.NDArray[np.bool_], likeness: AdviceScope) -> ConfidenceBins:
-    """Of the cells that are near, those of a category and stakes."""
-    category, stakes = likeness
+def _bin_scope(table: CountTable, near: npt.NDArray[np.bool_], scope: AdviceScope) -> ConfidenceBins:
+    """Bin the cells in `near` that are in a scope."""
+    category, stakes = scope
     fits = np.array(
         [category in {None, shared[_CATEGORY]} and stakes in {None, shared[_STAKES]} for shared in table.groups],
         dtype=bool,
@@ -105,21 +105,21 @@ def _alike(table: CountTable, near: npt.NDArray[np.bool_], likeness: AdviceScope
     return bin_counts(table.confidence[inside], table.counts[inside])
 
 
-def _message(said: PastDecisions, confidence: float | None) -> str:
+def _message(past: PastDecisions, confidence: float | None) -> str:
     about = "".join(
         [
-            said.agent,
-            f" in {said.category}" if said.category is not None else "",
-            f" at {said.stakes} stakes" if said.stakes is not None else "",
+            past.agent,
+            f" in {past.category}" if past.category is not None else "",
+            f" at {past.stakes} stakes" if past.stakes is not None else "",
         ]
     )
-    low, high = said.confidence
+    low, high = past.confidence
     near = "" if confidence is None else f" stated at {low:.2f} to {high:.2f}"
-    if said.success is None or said.interval is None:
+    if past.success is None or past.interval is None:
         return f"No decision of {about}{near} is reviewed yet."
-    came = f"{said.success:.2f} ({said.interval.low:.2f} to {said.interval.high:.2f}), n={said.reviewed:,}"
+    came = f"{past.success:.2f} ({past.interval.low:.2f} to {past.interval.high:.2f}), n={past.reviewed:,}"
     if confidence is None:
-        return f"Decisions of {about} stated {said.stated:.2f} on average and came to {came}."
-    off = not said.interval.low - TOLERANCE <= confidence <= said.interval.high + TOLERANCE
-    hint = f" Consider stating about {said.success:.2f}." if off and said.reviewed >= REVIEWS_ENOUGH else ""
+        return f"Decisions of {about} stated {past.stated:.2f} on average and came to {came}."
+    off = not past.interval.low - TOLERANCE <= confidence <= past.interval.high + TOLERANCE
+    hint = f" Consider stating about {past.success:.2f}." if off and past.reviewed >= REVIEWS_ENOUGH else ""
     return f"Decisions of {about}{near} came to {came}.{hint}"

@@ -1,9 +1,9 @@
-"""Comparing agents: paired, on the questions both answered; else side by side, and marked as different questions.
+"""Comparison of agents: paired on the questions that both answered, otherwise side by side.
 
-Two agents that answered different questions cannot be ranked by their scores: one may have had the easier ones. Where
-both answered the same (the same project, category and question), the difference of their Brier losses on each is tested
-by Diebold and Mariano (1995) for a forecast of one step, with the correction of Harvey, Leybourne and Newbold (1997).
-Each p is that of its own pair: of twenty pairs of equals, one has a p below .05.
+Two agents that answered different questions cannot be ranked by their scores, because one may have had easier ones. On
+questions that both answered (same project, category and question), the difference of their Brier losses is tested by
+Diebold and Mariano (1995) for a one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997). The p
+values are not corrected for multiple comparisons: of twenty pairs of equal agents, one has a p below .05.
 """
 
 from itertools import combinations
@@ -15,28 +15,27 @@ import numpy as np
 from msgspec import structs
 
 from events.envelope import agent_of
-from projections.arrays import Floats
-from projections.calibration.change_point import Integers
+from projections.arrays import Floats, Ints
 from projections.calibration.counts import ReviewHistory
 from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 
 SHARED_QUESTIONS_MIN = 30
-"""Questions both agents answered below which their losses are not compared."""
+"""With fewer common questions the losses of two agents are not compared."""
 
 SKILL_REVIEWS_MIN = 50
-"""Reviews below which skill is not shown."""
+"""With fewer reviews skill is None."""
 
 AGENTS_MAX = 16
-"""Agents that are compared, those with the most reviews; each with every other."""
+"""Most agents compared: those with the most reviews."""
 
 DIFFERENT_QUESTIONS = "different questions"
-
+"""The note on a pair that is not paired."""
 
 _NONE: Final = 1e-12
 
 
 class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's figures in a category; `skill` is None below SKILL_REVIEWS_MIN reviews, and where all ended alike."""
+    """An agent's results in a category. `skill` is None below SKILL_REVIEWS_MIN reviews, or without variance."""
 
     agent: str
     reviewed: int
@@ -44,17 +43,17 @@ class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):
-    """A category in which both agents have reviews, side by side; it does not say which is the better."""
+    """A category in which both agents have reviews, side by side. It does not show which agent is better."""
 
     category: str | None
     sides: list[AgentSide]
 
 
 class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two agents. Where `paired`, their Brier losses on the `shared` questions: each one's mean and the difference.
+    """Two agents. If `paired`, their mean Brier losses on the `shared` questions, and the difference.
 
-    A difference below 0 says that the first one's loss is the lower. An agent's loss on a question is the mean over its
-    answers to it. Where not, `note` says why and `categories` holds what they have in common.
+    A difference below 0 means that the first agent has the lower loss. An agent's loss on a question is the mean over
+    its answers. If not `paired`, `note` has the reason and `categories` the categories that both have.
     """
 
     agents: list[str]
@@ -69,14 +68,14 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Every two agents, by name. `left_out` counts agents beyond AGENTS_MAX."""
+    """All pairs of agents, by name. `left_out` counts agents beyond AGENTS_MAX."""
 
     pairs: list[AgentPair]
     left_out: int
 
 
 class PairedDifference(msgspec.Struct, frozen=True):
-    """A mean of paired differences, its interval at LEVEL, and the chance of one as far from 0 were there none."""
+    """The mean of paired differences, its 95% interval, and the two-sided p value of the hypothesis that it is 0."""
 
     mean: float
     interval: Interval
@@ -84,29 +83,29 @@ class PairedDifference(msgspec.Struct, frozen=True):
 
 
 def compare_agents(history: ReviewHistory) -> AgentComparison:
-    """Compare every two agents in a history."""
+    """Compare each pair of agents in a history."""
     names = sorted({agent_of(shared[0]) for shared in history.groups})
-    number = {name: at for at, name in enumerate(names)}
-    of_group = np.array([number[agent_of(shared[0])] for shared in history.groups], dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(names)}
+    of_group = np.array([numbers[agent_of(shared[0])] for shared in history.groups], dtype=np.int64)
     agent = of_group[history.group] if len(of_group) else np.zeros(0, dtype=np.int64)
     reviewed = np.bincount(agent, minlength=len(names))
     most = np.argsort(-reviewed, kind="stable")[:AGENTS_MAX]
-    chosen = sorted(int(one) for one in most if reviewed[one])
+    chosen = sorted(int(number) for number in most if reviewed[number])
     loss = (history.confidence - history.worth) ** 2
     topic = _topics(history)
-    answers = [_answers(topic[agent == one], loss[agent == one]) for one in chosen]
+    answers = [_answers(topic[agent == number], loss[agent == number]) for number in chosen]
     categories = _Categories(history, agent)
     pairs = []
-    for (one, mine), (other, theirs) in combinations(zip(chosen, answers, strict=True), 2):
-        pair = _paired([names[one], names[other]], mine, theirs)
-        pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, one, other)))
+    for (first, first_answers), (second, second_answers) in combinations(zip(chosen, answers, strict=True), 2):
+        pair = _paired([names[first], names[second]], first_answers, second_answers)
+        pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
     return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(chosen))
 
 
 def diebold_mariano(losses: Floats, others: Floats) -> PairedDifference:
-    """The test of Diebold and Mariano for forecasts of one step, corrected: n >= 2 losses on the same questions.
+    """Run the corrected Diebold-Mariano test for one-step forecasts on n >= 2 losses on the same questions.
 
-    The correction of Harvey, Leybourne and Newbold makes of it Student's t of n - 1 degrees.
+    With the correction of Harvey, Leybourne and Newbold the statistic is Student's t with n - 1 degrees of freedom.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -119,47 +118,49 @@ def diebold_mariano(losses: Floats, others: Floats) -> PairedDifference:
     return PairedDifference(mean, Interval(mean - half, mean + half), 2 * float(stdtr(n - 1, -abs(mean) / deviation)))
 
 
-_Answers = tuple[Integers, Floats]
-"""The questions an agent answered, ascending, and its mean loss on each."""
+_Answers = tuple[Ints, Floats]
+"""The numbers of the questions that an agent answered, ascending, and its mean loss on each."""
 
 
-def _topics(history: ReviewHistory) -> Integers:
-    """One number for each project, category and question; -1 where no question is told."""
+def _topics(history: ReviewHistory) -> Ints:
+    """Return the number of each decision's project, category and question; -1 without a question."""
     places: dict[tuple[str | None, str | None], int] = {}
     of_group = np.array([places.setdefault((s[3], s[1]), len(places)) for s in history.groups], dtype=np.int64)
-    asked = history.question >= 0
-    topics = np.full(len(asked), -1, dtype=np.int64)
-    topics[asked] = of_group[history.group[asked]] * len(history.questions) + history.question[asked]
+    has_question = history.question >= 0
+    topics = np.full(len(has_question), -1, dtype=np.int64)
+    topics[has_question] = (
+        of_group[history.group[has_question]] * len(history.questions) + history.question[has_question]
+    )
     return topics
 
 
-def _answers(topic: Integers, loss: Floats) -> _Answers:
-    asked = topic >= 0
-    topics, at = np.unique(topic[asked], return_inverse=True)
-    return topics, np.bincount(at, loss[asked], len(topics)) / np.bincount(at, minlength=len(topics))
+def _answers(topic: Ints, loss: Floats) -> _Answers:
+    has_question = topic >= 0
+    topics, at = np.unique(topic[has_question], return_inverse=True)
+    return topics, np.bincount(at, loss[has_question], len(topics)) / np.bincount(at, minlength=len(topics))
 
 
-def _paired(agents: list[str], mine: _Answers, theirs: _Answers) -> AgentPair:
-    shared, at, other_at = np.intersect1d(mine[0], theirs[0], assume_unique=True, return_indices=True)
+def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
+    shared, at, other_at = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
     if len(shared) < SHARED_QUESTIONS_MIN:
         return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
-    losses, others = mine[1][at], theirs[1][other_at]
-    found = diebold_mariano(losses, others)
+    losses, others = first[1][at], second[1][other_at]
+    difference = diebold_mariano(losses, others)
     return AgentPair(
         agents=agents,
         paired=True,
         shared=len(shared),
         brier_scores=[float(losses.mean()), float(others.mean())],
-        mean_difference=found.mean,
-        interval=found.interval,
-        p=found.p,
+        mean_difference=difference.mean,
+        interval=difference.interval,
+        p=difference.p,
     )
 
 
 class _Categories:
-    """Sums by agent and category: how many, outcomes, their squares, losses."""
+    """Sums by agent and category: number of reviews, outcomes, their squares, losses."""
 
-    def __init__(self, history: ReviewHistory, agent: Integers) -> None:
+    def __init__(self, history: ReviewHistory, agent: Ints) -> None:
         self._names = sorted({shared[1] for shared in history.groups}, key=lambda name: (name is None, name or ""))
         order = {name: at for at, name in enumerate(self._names)}
         of_group = np.array([order[shared[1]] for shared in history.groups], dtype=np.int64)
@@ -170,14 +171,14 @@ class _Categories:
         columns = (np.ones(len(cell)), worth, worth**2, (history.confidence - worth) ** 2)
         self._sums = np.stack([np.bincount(cell, column, size) for column in columns], axis=1)
 
-    def common(self, names: list[str], one: int, other: int) -> list[SharedQuestions]:
-        """The categories in which both agents have reviews, side by side."""
-        found = []
+    def common(self, names: list[str], first: int, second: int) -> list[SharedQuestions]:
+        """Return the categories in which both agents have reviews."""
+        shared = []
         for at, category in enumerate(self._names):
-            sides = [self._side(names[agent], agent * self._width + at) for agent in (one, other)]
+            sides = [self._side(names[agent], agent * self._width + at) for agent in (first, second)]
             if all(side.reviewed for side in sides):
-                found.append(SharedQuestions(category=category, sides=sides))
-        return found
+                shared.append(SharedQuestions(category=category, sides=sides))
+        return shared
 
     def _side(self, name: str, cell: int) -> AgentSide:
         n, worth, squares, loss = map(float, self._sums[cell])

@@ -1,4 +1,4 @@
-"""The calibration view: is it as good as it thinks it is?"""
+"""The calibration projection: are agents as good as the confidence that they state?"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, Self, TypedDict
@@ -48,15 +48,15 @@ GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project",
 GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
 
 MIN_DECISIONS = 5
-"""Reviewed decisions below which there are no figures, unless asked otherwise."""
+"""Default for the number of reviewed decisions below which there are no scores."""
 
 _SUMS = np.array([[1, 0, 0, 0], *([1, 1, worth, worth**2] for worth in REVIEWED_VALUES.tolist())])
 
-_place: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
+_key_field: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
 
 
 class CalibrationFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to count. The range is that of the decisions' own times."""
+    """A filter of decisions. `range` bounds the times at which they were made."""
 
     agent: str | None = None
     category: str | None = None
@@ -65,16 +65,16 @@ class CalibrationFilter(msgspec.Struct, frozen=True, kw_only=True):
     feature: str | None = None
     range: TimeRange = TimeRange()
 
-    def wants(self) -> KeyFilter:
-        """The values of the fields that decisions share, None for any."""
+    def key_filter(self) -> KeyFilter:
+        """Return the required values of the fields of a `GroupKey`."""
         source = None if self.agent is None else source_of(self.agent)
         return source, self.category, self.stakes, self.project, self.feature
 
 
 class CalibrationGroup(Coverage, frozen=True, kw_only=True):
-    """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed.
+    """The scores of one group. They are None with fewer than `min_decisions` reviewed decisions.
 
-    `shrunk_gap` is the gap drawn towards that of all groups, `shrunk_weight` how much of it is the group's own.
+    `shrunk_gap` is the gap shrunk towards the overall gap; `shrunk_weight` is the weight of the group's own gap in it.
     """
 
     group: str | None
@@ -105,7 +105,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
 
 
 class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a question of calibration, unrounded."""
+    """The calibration of a set of decisions, unrounded."""
 
     overall: CalibrationScores | None
     coverage: Coverage
@@ -117,7 +117,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(Projection):
-    """Counts of outcomes by group and stated confidence; the confidence is that in force before the first review."""
+    """Counts of outcomes by group and stated confidence, which is the one in force before the first review."""
 
     name: ClassVar[str] = "calibration"
     version: ClassVar[int] = 2
@@ -136,7 +136,7 @@ class Calibration(Projection):
 
     @property
     def cells(self) -> OutcomeCounts:
-        """What is counted. Another that counts the same decisions may share it."""
+        """The counts. Another projection that counts the same decisions may share them."""
         return self._cells
 
     def encode(self) -> bytes:
@@ -149,24 +149,24 @@ class Calibration(Projection):
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
 
-    def history(self, wanted: CalibrationFilter) -> ReviewHistory:
-        """The reviewed decisions that pass a filter and state a confidence, in the order in which they were made."""
-        return self._cells.history(wanted.wants(), wanted.range)
+    def history(self, filters: CalibrationFilter) -> ReviewHistory:
+        """Return the reviewed decisions with a confidence that pass a filter, in the order in which they were made."""
+        return self._cells.history(filters.key_filter(), filters.range)
 
-    def table(self, wanted: CalibrationFilter) -> CountTable:
-        """The cells of the decisions that pass a filter; nothing in them changes when folding goes on."""
-        return self._cells.select(wanted.wants(), wanted.range)
+    def table(self, filters: CalibrationFilter) -> CountTable:
+        """Return the cells of the decisions that pass a filter. Later folding does not change them."""
+        return self._cells.select(filters.key_filter(), filters.range)
 
     def view(
         self,
-        wanted: CalibrationFilter,
+        filters: CalibrationFilter,
         group_by: GroupBy = "confidence_bucket",
         min_decisions: int = MIN_DECISIONS,
         *,
         curves: bool = False,
     ) -> CalibrationView:
-        """The figures of the decisions that pass a filter, as a whole, by group and by bucket."""
-        return build_calibration_view(self.table(wanted), group_by, min_decisions, curves=curves)
+        """Compute the scores of the decisions that pass a filter: overall, by group and by bucket."""
+        return build_calibration_view(self.table(filters), group_by, min_decisions, curves=curves)
 
 
 def build_calibration_view(
@@ -177,37 +177,39 @@ def build_calibration_view(
     curves: bool,
     warned: Sequence[CategoryScores] | None = None,
 ) -> CalibrationView:
-    """The figures of some cells, as a whole, by group and by bucket.
+    """Compute the scores of cells: overall, by group and by bucket.
 
-    `overall` and the figures of a group are None below `min_decisions` reviewed decisions. `curves` asks for the curve
-    and band of each, and for the recalibration map of the whole. `warned` are the table's categories, where known.
+    `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
+    curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
+    caller has them already.
     """
     cells = merge_cells(table.confidence, table.counts)
-    overall, found, spreads = compute_scores(*cells, curves=curves), list(score_buckets(*cells)), measure_spread(*cells)
+    overall = compute_scores(*cells, curves=curves)
+    by_bucket, spread = list(score_buckets(*cells)), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
         overall, advice = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
         worst = warn_about_categories(score_categories(table) if warned is None else warned)
-        advice = [*recommend_from_scores(overall, found, spreads), *worst]
+        advice = [*recommend_from_scores(overall, by_bucket, spread), *worst]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
         groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
-        buckets=found,
+        buckets=by_bucket,
         recommendations=advice,
-        confidence_stats=spreads,
+        confidence_stats=spread,
         recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
     )
 
 
 def score_categories(table: CountTable) -> list[CategoryScores]:
-    """The means of each named category that has a reviewed decision, sorted by name, all at once."""
-    names, numbers = _split(table, "category")
+    """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass."""
+    names, numbers = _group_cells(table, "category")
     stated = ~np.isnan(table.confidence)
     c = np.where(stated, table.confidence, 0)
-    # Total, reviewed, sum of o and sum of o squared of each cell, in one product of matrices.
+    # One matrix product gives the total, reviewed, sum of o and sum of o squared of each cell.
     total, n, worth, squares = (table.counts.astype(np.float64) @ _SUMS).T
     n, worth, squares = n * stated, worth * stated, squares * stated
     loss = n * c**2 - 2 * c * worth + squares
@@ -231,32 +233,32 @@ def score_categories(table: CountTable) -> list[CategoryScores]:
 
 
 def _groups(table: CountTable, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[CalibrationGroup]:
-    """One row a value, in the order of buckets, or of names with the unnamed last."""
-    names, numbers = _split(table, group_by)
+    """Yield one row for each group, in the order of buckets or of names; the group without a name is last."""
+    names, numbers = _group_cells(table, group_by)
     collapsed = merge_cells_by_group(table.confidence, table.counts, numbers, len(names))
     parts = {number: part for number, part in enumerate(collapsed) if len(part[0])}
-    found = {number: compute_scores(*part, curves=curves) for number, part in parts.items()}
-    shrunk = {} if group_by == "confidence_bucket" else _shrunk(found)
+    scores = {number: compute_scores(*part, curves=curves) for number, part in parts.items()}
+    shrunk = {} if group_by == "confidence_bucket" else _shrink_groups(scores)
     for number, part in parts.items():
-        name, seen = names[number], found[number]
+        name, group_scores = names[number], scores[number]
         label = agent_of(name) if group_by == "agent" and name is not None else name
-        if seen is None or seen.reviewed < min_decisions:
+        if group_scores is None or group_scores.reviewed < min_decisions:
             yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*part)))
         else:
-            yield CalibrationGroup(group=label, **structs.asdict(seen), **shrunk.get(number, _Shrunk()))
+            yield CalibrationGroup(group=label, **structs.asdict(group_scores), **shrunk.get(number, _ShrunkFields()))
 
 
 def count_groups(table: CountTable, group_by: GroupBy) -> int:
-    """How many groups a grouping makes, at most."""
-    return len(_split(table, group_by)[0])
+    """Return the largest number of groups that a grouping can have."""
+    return len(_group_cells(table, group_by)[0])
 
 
-def _split(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
-    """The names of a grouping in their order, and the number of each cell's name (-1: none of them)."""
+def _group_cells(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
+    """Return the names of the groups in order, and the number of each cell's group (-1: none)."""
     if group_by == "confidence_bucket":
         return [name for name, _, _ in BUCKETS], bucket_numbers(table.confidence)
     used = np.flatnonzero(np.bincount(table.group, minlength=1))
-    values = [table.groups[group][_place[group_by]] for group in used.tolist()] if len(table.group) else []
+    values = [table.groups[group][_key_field[group_by]] for group in used.tolist()] if len(table.group) else []
     names = sorted(set(values), key=lambda name: (name is None, name or ""))
     order = {name: number for number, name in enumerate(names)}
     of_group = np.zeros(len(table.groups) + 1, dtype=np.intp)
@@ -264,19 +266,20 @@ def _split(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], 
     return names, of_group[table.group]
 
 
-class _Shrunk(TypedDict, total=False):
+class _ShrunkFields(TypedDict, total=False):
     shrunk_gap: float
     shrunk_weight: float
 
 
-def _shrunk(found: Mapping[int, CalibrationScores | None]) -> dict[int, _Shrunk]:
-    """The shrunk gaps of groups, by number."""
-    seen = {number: scores for number, scores in found.items() if scores is not None}
+def _shrink_groups(by_group: Mapping[int, CalibrationScores | None]) -> dict[int, _ShrunkFields]:
+    """Return the shrunk gaps of groups, by number."""
+    known = {number: scores for number, scores in by_group.items() if scores is not None}
     gap, n, brier = (
-        np.array([float(getattr(one, name)) for one in seen.values()]) for name in ("gap", "reviewed", "brier_score")
+        np.array([float(getattr(scores, name)) for scores in known.values()])
+        for name in ("gap", "reviewed", "brier_score")
     )
     shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
     if shrunk is None:
         return {}
-    columns = zip(seen, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
+    columns = zip(known, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
     return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}

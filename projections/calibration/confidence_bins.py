@@ -1,4 +1,4 @@
-"""Reviewed decisions pooled by stated confidence: all that the scores need to know of them."""
+"""Reviewed decisions binned by stated confidence, which is all that the scores need."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,19 +10,20 @@ from projections.arrays import Floats, Ints
 from projections.calibration.counts import Counts
 
 REVIEWED_VALUES = np.array([1.0, 0.5, 0.0, 0.0])
-"""What an outcome counts: success, partial, failure, abandoned."""
+"""The values of the outcomes success, partial, failure, abandoned."""
 
 _ZERO = 0.0
-"""What is added to a confidence, because it turns -0.0 into 0.0."""
+"""Added to a confidence to turn -0.0 into 0.0."""
 
 _ONES = np.ones(len(REVIEWED_VALUES))
 
 
 class ConfidenceBins(NamedTuple):
-    """One row a stated confidence, ascending; only what is reviewed and has a confidence.
+    """Reviewed decisions with a stated confidence: one row for each confidence, ascending.
 
-    `outcomes` counts success, partial, failure and abandoned, a column each; `n` is their sum, `worth` the sum of o.
-    `reviewed`, `total_worth` (exact: halves add without rounding) and `mean_confidence` (0 of none) are those of all.
+    `outcomes` has a column of counts for success, partial, failure and abandoned. `n` is their sum, `worth` the sum of
+    their values o. `reviewed`, `total_worth` (exact, because halves add without rounding) and `mean_confidence` (0
+    without decisions) are over all rows.
     """
 
     confidence: Floats
@@ -35,44 +36,44 @@ class ConfidenceBins(NamedTuple):
 
     @property
     def rate(self) -> Floats:
-        """Mean outcome at each stated confidence."""
+        """The mean outcome at each stated confidence."""
         return self.worth / self.n
 
 
 def merge_cells(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
-    """Cells added up by stated confidence, ascending, those without one last; empty ones left out."""
+    """Add up cells with the same stated confidence. Return them in ascending order, NaN last, without empty ones."""
     if (confidence[1:] > confidence[:-1]).all():
-        kept = counts.any(axis=1)
-        return confidence[kept] + _ZERO, counts[kept]
-    ((found, added),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
-    return found, added
+        nonempty = counts.any(axis=1)
+        return confidence[nonempty] + _ZERO, counts[nonempty]
+    ((merged, added),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
+    return merged, added
 
 
 def merge_cells_by_group(
     confidence: Floats, counts: Counts, numbers: npt.NDArray[np.intp], groups: int
 ) -> list[tuple[Floats, Counts]]:
-    """The same for each of some groups, given the number of every cell's group: all in one pass."""
+    """Do the same for each group 0..groups-1, in one pass. `numbers` has the group of each cell; -1 is none."""
     order = np.lexsort((confidence, numbers))
     c, number, added = confidence[order] + _ZERO, numbers[order], counts[order]
     if len(c):
         alike = (number[1:] == number[:-1]) & ((c[1:] == c[:-1]) | np.isnan(c[:-1]))
         starts = np.flatnonzero(np.concatenate([[True], ~alike]))
         c, number, added = c[starts], number[starts], np.add.reduceat(added, starts, axis=0)
-        kept = added.any(axis=1)
-        c, number, added = c[kept], number[kept], added[kept]
+        nonempty = added.any(axis=1)
+        c, number, added = c[nonempty], number[nonempty], added[nonempty]
     ends = np.searchsorted(number, np.arange(groups + 1)).tolist()
     return [(c[first:last], added[first:last]) for first, last in pairwise(ends)]
 
 
 def bin_counts(confidence: Floats, counts: Counts) -> ConfidenceBins:
-    """The pool of cells: stated confidences (NaN: none), and counts by outcome, the unreviewed first."""
+    """Bin cells, given their stated confidences (NaN: none) and their counts by outcome, `unreviewed` first."""
     confidence, counts = merge_cells(confidence, counts)
-    kept = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
-    return bin_reviews(confidence[kept], counts[kept, 1:])
+    nonempty = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
+    return bin_reviews(confidence[nonempty], counts[nonempty, 1:])
 
 
 def bin_reviews(confidence: Floats, outcomes: Ints) -> ConfidenceBins:
-    """A pool of ascending, distinct confidences and their outcomes."""
+    """Make bins of ascending, distinct confidences and their counts of reviewed outcomes."""
     n, worth = outcomes @ _ONES, outcomes @ REVIEWED_VALUES
     reviewed = int(n.sum())
     mean = float(confidence @ n) / reviewed if reviewed else 0.0

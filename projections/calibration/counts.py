@@ -1,7 +1,8 @@
-"""Sufficient statistics of calibration: counts of outcomes for each group of decisions and stated confidence.
+"""Sufficient statistics of calibration: counts of outcomes by group and stated confidence.
 
-A million decisions become some thousand cells, from which Brier score, accuracy and gap are exact. A re-review is
--1 in one count and +1 in another. One row a decision (13 bytes and its name) is kept for time ranges.
+A million decisions become some thousand cells, from which Brier score, accuracy and gap are computed exactly. A second
+review subtracts 1 from one count and adds 1 to another. One row per decision (13 bytes and its name) serves ranges of
+time.
 """
 
 from array import array
@@ -23,7 +24,7 @@ from projections.time_range import TimeRange
 OUTCOMES_COUNT = len(OUTCOMES)
 
 KEY_FIELDS_COUNT = 5
-"""How many fields groups share: those of `GroupKey`."""
+"""The number of fields of a `GroupKey`."""
 
 _NO_VALUE = 2**32 - 1
 _FIRST_US, _LAST_US = -(2**63), 2**63 - 1
@@ -31,18 +32,19 @@ _FIRST_US, _LAST_US = -(2**63), 2**63 - 1
 _number = {name: number for number, name in enumerate(OUTCOMES)}
 
 CellKey = tuple[str, str | None, str | None, str | None, str | None, float | None]
-"""A cell: what its decisions share, and their stated confidence (None: they stated none)."""
+"""The key of a cell: the fields of a `GroupKey`, and the stated confidence or None."""
 
 KeyFilter = tuple[str | None, str | None, str | None, str | None, str | None]
-"""Values of the fields of `GroupKey`; None is any."""
+"""Required values of the fields of a `GroupKey`; None matches any value."""
 
 Counts = npt.NDArray[np.int64]
+"""Counts of decisions: a row for each cell, a column for each of OUTCOMES."""
 
 
 class CountTable(msgspec.Struct, frozen=True):
-    """Selected cells as arrays of one length: index into `groups`, stated confidence (NaN: none), counts by outcome.
+    """Selected cells as arrays of equal length, ascending by confidence with NaN last.
 
-    They ascend by confidence, those without one last.
+    `group` is an index into `groups`, `confidence` the stated confidence (NaN: none), `counts` are by outcome.
     """
 
     groups: list[GroupKey]
@@ -52,10 +54,10 @@ class CountTable(msgspec.Struct, frozen=True):
 
 
 class ReviewHistory(msgspec.Struct, frozen=True):
-    """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of one length.
+    """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of equal length.
 
-    `outcome` is a column of OUTCOMES; `group` an index into `groups`, `question` one into `questions`, -1 for none.
-    The arrays are copies: a thread may read them while the cells go on.
+    `outcome` is an index into OUTCOMES, `group` into `groups`, `question` into `questions` (-1: none). The arrays are
+    copies, so a thread may read them while folding continues.
     """
 
     groups: list[GroupKey]
@@ -68,12 +70,12 @@ class ReviewHistory(msgspec.Struct, frozen=True):
 
     @property
     def worth(self) -> npt.NDArray[np.float64]:
-        """What the outcomes are worth: 1, .5 or 0."""
+        """The values of the outcomes: 1, .5 or 0."""
         return OUTCOME_VALUES[self.outcome]
 
 
 class CountRows(msgspec.Struct, frozen=True):
-    """Selected decisions as arrays of one length: place, stated confidence (NaN: none), number of the outcome."""
+    """Selected decisions as arrays of equal length: place, stated confidence (NaN: none), number of the outcome."""
 
     place: npt.NDArray[np.intp]
     confidence: npt.NDArray[np.float64]
@@ -81,7 +83,7 @@ class CountRows(msgspec.Struct, frozen=True):
 
 
 class OutcomeCounts:
-    """The cells, and for each decision its cell, its outcome and its time; and the question it answers, where told."""
+    """Counts by cell; and for each decision its cell, outcome, time, and question if one was stated."""
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
@@ -103,13 +105,13 @@ class OutcomeCounts:
         self._asked_question = array("I")
         self._position = 0
         self.restated: dict[int, int] = {}
-        """Amendments in the run folded last, of decisions not reviewed yet: position of the event to the place."""
+        """Amendments of unreviewed decisions in the last batch: the place of the decision by position of the event."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
-        """Decisions opened, restated and reviewed. A run that was folded already is passed over, for who shares cells.
+        """Count recorded, amended and reviewed decisions. Skip a batch that a projection sharing this has folded.
 
-        The loop notes which counts to lower and raise and numpy applies them after it: counting one by one took a
-        fifth of the fold. What is opened is counted from its column.
+        The loop collects the numbers of counts to decrease and increase, and numpy applies them afterwards: counting
+        one by one took a fifth of the fold. Recorded decisions are counted from their column.
         """
         if not events or events[-1].position <= self._position:
             return
@@ -154,20 +156,20 @@ class OutcomeCounts:
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
         self._count(first, lowered, raised)
-        self._spans.forget(as_array(changed, np.int64))
+        self._spans.invalidate(as_array(changed, np.int64))
 
     def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
-        """Note an amendment of a decision that is not reviewed yet, and move it to the cell of its new confidence."""
+        """Record an amendment of an unreviewed decision, and move it to the cell of its new confidence."""
         if self.outcome[decision] != UNREVIEWED:
             return
         self.restated[position] = decision
         if data.confidence is not None:
             key = (*self._shared[self._cell_group[self.cell[decision]]], data.confidence)
-            found = self._keys.get(key)
-            self.cell[decision] = self._make_cell(key) if found is None else found
+            number = self._keys.get(key)
+            self.cell[decision] = self._make_cell(key) if number is None else number
 
     def _count(self, first: int, lowered: "array[int]", raised: "array[int]") -> None:
-        """Count the decisions from a place on as opened, and what changed."""
+        """Count the decisions from place `first` on as recorded, and apply the changed counts."""
         missing = len(self._keys) * OUTCOMES_COUNT - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), dtype=np.int64)])
@@ -187,28 +189,28 @@ class OutcomeCounts:
         self._cell_confidence.append(float("nan") if key[5] is None else key[5])
         return number
 
-    def select(self, wanted: KeyFilter, when: TimeRange) -> CountTable:
-        """The cells of the groups with the values wanted (None is any), counted over a range of time.
+    def select(self, key_filter: KeyFilter, when: TimeRange) -> CountTable:
+        """Return the cells of the groups that match, counted over a range of time.
 
-        Without a range the counts stand ready, and the cost is that of the cells.
+        Without a range the counts exist already, so that the cost depends only on the number of cells.
         """
         if len(self._order) != len(self._keys):
             self._order = np.argsort(as_array(self._cell_confidence, np.float64), kind="stable")
         group, counts = as_array(self._cell_group, np.uint32), self._counted(when)
-        rows = self._order[self._keep(wanted)[group[self._order]]]
+        rows = self._order[self._matching_groups(key_filter)[group[self._order]]]
         rows = rows[counts[rows] @ np.ones(OUTCOMES_COUNT, dtype=np.int64) > 0]
         return CountTable(self._shared, group[rows], as_array(self._cell_confidence, np.float64)[rows], counts[rows])
 
-    def _keep(self, wanted: KeyFilter) -> npt.NDArray[np.bool_]:
-        """Which groups have all the values wanted; None is any."""
+    def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
+        """Return a mask of the groups that match."""
         keep = np.ones(len(self._shared), dtype=bool)
-        for value, values, column in zip(wanted, self._values, self._group_values, strict=True):
+        for value, values, column in zip(key_filter, self._values, self._group_values, strict=True):
             if value is not None:
                 keep &= as_array(column, np.uint32) == values.get(value, _NO_VALUE)
         return keep
 
     def _counted(self, when: TimeRange) -> Counts:
-        """The counts of all cells over a range of time."""
+        """Return the counts of all cells over a range of time."""
         size = len(self._keys) * OUTCOMES_COUNT
         if not when.bounded:
             return self._counts[:size].reshape(-1, OUTCOMES_COUNT)
@@ -221,9 +223,9 @@ class OutcomeCounts:
             as_array(self._time_us, np.int64), as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
         )
 
-    def history(self, wanted: KeyFilter, when: TimeRange) -> ReviewHistory:
-        """The reviewed decisions with the values wanted that state a confidence and were made within a range."""
-        keep = self._keep(wanted)
+    def history(self, key_filter: KeyFilter, when: TimeRange) -> ReviewHistory:
+        """Return the matching reviewed decisions with a stated confidence that were made within a range of time."""
+        keep = self._matching_groups(key_filter)
         of_group, stated = as_array(self._cell_group, np.uint32), as_array(self._cell_confidence, np.float64)
         cell, outcome = as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
         counted = (keep[of_group] & ~np.isnan(stated))[cell] & (outcome != UNREVIEWED) & self._inside(when)
@@ -245,16 +247,16 @@ class OutcomeCounts:
             question=question[places],
         )
 
-    def rows(self, wanted: KeyFilter, when: TimeRange) -> CountRows:
-        """The decisions of the wanted groups over a range of time, one by one: for what no cell holds."""
-        kept_cells = self._keep(wanted)[as_array(self._cell_group, np.uint32)]
+    def rows(self, key_filter: KeyFilter, when: TimeRange) -> CountRows:
+        """Return the matching decisions made within a range of time, one by one."""
+        kept_cells = self._matching_groups(key_filter)[as_array(self._cell_group, np.uint32)]
         cell = as_array(self.cell, np.uint32)
         place = np.flatnonzero(kept_cells[cell] & self._inside(when))
         confidence = as_array(self._cell_confidence, np.float64)[cell[place]]
         return CountRows(place, confidence, as_array(self.outcome, np.uint8)[place])
 
     def _inside(self, when: TimeRange) -> npt.NDArray[np.bool_]:
-        """Which decisions were made within a range."""
+        """Return a mask of the decisions made within a range of time."""
         time_us = as_array(self._time_us, np.int64)
         inside = np.ones(len(time_us), dtype=bool)
         if when.since is not None:
@@ -290,7 +292,7 @@ class OutcomeCounts:
         cells._questions = {question: number for number, question in enumerate(parts.questions)}
         cells._asked.frombytes(parts.asked)
         cells._asked_question.frombytes(parts.asked_question)
-        places = cells._columns().places(slice(None), OUTCOMES_COUNT)
+        places = cells._columns().count_numbers(slice(None), OUTCOMES_COUNT)
         cells._counts = np.bincount(places, minlength=len(parts.keys) * OUTCOMES_COUNT)
         assert len(cells.index) == len(cells.cell) == len(cells.outcome) == len(cells._time_us)
         return cells

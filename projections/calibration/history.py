@@ -1,4 +1,7 @@
-"""The course of calibration: what asks for the order of decisions, where the figures need only counts of them."""
+"""Calibration over time: trend, change point and comparison of agents.
+
+These need the order of decisions, while the scores need only counts.
+"""
 
 from collections.abc import Collection
 from typing import Literal, get_args
@@ -16,7 +19,7 @@ HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 
 class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for; the rest is absent."""
+    """The requested parts of the history; the others are absent."""
 
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
@@ -26,7 +29,7 @@ class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
 def build_history(
     history: ReviewHistory, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
 ) -> CalibrationHistory:
-    """The parts of the course asked for: some tenths of a second of arithmetic for a million decisions."""
+    """Build the requested parts. A million decisions take some tenths of a second of computation."""
     confidence, worth, time_us = history.confidence, history.worth, history.time_us
     return CalibrationHistory(
         trend=compute_trend(confidence, worth, time_us, trend_days) if "trend" in include else UNSET,

@@ -1,7 +1,8 @@
-"""The reasons view: which kinds of reasons bear out?
+"""The reasons projection: how well do decisions turn out by the types of reasons that they state?
 
-The state adds one number a decision to the cells of calibration: that of the reasons it gave, as their types and
-strengths, of which there are few. Views look at each decision's columns: some ten milliseconds a million.
+The state adds one number per decision to the counts of calibration: the number of its list of reasons (types and
+strengths), of which there are few different ones. A view scans the columns: about ten milliseconds for a million
+decisions.
 """
 
 from array import array
@@ -31,26 +32,26 @@ from projections.outcomes import OUTCOME_VALUES, UNREVIEWED
 from projections.projection import Projection
 
 REVIEWED_MIN = 3
-"""Reviewed decisions below which nothing is recommended, unless asked otherwise."""
+"""Default for the number of reviewed decisions below which nothing is recommended."""
 
 NO_REASONS = 0
-"""Number of no reasons at all."""
+"""The number of the empty list of reasons."""
 
 ReasonList = tuple[tuple[ReasonType, float | None], ...]
-"""The type and the strength of each reason that a decision gives, in its order."""
+"""The type and strength of each reason of a decision, in order."""
 
 TYPE_SETS_COUNT = 1 << len(REASON_TYPES)
 _bit: Mapping[str, int] = {name: number for number, name in enumerate(REASON_TYPES)}
 _HAS = np.arange(TYPE_SETS_COUNT) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
-"""Whether a set of types holds a type, by type and set."""
+"""Whether a set of types contains a type. Shape: (types, sets)."""
 
 _COUNT = _HAS.sum(axis=0)
 _WORTH = np.nan_to_num(OUTCOME_VALUES)
-"""What each outcome is worth; 0 without one."""
+"""The value of each outcome; 0 while unreviewed."""
 
 
 class ReasonIndex(Projection):
-    """The reasons of each decision, as given before its first review, and what it came to."""
+    """The reasons of each decision, as stated before its first review, and its outcome."""
 
     name: ClassVar[str] = "reasons"
     version: ClassVar[int] = 1
@@ -85,7 +86,7 @@ class ReasonIndex(Projection):
                 given[restated[event.position]] = self._number(_parts(data.reasons))
 
     def _number(self, parts: ReasonList) -> int:
-        """The number of some reasons, new where they are."""
+        """Return the number of a list of reasons; add it if it is new."""
         number = self._sets.setdefault(parts, len(self._sets))
         if number == len(self._size):
             self._size.append(len(parts))
@@ -110,21 +111,21 @@ class ReasonIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._cells = OutcomeCounts.decode(parts.cells)
-        made._given.frombytes(parts.given)
+        new = cls()
+        new._cells = OutcomeCounts.decode(parts.cells)
+        new._given.frombytes(parts.given)
         for given in parts.sets:
-            made._number(given)
-        assert len(made._given) == len(made._cells.cell), "columns of unlike length"
-        assert len(made._sets) == len(parts.sets), "a set of reasons twice"
-        return made
+            new._number(given)
+        assert len(new._given) == len(new._cells.cell), "columns of unlike length"
+        assert len(new._sets) == len(parts.sets), "a set of reasons twice"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
 
-    def view(self, wanted: CalibrationFilter, min_reviewed: int = REVIEWED_MIN) -> ReasonsView:
-        """What the reasons of the decisions that pass a filter came to."""
-        rows = self._cells.rows(wanted.wants(), wanted.range)
+    def view(self, filters: CalibrationFilter, min_reviewed: int = REVIEWED_MIN) -> ReasonsView:
+        """Compute the statistics of the decisions that pass a filter, by their reasons."""
+        rows = self._cells.rows(filters.key_filter(), filters.range)
         given = as_array(self._given, np.uint32)[rows.place]
         tally = self._tally(rows, given)
         types = self._types(tally, given, min_reviewed)
@@ -133,11 +134,11 @@ class ReasonIndex(Projection):
             for number in range(1, len(REASON_TYPES) + 1)
             if (stats := tally.stats_of(number == _COUNT))["total"]
         ]
-        total = sum(one.total for one in counts)
-        mean_types = ratio(sum(one.types * one.total for one in counts), total)
+        total = sum(row.total for row in counts)
+        mean_types = ratio(sum(row.types * row.total for row in counts), total)
         return ReasonsView(
             total=total,
-            reviewed=sum(one.reviewed for one in counts),
+            reviewed=sum(row.reviewed for row in counts),
             mean_types=mean_types,
             mean_reasons=ratio(as_array(self._size, np.uint32)[given].sum(), total),
             types=types,

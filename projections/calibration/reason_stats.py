@@ -1,7 +1,7 @@
-"""What reasons came to: outcomes and calibration of decisions by the kinds of reasons given, and what follows from it.
+"""Statistics and recommendations by type of reason: outcomes and calibration of decisions that state each type.
 
-Partial counts 0.5. A decision counts once for each kind of reason it gave, however often it gave it. A confidence or a
-strength that nobody stated is not averaged.
+A partial outcome counts 0.5. A decision counts once for each type of reason, however many reasons of the type it has. A
+confidence or strength that was not stated is left out of the averages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,16 @@ from projections.calibration.scores import TOLERANCE
 REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)
 
 MEAN_TYPES_MIN = 1.5
-"""Kinds of reasons a decision below which reasoning is called one-sided."""
+"""With fewer types of reasons per decision on average, more types are recommended."""
 
 Sums = npt.NDArray[np.float64]
 
 
 class ReasonStats(msgspec.Struct, frozen=True, kw_only=True):
-    """What some decisions came to.
+    """The results of a set of decisions. An average over nothing is Nrow.
 
-    `stated` of them stated a confidence, whose mean is `mean_confidence`; `judged` of those are reviewed, too, and over
-    them go `judged_confidence` and `brier_score`. None: there is nothing to average.
+    `stated` decisions have a confidence, with mean `mean_confidence`. `judged` of them are also reviewed;
+    `judged_confidence` and `brier_score` are their averages.
     """
 
     total: int
@@ -45,7 +45,7 @@ class ReasonStats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReasonTypeStats(ReasonStats, frozen=True, kw_only=True):
-    """The decisions that gave reasons of a type. `strengths` counts the reasons that stated one."""
+    """The results of decisions with reasons of one type. `strengths` counts the reasons with a strength."""
 
     type: ReasonType
     strengths: int
@@ -53,13 +53,13 @@ class ReasonTypeStats(ReasonStats, frozen=True, kw_only=True):
 
 
 class ReasonCountStats(ReasonStats, frozen=True, kw_only=True):
-    """The decisions that gave reasons of so many types."""
+    """The results of decisions with reasons of exactly `types` types."""
 
     types: int
 
 
 class ReasonsView(msgspec.Struct, frozen=True, kw_only=True):
-    """What reasons came to; decisions without any are not counted. Types go best first, the little reviewed last."""
+    """Statistics of decisions with reasons. Types are sorted best first; those with few reviews are last."""
 
     total: int
     reviewed: int
@@ -71,9 +71,9 @@ class ReasonsView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReasonCounts(msgspec.Struct, frozen=True):
-    """Sums over decisions for each set of types (bits in the order of REASON_TYPES), outcome, and confidence stated.
+    """Sums by set of types (bits in the order of REASON_TYPES), outcome, and whether a confidence is stated.
 
-    Shapes: each (256, 5, 2). `count` of decisions, `confidence` their sum, `error` the sum of squared errors.
+    Shapes: each (256, 5, 2). `count` counts decisions, `confidence` sums confidences, `error` sums squared errors.
     """
 
     count: Sums
@@ -81,7 +81,7 @@ class ReasonCounts(msgspec.Struct, frozen=True):
     error: Sums
 
     def stats_of(self, masks: npt.NDArray[np.bool_]) -> dict[str, int | float | None]:
-        """The fields of Merits, over some sets of types."""
+        """Return the fields of `ReasonStats` over some sets of types."""
         count = self.count[masks].sum(axis=0)
         confidence = self.confidence[masks].sum(axis=0)[:, 1]
         _, success, partial, failure, abandoned = (int(n) for n in count.sum(axis=1))
@@ -103,23 +103,23 @@ class ReasonCounts(msgspec.Struct, frozen=True):
 
 
 def ratio(total: float, count: float) -> float | None:
-    """A sum over a count; None over nothing."""
+    """Return total / count, or None if count is 0."""
     return float(total) / float(count) if count else None
 
 
 def recommend_from_reasons(
     types: Sequence[ReasonTypeStats], counts: Sequence[ReasonCountStats], mean_types: float | None, min_reviewed: int
 ) -> Iterator[Recommendation]:
-    """What the merits recommend. Nothing rests on fewer than `min_reviewed` reviewed decisions."""
-    if mean_types is None or sum(one.reviewed for one in counts) < min_reviewed:
+    """Yield the recommendations. Each needs at least `min_reviewed` reviewed decisions."""
+    if mean_types is None or sum(row.reviewed for row in counts) < min_reviewed:
         return
-    yield from _compare_types([one for one in types if one.reviewed >= min_reviewed])
+    yield from _compare_types([row for row in types if row.reviewed >= min_reviewed])
     yield from _overconfident(types, min_reviewed)
     if mean_types < MEAN_TYPES_MIN - TOLERANCE:
         message = f"Decisions give {mean_types:.1f} types of reasons on average. Consider giving a second one."
         yield _advice("low_diversity", message, "warning")
     yield from _compare_counts(counts, min_reviewed)
-    unused = sorted({*REASON_TYPES} - {one.type for one in types})
+    unused = sorted({*REASON_TYPES} - {row.type for row in types})
     if unused:
         yield _advice("unused_types", f"No decision gives a reason of these types: {', '.join(unused)}.")
 
@@ -137,24 +137,24 @@ def _compare_types(enough: Sequence[ReasonTypeStats]) -> Iterator[Recommendation
 
 
 def _overconfident(types: Sequence[ReasonTypeStats], min_reviewed: int) -> Iterator[Recommendation]:
-    for one in types:
-        if one.judged < min_reviewed or one.judged_confidence is None:
+    for row in types:
+        if row.judged < min_reviewed or row.judged_confidence is None:
             continue
-        if one.judged_confidence > 0.8 + TOLERANCE and _rate(one) < 0.6 - TOLERANCE:
+        if row.judged_confidence > 0.8 + TOLERANCE and _rate(row) < 0.6 - TOLERANCE:
             message = (
-                f"With reasons of type {one.type}, {_percent(one.judged_confidence)} was stated on average and "
-                f"{_percent(_rate(one))} went well ({one.reviewed} reviewed). Consider stating less."
+                f"With reasons of type {row.type}, {_percent(row.judged_confidence)} was stated on average and "
+                f"{_percent(_rate(row))} went well ({row.reviewed} reviewed). Consider stating less."
             )
             yield _advice("overconfident_type", message, "warning")
 
 
 def _compare_counts(counts: Sequence[ReasonCountStats], min_reviewed: int) -> Iterator[Recommendation]:
-    single = [one for one in counts if one.types == 1]
-    several = [one for one in counts if one.types > 1]
+    single = [row for row in counts if row.types == 1]
+    several = [row for row in counts if row.types > 1]
     n_single, n_several = _reviewed(single), _reviewed(several)
     if min(n_single, n_several) < min_reviewed:
         return
-    rate_single, rate_several = _pooled(single), _pooled(several)
+    rate_single, rate_several = _pooled_rate(single), _pooled_rate(several)
     message = (
         f"With reasons of several types {_percent(rate_several)} went well ({n_several} reviewed), "
         f"with those of one type {_percent(rate_single)} ({n_single} reviewed)."
@@ -165,16 +165,16 @@ def _compare_counts(counts: Sequence[ReasonCountStats], min_reviewed: int) -> It
         yield _advice("diversity_no_benefit", message)
 
 
-def _rate(merits: ReasonStats) -> float:
-    return merits.success_rate or 0.0
+def _rate(stats: ReasonStats) -> float:
+    return stats.success_rate or 0.0
 
 
-def _reviewed(merits: Sequence[ReasonStats]) -> int:
-    return sum(one.reviewed for one in merits)
+def _reviewed(rows: Sequence[ReasonStats]) -> int:
+    return sum(row.reviewed for row in rows)
 
 
-def _pooled(merits: Sequence[ReasonStats]) -> float:
-    return sum(one.success + 0.5 * one.partial for one in merits) / max(_reviewed(merits), 1)
+def _pooled_rate(rows: Sequence[ReasonStats]) -> float:
+    return sum(row.success + 0.5 * row.partial for row in rows) / max(_reviewed(rows), 1)
 
 
 def _percent(share: float) -> str:

@@ -1,8 +1,8 @@
-"""Decline: whether the last 30 days are worse than the 90 before them (CSTP's checkDrift).
+"""Recent drift: are the last 30 days worse than the 90 days before them (CSTP's checkDrift)?
 
-A figure has to be worse by more than a threshold, and by more than chance: a permutation test for each of the two, in
-the direction of worse, at half of LEVEL, so that an agent that goes on as it did is alarmed in at most LEVEL of checks.
-The two windows share no instant: [now - 30 days, now] and [now - 120 days, now - 30 days).
+An alert needs a change for the worse that is larger than a threshold and larger than chance. Brier score and accuracy
+each have a one-sided permutation test at half of LEVEL, so an agent without a change raises an alert in at most LEVEL
+of checks. The windows do not overlap: [now - 30 days, now] and [now - 120 days, now - 30 days).
 """
 
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ RECENT = timedelta(days=30)
 HISTORICAL = timedelta(days=90)
 
 LEVEL = 0.05
-"""The share of checks that alarm where nothing changed, at most."""
+"""The largest share of checks that raise an alert without a change."""
 
 BRIER_RISE_MIN = 0.03
 ACCURACY_DROP_MIN = 0.05
-"""Differences below these are too small to matter, whatever part they are of what was."""
+"""Smaller differences do not matter, however large they are relative to the earlier value."""
 
 BRIER_BASE_MIN: Final = 0.001
-"""A rise is told as a part of this at least, so that one from nothing is a number."""
+"""The least base of a relative rise, so that a rise from 0 is finite."""
 
 _TOLERANCE: Final = 1e-9
 
@@ -36,7 +36,7 @@ AlertType = Literal["brier_degradation", "accuracy_drop"]
 
 
 class DriftWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one window; `until` is within it in the recent one alone."""
+    """The scores of one window. `until` is inside the recent window, and just after the historical one."""
 
     since: datetime
     until: datetime
@@ -46,9 +46,9 @@ class DriftWindow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DriftAlert(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure that is worse by more than its threshold: `change` is the part of what it was, below 0 for a drop.
+    """A score that is worse by more than its threshold. `change` is relative to `historical`, below 0 for a drop.
 
-    `p` is the chance of a change as bad were the decisions of both windows dealt out anew.
+    `p` is the p value of the permutation test: how often a random split of all decisions gives a change as bad.
     """
 
     type: AlertType
@@ -59,7 +59,7 @@ class DriftAlert(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DriftLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of what was that a figure must be worse by, 0 or more; and the reviews each window must have."""
+    """The relative changes for the worse that raise an alert (0 or more), and the least reviews in each window."""
 
     brier_rise: float = 0.20
     accuracy_drop: float = 0.15
@@ -67,10 +67,10 @@ class DriftLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecentDrift(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found. Both windows are None where one has too few reviews, which `found` counts, the recent first.
+    """The result of a check. `found` counts the reviews in the recent and in the historical window.
 
-    `unsupported` holds changes beyond their threshold that chance may account for. `drift` looks for one change within
-    all of the 120 days.
+    Both windows are None if one of them has too few reviews. `unsupported` has changes beyond their threshold that may
+    be chance. `drift` is the change-point detection over all 120 days.
     """
 
     found: tuple[int, int]
@@ -82,12 +82,12 @@ class RecentDrift(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def examined_range(now: datetime) -> TimeRange:
-    """Both windows."""
+    """Return the range of time of both windows."""
     return TimeRange(now - RECENT - HISTORICAL, now)
 
 
 def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) -> RecentDrift:
-    """Compare the windows of decisions made within `examined(now)`."""
+    """Compare the two windows in a history of decisions made within `examined_range(now)`."""
     confidence, worth = history.confidence, history.worth
     loss = (confidence - worth) ** 2
     recent = history.time_us >= microseconds(now - RECENT)
@@ -96,8 +96,8 @@ def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) 
     if min(found) < max(1, limits.min_decisions):
         return RecentDrift(found=found, recent=None, historical=None, alerts=[], unsupported=[], drift=drift)
     windows = (
-        _span(now - RECENT, now, loss[recent], worth[recent]),
-        _span(now - RECENT - HISTORICAL, now - RECENT, loss[~recent], worth[~recent]),
+        _window(now - RECENT, now, loss[recent], worth[recent]),
+        _window(now - RECENT - HISTORICAL, now - RECENT, loss[~recent], worth[~recent]),
     )
     beyond = []
     rise, drop = _rise(*windows), _drop(*windows)
@@ -117,7 +117,7 @@ def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) 
     )
 
 
-def _span(since: datetime, until: datetime, loss: Floats, worth: Floats) -> DriftWindow:
+def _window(since: datetime, until: datetime, loss: Floats, worth: Floats) -> DriftWindow:
     return DriftWindow(
         since=since,
         until=until,
@@ -132,12 +132,12 @@ def _alert(kind: AlertType, recent: float, historical: float, change: float, p: 
 
 
 def _rise(recent: DriftWindow, historical: DriftWindow) -> float | None:
-    """How much of what it was the Brier score rose by; None where that is too little to matter."""
+    """Return the relative rise of the Brier score, or None if it is too small to matter."""
     rise = recent.brier_score - historical.brier_score
     return rise / max(historical.brier_score, BRIER_BASE_MIN) if rise >= BRIER_RISE_MIN - _TOLERANCE else None
 
 
 def _drop(recent: DriftWindow, historical: DriftWindow) -> float | None:
-    """How much of what it was the accuracy fell by; None where that is too little to matter."""
+    """Return the relative drop of the accuracy, or None if it is too small to matter."""
     drop = historical.accuracy - recent.accuracy
     return drop / historical.accuracy if drop >= ACCURACY_DROP_MIN - _TOLERANCE else None

@@ -1,4 +1,4 @@
-"""What the figures recommend: the messages of getCalibration."""
+"""Recommendations from calibration scores: the messages of CSTP's getCalibration."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -10,16 +10,16 @@ from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores,
 from projections.stats.intervals import GAP_MARGIN, gap_interval
 
 HABIT_CONFIDENCES_MIN = 10
-"""Stated confidences needed before their spread is called a habit."""
+"""With fewer stated confidences their spread is not called a habit."""
 
 WARNED_CATEGORIES_MAX = 3
-"""Categories warned of, the worst first."""
+"""Most categories in warnings, the worst first."""
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One piece of advice: its kind, the words, and how much it matters.
+    """A recommendation: its type, message and severity.
 
-    `supported` says, of advice that follows from a verdict, whether the evidence carries that.
+    `supported` tells whether the data confirms the verdict behind it; None if it does not follow from a verdict.
     """
 
     type: str
@@ -29,7 +29,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The means of a category that has a reviewed decision."""
+    """The mean scores of a category with at least one reviewed decision."""
 
     category: str
     reviewed: int
@@ -39,16 +39,16 @@ class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
     brier_score: float
 
 
-def recommend_more_reviews(found: int, needed: int) -> Recommendation:
-    """The one recommendation where there is too little to go by."""
-    message = f"Only {found} reviewed decisions found. Need at least {needed} for calibration."
+def recommend_more_reviews(reviewed: int, needed: int) -> Recommendation:
+    """Return the recommendation for too few reviewed decisions."""
+    message = f"Only {reviewed} reviewed decisions found. Need at least {needed} for calibration."
     return Recommendation(type="insufficient_data", message=message, severity="info")
 
 
 def recommend_from_scores(
     overall: CalibrationScores, buckets: Sequence[Bucket], spread: ConfidenceSpread | None
 ) -> Iterator[Recommendation]:
-    """Everything the figures recommend, the whole first, then buckets, then habits."""
+    """Yield the recommendations: on the overall scores first, then on buckets, then on habits."""
     yield from _adjust(overall)
     yield from _warn(buckets)
     if overall.brier_score < 0.10 - TOLERANCE:
@@ -64,20 +64,28 @@ def recommend_from_scores(
 
 
 def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
-    """The worst categories that are surely overconfident by more than a tenth, which a good whole may hide."""
-    worst = sorted(categories, key=lambda one: one.accuracy - one.mean_confidence) if len(categories) > 1 else []
-    for one in islice(filter(_surely_overconfident, worst), WARNED_CATEGORIES_MAX):
+    """Warn about the worst categories that are certainly overconfident by more than .10.
+
+    Good overall scores may hide them. A single category is left out, because the overall scores show it.
+    """
+    worst = sorted(categories, key=_gap) if len(categories) > 1 else []
+    for scores in islice(filter(_is_surely_overconfident, worst), WARNED_CATEGORIES_MAX):
         message = (
-            f"In {one.category}, actual success is {one.accuracy * 100:.0f}% where {one.mean_confidence * 100:.0f}% "
-            f"was stated (n={one.reviewed:,})."
+            f"In {scores.category}, actual success is {scores.accuracy * 100:.0f}% where "
+            f"{scores.mean_confidence * 100:.0f}% was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
 
 
-def _surely_overconfident(one: CategoryScores) -> bool:
-    if one.accuracy - one.mean_confidence >= -GAP_MARGIN:
+def _gap(scores: CategoryScores) -> float:
+    return scores.accuracy - scores.mean_confidence
+
+
+def _is_surely_overconfident(scores: CategoryScores) -> bool:
+    if _gap(scores) >= -GAP_MARGIN:
         return False
-    return gap_interval(one.accuracy * one.reviewed, one.reviewed, one.mean_confidence).high < -GAP_MARGIN
+    worth = scores.accuracy * scores.reviewed
+    return gap_interval(worth, scores.reviewed, scores.mean_confidence).high < -GAP_MARGIN
 
 
 def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:

@@ -1,7 +1,7 @@
-"""The arithmetic of calibration (CSTP's getCalibration, known as F009), on counts of outcomes by stated confidence.
+"""Calibration scores (CSTP's getCalibration, known as F009), computed from counts of outcomes by stated confidence.
 
 o is 1 for success, 0.5 for partial, 0 for failure and abandoned; c is the stated confidence. Only reviewed decisions
-with a stated confidence count. Nothing is rounded here; doors that promise rounding round.
+with a stated confidence count. Nothing is rounded here; interfaces that promise rounding do it themselves.
 """
 
 from collections.abc import Iterator
@@ -26,27 +26,27 @@ Verdict = Literal[
 BrierRating = Literal["excellent", "good", "fair", "poor"]
 
 TOLERANCE = 1e-9
-"""Floats this close to a cut-off stand on it, so that the same gap reads the same wherever it occurs."""
+"""Floats this close to a cut-off count as equal to it, so that equal gaps always get the same verdict."""
 
 BUCKET_REVIEWS_MIN = 3
-"""A bucket with fewer reviews is left out."""
+"""Buckets with fewer reviews are left out."""
 
 BUCKETS = (("0.9-1.0", 0.9, 0.95), ("0.7-0.9", 0.7, 0.80), ("0.5-0.7", 0.5, 0.60), ("0.0-0.5", 0.0, 0.25))
-"""Name, lower bound (included) and expected rate of each bucket, from the top; 1.0 is in the first."""
+"""Name, lower bound (included) and expected rate of each bucket, from the top. 1.0 belongs to the first."""
 
 REVIEWS_MIN = {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
-"""Reviews below which a figure says too little to be read."""
+"""With fewer reviews a score is too uncertain to interpret."""
 
 
 class ZTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test of the hypothesis that the stated confidences are the chances: standard normal z, two-sided p."""
+    """A test of the hypothesis that stated confidences are true probabilities: standard normal z, two-sided p."""
 
     z: float
     p: float
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """Of `total` decisions, how many are `reviewed` and have a stated confidence, which is what figures are made of.
+    """How many of `total` decisions the scores use: `reviewed` ones with a stated confidence.
 
     The others are `unreviewed`, or `without_confidence`, or both.
     """
@@ -58,12 +58,12 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationScores(Coverage, frozen=True, kw_only=True):
-    """The figures of a set of decisions, of those that are reviewed and have a stated confidence.
+    """The calibration scores of a set of decisions.
 
-    `interpretation` is a verdict on the gap as it is; `supported` says whether the gap's interval carries
-    it, and `reviews_needed` how many more reviews would if they went on alike (0: it does; None: no number would).
-    `log_score` is in nats, and None where it is infinite. `sharpness` is the variance of the stated confidences. A test
-    or a skill that is not defined is None. `too_few_for` names the figures for which there are too few reviews to read.
+    `interpretation` is the verdict on the observed gap, and `supported` tells whether the gap's interval confirms it.
+    `reviews_needed` is how many more reviews with the same averages would confirm it (0: confirmed; None: no number).
+    `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
+    skill are None. `too_few_for` names the scores for which there are too few reviews (REVIEWS_MIN).
     """
 
     brier_score: float
@@ -91,10 +91,10 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a range of stated confidence; `gap` is success rate less expected rate.
+    """The scores of a range of stated confidence. `gap` is the success rate minus the expected rate.
 
-    The expected rate is the same for every agent, wherever in the range its confidences lie. So what supports the
-    verdict is the interval of `stated_gap`, success rate less the mean confidence that was stated.
+    The expected rate is the same for every agent, whatever its confidences in the range are. So the verdict is
+    supported by the interval of `stated_gap`, which is the success rate minus the mean stated confidence.
     """
 
     bucket: str
@@ -112,7 +112,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
-    """How the stated confidences spread, those of unreviewed decisions included; `tenths` counts them by tenth."""
+    """The distribution of stated confidences, also of unreviewed decisions. `tenths` counts them by tenth."""
 
     mean: float
     std_dev: float
@@ -123,21 +123,21 @@ class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) -> CalibrationScores | None:
-    """The figures of some cells; None where no decision is reviewed and has a confidence."""
-    found = bin_counts(confidence, counts)
-    if found.reviewed == 0:
+    """Compute the scores of cells; return None without a reviewed decision that has a confidence."""
+    bins = bin_counts(confidence, counts)
+    if bins.reviewed == 0:
         return None
-    c, n, worth, mean = found.confidence, found.reviewed, found.total_worth, found.mean_confidence
-    brier, gap = brier_score(found), _zero(worth / n - mean)
-    log_score, interval = _log_score(found), gap_interval(worth, n, mean)
-    parts = decompose_brier(found, curves=curves)
-    success, partial, failure, abandoned = found.outcomes.sum(axis=0).tolist()
+    c, n, worth, mean = bins.confidence, bins.reviewed, bins.total_worth, bins.mean_confidence
+    brier, gap = brier_score(bins), _without_rounding(worth / n - mean)
+    log_score, interval = _log_score(bins), gap_interval(worth, n, mean)
+    parts = decompose_brier(bins, curves=curves)
+    success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
     return CalibrationScores(
         brier_score=brier,
         accuracy=worth / n,
         mean_confidence=mean,
         gap=gap,
-        **_judged(found, judge_gap(gap), interval),
+        **_judge(bins, judge_gap(gap), interval),
         brier_reading=rate_brier(brier),
         **structs.asdict(count_coverage(confidence, counts)),
         success=success,
@@ -149,30 +149,30 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
         log_score=log_score if isfinite(log_score) else None,
         log_score_infinite=not isfinite(log_score),
         skill=1 - brier / parts.uncertainty if parts.uncertainty > 0 else None,
-        sharpness=float((found.n * (c - mean) ** 2).sum()) / n,
+        sharpness=float((bins.n * (c - mean) ** 2).sum()) / n,
         corp=parts,
-        in_the_large=_test(found, np.ones_like(c)),
-        spiegelhalter=_test(found, 1 - 2 * c) if partial == 0 else None,
+        in_the_large=_test(bins, np.ones_like(c)),
+        spiegelhalter=_test(bins, 1 - 2 * c) if partial == 0 else None,
         too_few_for=[name for name, least in REVIEWS_MIN.items() if n < least],
     )
 
 
-class _Judged(TypedDict):
+class _VerdictFields(TypedDict):
     interpretation: Verdict
     supported: bool
     reviews_needed: int | None
 
 
-def _judged(found: ConfidenceBins, verdict: Verdict, interval: Interval) -> _Judged:
-    """A verdict with its evidence, given the interval of the gap to what was stated."""
+def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval) -> _VerdictFields:
+    """Return a verdict and whether the interval of the gap to the stated confidences supports it."""
     side = gap_side(verdict)
     supported = supports(side, interval)
-    needed = 0 if supported else reviews_needed(side, found.total_worth, found.reviewed, found.mean_confidence)
+    needed = 0 if supported else reviews_needed(side, bins.total_worth, bins.reviewed, bins.mean_confidence)
     return {"interpretation": verdict, "supported": supported, "reviews_needed": needed}
 
 
 def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
-    """How many decisions some cells hold, and how many of them figures leave out."""
+    """Count the decisions of cells, and those that the scores leave out."""
     everything, stated = counts.sum(axis=0).tolist(), counts[~np.isnan(confidence)].sum(axis=0).tolist()
     return Coverage(
         reviewed=sum(stated) - stated[UNREVIEWED],
@@ -182,39 +182,39 @@ def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
     )
 
 
-def brier_score(found: ConfidenceBins, forecast: Floats | None = None) -> float:
-    """Mean squared distance of outcome and confidence, or of outcome and another forecast, one a confidence."""
-    c = found.confidence if forecast is None else forecast
-    return float((found.outcomes * (c[:, np.newaxis] - REVIEWED_VALUES) ** 2).sum()) / found.reviewed
+def brier_score(bins: ConfidenceBins, forecast: Floats | None = None) -> float:
+    """Return the mean squared difference of outcome and confidence, or of outcome and a forecast for each bin."""
+    c = bins.confidence if forecast is None else forecast
+    return float((bins.outcomes * (c[:, np.newaxis] - REVIEWED_VALUES) ** 2).sum()) / bins.reviewed
 
 
-def _log_score(found: ConfidenceBins) -> float:
-    """Mean of -(o ln c + (1 - o) ln(1 - c)), in nats; infinite where certainty was wrong."""
-    from scipy.special import xlog1py, xlogy  # where nothing was won or lost, 0 ln 0 is 0
+def _log_score(bins: ConfidenceBins) -> float:
+    """Return the mean of -(o ln c + (1 - o) ln(1 - c)) in nats; infinite if a certain statement was wrong."""
+    from scipy.special import xlog1py, xlogy  # in which 0 ln 0 is 0
 
-    c, won, lost = found.confidence, found.worth, found.n - found.worth
-    return -float((xlogy(won, c) + xlog1py(lost, -c)).sum()) / found.reviewed + 0.0  # which turns -0.0 into 0.0
+    c, successes, failures = bins.confidence, bins.worth, bins.n - bins.worth
+    return -float((xlogy(successes, c) + xlog1py(failures, -c)).sum()) / bins.reviewed + 0.0  # turns -0.0 into 0.0
 
 
-def _test(found: ConfidenceBins, weight: Floats) -> ZTest | None:
-    """The weighted sum of o - c, standardised as if o were drawn as stated; None where nothing was left to chance."""
-    c = found.confidence
-    variance = float((weight**2 * found.n * c * (1 - c)).sum())
+def _test(bins: ConfidenceBins, weight: Floats) -> ZTest | None:
+    """Test the weighted sum of o - c, standardised as if o were drawn with probability c; None without variance."""
+    c = bins.confidence
+    variance = float((weight**2 * bins.n * c * (1 - c)).sum())
     if variance <= 0:
         return None
-    z = float((weight * (found.worth - found.n * c)).sum()) / sqrt(variance)
+    z = float((weight * (bins.worth - bins.n * c)).sum()) / sqrt(variance)
     return ZTest(z=z, p=erfc(abs(z) / sqrt(2)))
 
 
 def gap_side(verdict: Verdict) -> GapSide:
-    """The side that a verdict names."""
+    """Return the side of the gap that a verdict states."""
     if verdict == "well_calibrated":
         return "well"
     return "over" if verdict in {"overconfident", "slightly_overconfident"} else "under"
 
 
 def judge_gap(gap: float) -> Verdict:
-    """The verdict on accuracy less mean confidence."""
+    """Return the verdict on a gap, accuracy minus mean confidence."""
     size = abs(gap)
     if size < 0.05 - TOLERANCE:
         return "well_calibrated"
@@ -224,14 +224,17 @@ def judge_gap(gap: float) -> Verdict:
 
 
 def judge_bucket_gap(gap: float) -> Verdict:
-    """The verdict on a bucket. A gap of .10 is none: stated .70 and achieved .70 stands .10 off its bucket's middle."""
+    """Return the verdict on a bucket.
+
+    A gap of .10 still is well calibrated: an agent that states .70 and achieves .70 is .10 off the bucket's middle.
+    """
     if abs(gap) <= 0.10 + TOLERANCE:
         return "well_calibrated"
     return "overconfident" if gap < 0 else "underconfident"
 
 
 def rate_brier(score: float) -> BrierRating:
-    """The score in a word."""
+    """Rate a Brier score in one word."""
     if score < 0.10 - TOLERANCE:
         return "excellent"
     if score < 0.20 - TOLERANCE:
@@ -240,23 +243,23 @@ def rate_brier(score: float) -> BrierRating:
 
 
 def bucket_numbers(confidence: Floats) -> npt.NDArray[np.intp]:
-    """The number of each confidence's bucket in `BUCKETS`; -1 where none is stated. 3 * 0.3 stands on .9."""
+    """Return the index in BUCKETS of each confidence; -1 for NaN. With TOLERANCE, 3 * 0.3 counts as .9."""
     edges = np.array([low for _, low, _ in reversed(BUCKETS)])
     numbers = len(BUCKETS) - np.searchsorted(edges, confidence + TOLERANCE, side="right")
     return np.where(np.isnan(confidence), -1, numbers)
 
 
 def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
-    """The buckets that hold at least BUCKET_REVIEWS_MIN reviews, from the top."""
-    found = bin_counts(confidence, counts)
-    numbers = bucket_numbers(found.confidence)
+    """Yield the buckets with at least BUCKET_REVIEWS_MIN reviews, from the top."""
+    bins = bin_counts(confidence, counts)
+    numbers = bucket_numbers(bins.confidence)
     for number, (name, _, expected) in enumerate(BUCKETS):
         inside = numbers == number
-        part = bin_reviews(found.confidence[inside], found.outcomes[inside])
+        part = bin_reviews(bins.confidence[inside], bins.outcomes[inside])
         n, worth = part.reviewed, part.total_worth
         if n < BUCKET_REVIEWS_MIN:
             continue
-        gap, interval = _zero(worth / n - expected), gap_interval(worth, n, part.mean_confidence)
+        gap, interval = _without_rounding(worth / n - expected), gap_interval(worth, n, part.mean_confidence)
         yield Bucket(
             bucket=name,
             decisions=n,
@@ -264,17 +267,17 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judged(part, judge_bucket_gap(gap), interval),
+            **_judge(part, judge_bucket_gap(gap), interval),
             success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
-            stated_gap=_zero(worth / n - part.mean_confidence),
+            stated_gap=_without_rounding(worth / n - part.mean_confidence),
             stated_gap_interval=interval,
         )
 
 
 def measure_spread(confidence: Floats, counts: Counts) -> ConfidenceSpread | None:
-    """The spread of all stated confidences; None where none is stated."""
+    """Measure the distribution of all stated confidences; return None without any."""
     stated = ~np.isnan(confidence)
-    c, n = confidence[stated] + 0.0, counts[stated].sum(axis=1)  # which turns -0.0 into 0.0
+    c, n = confidence[stated] + 0.0, counts[stated].sum(axis=1)  # turns -0.0 into 0.0
     total = int(n.sum())
     if total == 0:
         return None
@@ -291,6 +294,6 @@ def measure_spread(confidence: Floats, counts: Counts) -> ConfidenceSpread | Non
     )
 
 
-def _zero(value: float) -> float:
-    """A difference that is rounding alone is none, and never -0.0."""
+def _without_rounding(value: float) -> float:
+    """Return 0.0 for a difference that is only a rounding error; never -0.0."""
     return 0.0 if abs(value) < TOLERANCE * 1e-3 else value

@@ -1,8 +1,8 @@
-"""Gaps of small groups shrunk towards the whole (empirical Bayes, moments after DerSimonian and Laird 1986).
+"""Shrinkage of the gaps of small groups towards the overall gap (empirical Bayes).
 
-A group of five reviews with a gap of .30 is more likely an accident than a fact. Its shrunk gap is
-w gap + (1 - w) overall, with w = tau² / (tau² + sigma²/n): tau² is how much groups differ beyond chance, and sigma² how
-much single decisions do within groups.
+The variances are estimated by moments, after DerSimonian and Laird (1986). A gap of .30 in a group of five reviews is
+more likely chance than a real difference. The shrunk gap is w gap + (1 - w) overall, with w = tau² / (tau² + sigma²/n):
+tau² is the variance between groups beyond chance, sigma² the variance of single decisions within groups.
 """
 
 from typing import NamedTuple
@@ -13,17 +13,17 @@ from projections.arrays import Floats
 
 
 class ShrunkGaps(NamedTuple):
-    """For each group, the shrunk gap and the weight of its own."""
+    """For each group, the shrunk gap and the weight of its own gap."""
 
     gap: Floats
     weight: Floats
 
 
 def shrink_gaps(gap: Floats, spread: Floats, n: Floats) -> ShrunkGaps | None:
-    """Shrink gaps, given the sum of squares of o - c about each group's mean; None for fewer than two groups.
+    """Shrink the gap of each group towards the overall gap; return None for fewer than two groups.
 
-    Every group has at least one review. Where groups differ no more than chance would have it, or each has but one
-    review, all weights are 0.
+    `spread` is the sum of squares of o - c about the group's mean, `n` its number of reviews, at least 1. If groups
+    differ no more than by chance, or if each has a single review, all weights are 0.
     """
     if len(n) < 2:
         return None

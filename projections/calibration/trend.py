@@ -1,4 +1,4 @@
-"""The trend: the figures of reviewed decisions in windows that roll over the time in which they were made."""
+"""The trend of calibration: scores of reviewed decisions in rolling windows of time."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -7,17 +7,17 @@ import msgspec
 import numpy as np
 
 from ledger import microseconds, moment_of
-from projections.arrays import Floats
-from projections.calibration.change_point import Integers, gap_with_interval
+from projections.arrays import Floats, Ints
+from projections.calibration.change_point import gap_with_interval
 from projections.stats.intervals import Interval
 
 TREND_DAYS = 30
-"""Length of a window, unless asked otherwise."""
+"""Default length of a window."""
 
 TREND_DAYS_MAX = 3_650
 
 WINDOWS_MAX = 120
-"""A history so long that there would be more windows is shown in larger steps."""
+"""Most windows in a trend. Longer histories have larger steps."""
 
 _DAY_US: Final = 86_400_000_000
 _STEPS: Final = 3
@@ -25,7 +25,7 @@ _LAST_US: Final = microseconds(datetime.max.replace(tzinfo=UTC))
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """The decisions made from `since` on and before `until`; figures are None where none of them is reviewed."""
+    """The scores of decisions made at or after `since` and before `until`; None if none of them is reviewed."""
 
     since: datetime
     until: datetime
@@ -38,19 +38,19 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trend(msgspec.Struct, frozen=True, kw_only=True):
-    """Windows of so many days, each beginning `step_days` after the one before; the oldest first."""
+    """Windows of `days` days, the oldest first. Each begins `step_days` after the one before."""
 
     days: int
     step_days: float
     windows: list[Window]
 
 
-def compute_trend(confidence: Floats, outcome: Floats, time_us: Integers, days: int = TREND_DAYS) -> Trend:
-    """The windows of reviewed decisions that are in order of time.
+def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int = TREND_DAYS) -> Trend:
+    """Compute the rolling windows of reviewed decisions, which are in order of time.
 
-    A window is a third later than the one before, or more in a history of over WINDOWS_MAX such steps. The first begins
-    with the first decision; the last is the first that holds the last decision.
-    Shapes: one entry a decision. Units: microseconds since 1970 UTC.
+    The step is a third of a window, or larger if there would be more than WINDOWS_MAX windows. The first window begins
+    at the first decision; the last one is the first that contains the last decision.
+    Shapes: one entry per decision. Units: microseconds since 1970 UTC.
     """
     length, step = days * _DAY_US, days * _DAY_US // _STEPS
     if not len(time_us):
@@ -62,7 +62,7 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Integers, days: 
     starts, ends = np.searchsorted(time_us, since), np.searchsorted(time_us, since + length)
     n = ends - starts
     worth, stated, loss = (
-        _between(values, starts, ends) for values in (outcome, confidence, (confidence - outcome) ** 2)
+        _window_sums(values, starts, ends) for values in (outcome, confidence, (confidence - outcome) ** 2)
     )
     windows = [
         _window(moment_of(int(at)), moment_of(min(int(at) + length, _LAST_US)), int(count), *map(float, sums))
@@ -71,8 +71,8 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Integers, days: 
     return Trend(days=days, step_days=step / _DAY_US, windows=windows)
 
 
-def _between(values: Floats, starts: Integers, ends: Integers) -> Floats:
-    """The sums of values from some places on and before others."""
+def _window_sums(values: Floats, starts: Ints, ends: Ints) -> Floats:
+    """Return the sum of values[start:end] for each start and end."""
     sums = np.append(0.0, np.cumsum(values))
     return sums[ends] - sums[starts]  # type: ignore[no-any-return]
 

@@ -1,13 +1,13 @@
-"""The decisions view: which decisions there are, found by what they are about.
+"""The decisions projection: an index to find, sort and count decisions by their fields.
 
-The state is an index: flat columns, one place a decision, some 40 bytes and its name. A decision's texts stay in the
-log, where its stream is read and folded (`standing.py`) when it is shown.
+The state is columnar: one row for each decision, about 40 bytes and its name. A row number is called a place. A
+decision's texts stay in the log: to show it, its stream is read and folded (`decision_state.py`).
 """
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,7 +18,8 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
-from ledger import microseconds
+from ledger import microseconds, moment_of
+from projections.arrays import Places, sum_by_name
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcomes import OUTCOMES, UNREVIEWED
 from projections.projection import Projection
@@ -26,26 +27,24 @@ from projections.time_range import TimeRange
 
 SortField = Literal["created_at", "confidence", "category", "stakes", "status"]
 Status = Literal["pending", "reviewed"]
-Places = npt.NDArray[np.intp]
 
 NO_TAGS = 0
-"""Number of the empty set of tags: most decisions have none."""
+"""The number of the empty set of tags, which most decisions have."""
 
 DAY_US = 86_400_000_000
 STAKES = ("low", "medium", "high", "critical")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAN = float("nan")
 _outcome = {name: number for number, name in enumerate(OUTCOMES)}
 _stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
 
 
 class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to find. `tags`, several `stakes` and several `status` are met by any one of them.
+    """A filter of decisions. Of several `tags`, `stakes` or `status`, one must match.
 
-    A decision that states no confidence lies in no range of confidence. `compacted_before` leaves out what was decided
-    before that moment and is reviewed. `due_before` finds those whose review was to come before that moment, `dated`
-    those that say, or do not say, when it should.
+    A bound of confidence excludes decisions without a confidence. `compacted_before` excludes reviewed decisions made
+    before that time. `due_before` finds decisions whose review date is before that time, `dated` those with (True) or
+    without (False) a review date.
     """
 
     agent: str | None = None
@@ -66,7 +65,7 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many decisions there are, by what they are about. None as a name: not stated."""
+    """Counts of decisions by their fields. Decisions that do not state a field are left out of its counts."""
 
     total: int
     by_category: dict[str, int]
@@ -78,7 +77,7 @@ class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionIndex(Projection):
-    """An index of decisions in the order in which they were recorded."""
+    """An index of decisions, in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
     version: ClassVar[int] = 3
@@ -86,7 +85,7 @@ class DecisionIndex(Projection):
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
-        """Stream to place. Another that numbers decisions in the same order may share it."""
+        """Place by stream. Other projections that number decisions in the same order may share it."""
         self._subjects: list[str] = []
         self._shared = array("I")
         self._tags = array("I")
@@ -94,11 +93,11 @@ class DecisionIndex(Projection):
         self._time_us = array("q")
         self._outcome = bytearray()
         self._prs = array("Q")
-        """Place and pull request, one after the other, of the decisions that name one: few do."""
+        """Alternating place and pull request of the few decisions that name one."""
         self._dues = array("q")
-        """Place and moment at which to review, one after the other, of the decisions that name one."""
+        """Alternating place and review date, in microseconds, of the decisions that name one."""
         self._patterns = array("Q")
-        """A digest of the pattern; 0 where there is none."""
+        """A digest of the pattern; 0 without one."""
         self._shareds: dict[GroupKey, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
 
@@ -162,17 +161,17 @@ class DecisionIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made.index = unpack_names(parts.index)
-        made._subjects = list(made.index)
+        new = cls()
+        new.index = unpack_names(parts.index)
+        new._subjects = list(new.index)
         for name in ("shared", "tags", "confidence", "time_us", "prs", "dues", "patterns"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        made._outcome.extend(parts.outcome)
-        made._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
-        made._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
-        lengths = {len(made.index), len(made._shared), len(made._confidence), len(made._time_us), len(made._patterns)}
-        assert lengths == {len(made._outcome)}, "columns of unlike length"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._outcome.extend(parts.outcome)
+        new._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
+        new._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
+        lengths = {len(new.index), len(new._shared), len(new._confidence), len(new._time_us), len(new._patterns)}
+        assert lengths == {len(new._outcome)}, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.count(self.find(DecisionSelection())))  # type: ignore[no-any-return]
@@ -181,61 +180,61 @@ class DecisionIndex(Projection):
         return len(self._outcome)
 
     def has(self, decision_id: str) -> bool:
-        """Whether a decision of exactly this id is in the log."""
+        """Tell whether a decision with exactly this id exists."""
         return f"decision/{decision_id}" in self.index
 
-    def matching(self, prefix: str, most: int = 2) -> list[str]:
-        """Up to `most` decision ids that begin with a prefix, the oldest first."""
-        found = []
+    def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
+        """Return up to `limit` decision ids that start with a prefix, the oldest first."""
+        ids = []
         for subject in self.index:
             if subject.startswith(prefix, len("decision/")):
-                found.append(subject.removeprefix("decision/"))
-                if len(found) == most:
+                ids.append(subject.removeprefix("decision/"))
+                if len(ids) == limit:
                     break
-        return found
+        return ids
 
-    def find(self, wanted: DecisionSelection) -> Places:
-        """The places of the decisions that fit, the oldest first."""
-        keep_shared = np.array([_fits(wanted, shared) for shared in self._shareds], dtype=bool)
+    def find(self, selection: DecisionSelection) -> Places:
+        """Return the places of the decisions that pass a filter, the oldest first."""
+        keep_shared = np.array([_matches(selection, shared) for shared in self._shareds], dtype=bool)
         keep = keep_shared[as_array(self._shared, np.uint32)]
         outcome = as_array(self._outcome, np.uint8)
-        if wanted.status is not None:
+        if selection.status is not None:
             pending = outcome == UNREVIEWED
-            keep &= (pending & ("pending" in wanted.status)) | (~pending & ("reviewed" in wanted.status))
-        if wanted.outcome is not None:
-            keep &= outcome == _outcome.get(wanted.outcome, len(OUTCOMES))
-        if wanted.tags:
-            any_tag = np.array([not set(wanted.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
+            keep &= (pending & ("pending" in selection.status)) | (~pending & ("reviewed" in selection.status))
+        if selection.outcome is not None:
+            keep &= outcome == _outcome.get(selection.outcome, len(OUTCOMES))
+        if selection.tags:
+            any_tag = np.array([not set(selection.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
             keep &= any_tag[as_array(self._tags, np.uint32)]
-        if wanted.pr is not None:
+        if selection.pr is not None:
             places, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-            keep &= _among(places[prs == wanted.pr], len(keep))
+            keep &= _mask_of(places[prs == selection.pr], len(keep))
         confidence = as_array(self._confidence, np.float64)
-        if wanted.confidence_min is not None:
-            keep &= confidence >= wanted.confidence_min
-        if wanted.confidence_max is not None:
-            keep &= confidence <= wanted.confidence_max
-        return np.flatnonzero(self._within(wanted, keep))
+        if selection.confidence_min is not None:
+            keep &= confidence >= selection.confidence_min
+        if selection.confidence_max is not None:
+            keep &= confidence <= selection.confidence_max
+        return np.flatnonzero(self._filter_times(selection, keep))
 
-    def _within(self, wanted: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Those of them that fit in time."""
+    def _filter_times(self, selection: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Narrow a mask to the decisions that pass the filters of time."""
         time_us = as_array(self._time_us, np.int64)
-        if wanted.range.since is not None:
-            keep &= time_us >= microseconds(wanted.range.since)
-        if wanted.range.until is not None:
-            keep &= time_us <= microseconds(wanted.range.until)
-        if wanted.compacted_before is not None:
-            old = time_us < microseconds(wanted.compacted_before)
+        if selection.range.since is not None:
+            keep &= time_us >= microseconds(selection.range.since)
+        if selection.range.until is not None:
+            keep &= time_us <= microseconds(selection.range.until)
+        if selection.compacted_before is not None:
+            old = time_us < microseconds(selection.compacted_before)
             keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))
         places, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
-        if wanted.due_before is not None:
-            keep &= _among(places[dues < microseconds(wanted.due_before)], len(keep))
-        if wanted.dated is not None:
-            keep &= _among(places, len(keep)) == wanted.dated
+        if selection.due_before is not None:
+            keep &= _mask_of(places[dues < microseconds(selection.due_before)], len(keep))
+        if selection.dated is not None:
+            keep &= _mask_of(places, len(keep)) == selection.dated
         return keep
 
-    def order(self, places: Places, sort: SortField, *, descending: bool) -> Places:
-        """Places sorted by a field, ties by age; a missing value stands last either way."""
+    def sort_places(self, places: Places, sort: SortField, *, descending: bool) -> Places:
+        """Return places sorted by a field, ties by age. Missing values come last in both directions."""
         keys = self._sort_keys(sort)[places]
         missing = np.isnan(keys)
         ranked = -keys if descending else keys
@@ -244,7 +243,7 @@ class DecisionIndex(Projection):
         return places[np.lexsort((age, ranked, missing))]
 
     def _sort_keys(self, sort: SortField) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
-        """What each decision is sorted by, NaN where it has none. Times stay whole: a float rounds those after 2255."""
+        """Return each decision's sort key, NaN if missing. Times stay integers: a float rounds those after 2255."""
         if sort == "created_at":
             return as_array(self._time_us, np.int64)
         if sort == "confidence":
@@ -259,28 +258,30 @@ class DecisionIndex(Projection):
         return np.array(ranks, dtype=np.float64)[as_array(self._shared, np.uint32)]
 
     def subjects(self, places: Places) -> list[str]:
-        """The streams of some decisions."""
+        """Return the streams of some decisions."""
         return [self._subjects[place] for place in places.tolist()]
 
     def recorded_within(self, places: Places, since: datetime) -> int:
-        """How many of some decisions were made at or after a moment."""
+        """Count the decisions at `places` that were made at or after a time."""
         return int((as_array(self._time_us, np.int64)[places] >= microseconds(since)).sum())
 
     def pull_requests(self, places: Places) -> dict[int, int]:
-        """Those of some decisions that name a pull request, by place."""
+        """Return the pull requests of the decisions at `places` that name one, by place."""
         named, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
         kept = np.isin(named, places.astype(np.uint64))
         return dict(zip(named[kept].tolist(), prs[kept].tolist(), strict=True))
 
-    def dues(self, places: Places) -> dict[int, datetime]:
-        """When those of some decisions that say so were to be reviewed, by place."""
+    def review_times(self, places: Places) -> dict[int, datetime]:
+        """Return the review dates of the decisions at `places` that have one, by place."""
         named, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         kept = np.isin(named, places)
-        moments = (_EPOCH + timedelta(microseconds=due) for due in dues[kept].tolist())
-        return dict(zip(named[kept].tolist(), moments, strict=True))
+        return dict(zip(named[kept].tolist(), map(moment_of, dues[kept].tolist()), strict=True))
 
     def shared_patterns(self, places: Places, most: int) -> tuple[int, list[Places]]:
-        """How many patterns several of some decisions name, and who names each of the `most` that are named most."""
+        """Count the patterns that several decisions at `places` share.
+
+        Return that count, and for each of the `most` most frequent patterns the places of its decisions.
+        """
         digests = as_array(self._patterns, np.uint64)[places]
         named = places[digests != 0]
         digests = digests[digests != 0]
@@ -290,10 +291,10 @@ class DecisionIndex(Projection):
         counts = np.diff(np.append(starts, len(digests)))
         several = np.flatnonzero(counts > 1)
         ranked = several[np.lexsort((named[starts[several]], -counts[several]))][:most]
-        return len(several), [named[starts[one] : starts[one] + counts[one]] for one in ranked]
+        return len(several), [named[starts[number] : starts[number] + counts[number]] for number in ranked]
 
     def count(self, places: Places) -> DecisionCounts:
-        """Counts of some decisions by category, stakes, status, agent, day (UTC, newest first) and tag."""
+        """Count the decisions at `places` by category, stakes, status, agent, day (UTC, newest first) and tag."""
         shared = np.bincount(as_array(self._shared, np.uint32)[places], minlength=len(self._shareds))
         weighted = [(key, int(n)) for key, n in zip(self._shareds, shared, strict=True) if n]
         reviewed = int((as_array(self._outcome, np.uint8)[places] != UNREVIEWED).sum())
@@ -302,10 +303,10 @@ class DecisionIndex(Projection):
         statuses = {"pending": len(places) - reviewed, "reviewed": reviewed}
         return DecisionCounts(
             total=len(places),
-            by_category=_tally((key[1], n) for key, n in weighted),
-            by_stakes=_tally((key[2], n) for key, n in weighted),
+            by_category=sum_by_name((key[1], n) for key, n in weighted),
+            by_stakes=sum_by_name((key[2], n) for key, n in weighted),
             by_status={name: n for name, n in statuses.items() if n},
-            by_agent=_tally((agent_of(key[0]), n) for key, n in weighted),
+            by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
             by_day=[(_day(int(day)), int(n)) for day, n in reversed(list(by_day))],
             top_tags=self._count_tags(places),
         )
@@ -333,34 +334,25 @@ class _Parts(msgspec.Struct):
     tagsets: list[tuple[str, ...]]
 
 
-def _fits(wanted: DecisionSelection, shared: GroupKey) -> bool:
-    source = None if wanted.agent is None else source_of(wanted.agent)
-    if isinstance(wanted.stakes, tuple) and shared[2] not in wanted.stakes:
+def _matches(selection: DecisionSelection, shared: GroupKey) -> bool:
+    source = None if selection.agent is None else source_of(selection.agent)
+    if isinstance(selection.stakes, tuple) and shared[2] not in selection.stakes:
         return False
-    stakes = wanted.stakes if isinstance(wanted.stakes, str) else None
-    terms = zip((source, wanted.category, stakes, wanted.project, wanted.feature), shared, strict=True)
-    return all(value is None or value == found for value, found in terms)
+    stakes = selection.stakes if isinstance(selection.stakes, str) else None
+    terms = zip((source, selection.category, stakes, selection.project, selection.feature), shared, strict=True)
+    return all(value is None or value == actual for value, actual in terms)
 
 
-def _among(places: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
-    """Of so many decisions, whether each is at one of some places."""
-    found = np.zeros(size, dtype=bool)
-    found[places.astype(np.intp)] = True
-    return found
+def _mask_of(places: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
+    """Return a mask of `size` decisions that is True at some places."""
+    mask = np.zeros(size, dtype=bool)
+    mask[places.astype(np.intp)] = True
+    return mask
 
 
 def _digest(pattern: str) -> int:
-    """A number for a pattern, 1..2**64-1: two patterns share one with a chance of one in 2**64."""
+    """Return a number 1..2**64-1 for a pattern. Two patterns have the same one with probability 2**-64."""
     return int.from_bytes(blake2b(pattern.encode("utf-8", "surrogatepass"), digest_size=8).digest()) or 1
-
-
-def _tally(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
-    """Sums by name, those without one left out, the largest first."""
-    tally: Counter[str] = Counter()
-    for name, n in pairs:
-        if name is not None:
-            tally[name] += n
-    return dict(sorted(tally.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _day(days: int) -> str:

@@ -1,4 +1,4 @@
-"""A decision as it stands: the fold of one stream, with its history."""
+"""The current state of one decision: the fold of its stream, with its history."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,7 +13,7 @@ from events.payload import Payload
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One event of a decision's history."""
+    """One event in the history of a decision."""
 
     position: int
     streamversion: int
@@ -24,7 +24,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The review that counts: the latest. What it left out, it left out; earlier reviews are in the history."""
+    """The latest review, with only the fields that it stated itself. Earlier reviews are in the history."""
 
     outcome: Outcome
     reviewed_at: datetime
@@ -36,10 +36,10 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A decision as its stream leaves it. `decision` holds the recorded fields with every amendment applied.
+    """The current state of a decision. `decision` has the recorded fields with every amendment applied.
 
-    `confidence_at_review` is the confidence in force before the outcome was first known, the one calibration counts;
-    it stands only where a review does. `question` is the one it answers, where one was told.
+    `confidence_at_review` is the confidence in force before the first review, which calibration uses; None without a
+    review. `question` is the question that the decision answers, if one was stated.
     """
 
     decision_id: str
@@ -57,20 +57,20 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 def fold_decision(events: Iterable[Event]) -> DecisionState | None:
-    """Fold the events of one decision, oldest first; None where there are none."""
-    standing: DecisionState | None = None
+    """Fold the events of one decision, oldest first; return None without events."""
+    state: DecisionState | None = None
     history: list[HistoryEntry] = []
     thoughts: list[str] = []
     for event in events:
         history.append(_entry(event))
         if isinstance(event.data, DecisionThought):
             thoughts.append(event.data.text)
-        opened = standing if standing is not None else _open(event)
-        changes = _changes(opened, event)
-        standing = structs.replace(opened, updated_at=event.moment, streamversion=event.streamversion, **changes)
-    if standing is None:
+        before = state if state is not None else _open(event)
+        changes = _changes(before, event)
+        state = structs.replace(before, updated_at=event.moment, streamversion=event.streamversion, **changes)
+    if state is None:
         return None
-    return structs.replace(standing, history=tuple(history), thoughts=tuple(thoughts))
+    return structs.replace(state, history=tuple(history), thoughts=tuple(thoughts))
 
 
 def _open(event: Event) -> DecisionState:
@@ -87,25 +87,25 @@ def _open(event: Event) -> DecisionState:
     )
 
 
-def _changes(standing: DecisionState, event: Event) -> dict[str, Any]:
+def _changes(state: DecisionState, event: Event) -> dict[str, Any]:
     data = event.data
     if isinstance(data, DecisionAmended):
-        return {"decision": apply_amendment(standing.decision, data)}
+        return {"decision": apply_amendment(state.decision, data)}
     if isinstance(data, DecisionAsked):
         return {"question": data.question}
     if isinstance(data, DecisionReviewed):
         fields = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
         review = Review(reviewed_at=event.moment, reviewed_by=event.agent, **fields)
-        first = standing.review is None
+        first = state.review is None
         return {
             "review": review,
-            "confidence_at_review": standing.decision.confidence if first else standing.confidence_at_review,
+            "confidence_at_review": state.decision.confidence if first else state.confidence_at_review,
         }
     return {}
 
 
 def apply_amendment(stated: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
-    """What was stated, with an amendment applied."""
+    """Return a recorded decision with an amendment applied."""
     values = {name: getattr(amendment, name) for name in amendment.__struct_fields__ if name != "decision_id"}
     return structs.replace(stated, **{name: value for name, value in values.items() if value is not None})
 

@@ -1,12 +1,12 @@
-"""Full-text search: an index of words in a file beside the ledger, which may be thrown away at any time.
+"""Full-text search of decisions, with an FTS5 index in a file beside the ledger that may be deleted at any time.
 
-It is brought up to date from the log when somebody searches. A row is a piece of text (`texts.py`), numbered by the
-position of its event, and keeps up to where it stood: nothing is ever taken out, and a search as of a position reads
-the texts of then. What the file says is used only if its version is the code's and the ledger's line at its position
-is the one it was made from; otherwise it is emptied, or made anew, and filled again. Where it cannot be written, a
-private one is made that goes with the process.
+A search first indexes the new events of the log. A row is a piece of text (`searchable_text.py`), numbered by the
+position of its event, with the position until which it was valid. Rows are never deleted, so a search as of a position
+finds the texts of that time. The file is used only if its version is the version of the code and the ledger has the
+same line at its position as when it was written. Otherwise it is emptied, or replaced, and filled again. If the file
+cannot be written, a private temporary one is used until the process ends.
 
-Two processes may hold the file: each looks at its state within the transaction in which it reads or writes.
+Two processes may have the file open: each checks its state in the same transaction in which it reads or writes.
 """
 
 import asyncio
@@ -26,20 +26,20 @@ from events.decision import DecisionAmended, DecisionReviewed
 from events.envelope import EventFacts
 from ledger.errors import LedgerUnavailable
 from ledger.sqlite.connection import connect
-from projections.decisions.decision_index import Places
+from projections.arrays import Places
 from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
 
 VERSION = 1
-"""Raise it whenever the same events give another index."""
+"""Increase it when the same events give another index."""
 
 BridgeSide = Literal["structure", "function"]
 
 _SIDE_WEIGHT = 4.0
-"""How much a word on the side of the bridge that was asked for counts, against one elsewhere."""
+"""The weight of a word on the requested side of the bridge; a word elsewhere has 1."""
 
 _COMMIT_EVENTS = 50_000
-"""Events in one transaction: FTS5 writes a segment for each, and merges them."""
+"""Events in one transaction: FTS5 writes one segment for each transaction, and merges them."""
 
 _BUSY_S = 10.0
 _CACHE_KIB = 32_768
@@ -59,14 +59,14 @@ CREATE VIRTUAL TABLE words USING fts5 (text, structure, function, content = '', 
 _PROBE = "SELECT s.version, p.place, p.review, p.until, w.rowid FROM state s, pieces p, words w LIMIT 0"
 _EMPTY = ("DELETE FROM pieces", "INSERT INTO words (words) VALUES ('delete-all')")
 
-_HELD = """
+_MATCHES = """
 SELECT coalesce(group_concat(printf('%08x0000000000000000', pieces.place), ''), '')
 FROM words JOIN pieces ON pieces.position = words.rowid
 WHERE words MATCH ?1 AND words.rowid <= ?2 AND (pieces.until IS NULL OR pieces.until > ?2)
 """
-"""The pieces that hold a word, joined inside SQLite: one row, one step, and the interpreter's lock given up for it."""
+"""Selects the pieces with a word, joined to one row in SQLite: one step, for which Python releases its lock."""
 
-_RANKED = """
+_RANKED_MATCHES = """
 WITH found AS MATERIALIZED (
   SELECT rowid AS position, bm25(words, 1.0, {structure}, {function}) AS score
   FROM words WHERE words MATCH ?1 AND rowid <= ?2
@@ -74,31 +74,31 @@ WITH found AS MATERIALIZED (
 SELECT coalesce(group_concat(printf('%08x%016x', pieces.place, CAST(-found.score / {unit} AS INTEGER)), ''), '')
 FROM found JOIN pieces USING (position) WHERE pieces.until IS NULL OR pieces.until > ?2
 """
-"""The same with how well each fits."""
+"""Selects the same pieces with their bm25 scores."""
 
 _hit = np.dtype([("place", ">u4"), ("score", ">i8")])
 
 
 class SearchHits(NamedTuple):
-    """Decisions, oldest first, how well each fits (bm25, the more the better), and how many of the words it holds."""
+    """Decisions, oldest first, with the score of each (bm25, higher is better) and its number of matching words."""
 
     places: Places
     scores: npt.NDArray[np.float64]
-    held: npt.NDArray[np.int64]
+    words_found: npt.NDArray[np.int64]
 
-    def holding(self, places: Places, least: int) -> Places:
-        """Those of some decisions, in their order, that hold at least so many of the words."""
-        return places[np.isin(places, self.places[self.held >= least])]
+    def filter_places(self, places: Places, words_min: int) -> Places:
+        """Return the decisions at `places`, in their order, that have at least so many of the words."""
+        return places[np.isin(places, self.places[self.words_found >= words_min])]
 
     def ranked(self, places: Places) -> "SearchHits":
-        """What is found among some decisions, the best first, and of those alike the newest."""
+        """Return the hits at `places`, the best first, and of equal scores the newest first."""
         among = np.flatnonzero(np.isin(self.places, places))
         best = among[np.lexsort((-self.places[among], -self.scores[among]))]
-        return SearchHits(self.places[best], self.scores[best], self.held[best])
+        return SearchHits(self.places[best], self.scores[best], self.words_found[best])
 
 
 class FullTextSearch:
-    """The index of one ledger's words. Any number of searches may be asked at once; they take turns."""
+    """The full-text index of one ledger. Concurrent searches wait for each other."""
 
     def __init__(self, path: Path, engine: Engine) -> None:
         self._path = path
@@ -109,8 +109,9 @@ class FullTextSearch:
         self._turn = asyncio.Lock()
 
     async def close(self) -> None:
+        """Close the file."""
         async with self._turn:
-            await self._let_go()
+            await self._disconnect()
 
     async def find(
         self,
@@ -121,19 +122,20 @@ class FullTextSearch:
         rank: bool = False,
         side: BridgeSide | None = None,
     ) -> SearchHits:
-        """The decisions that held any of some words behind a position; ranked only where it is asked for.
+        """Find the decisions that had at least one of the words as of position `upto`.
 
-        `places` numbers the streams in the order in which they were opened, and knows all up to the position.
+        `places` maps each stream up to that position to its place. `rank` computes scores, otherwise they are 0; `side`
+        gives more weight to words on that side of a bridge.
         Errors: LedgerUnavailable.
         """
-        statement = _ranked(side) if rank else _HELD
+        statement = _ranked_statement(side) if rank else _MATCHES
         async with self._turn:
             while True:
                 try:
                     connection = self._connection or await self._open()
                     hits = await self._find(connection, statement, sorted(set(words)), upto, places)
                 except sqlite3.Error as error:
-                    await self._give_up(error)
+                    await self._recover(error)
                 else:
                     self._renewed = False
                     return hits
@@ -146,20 +148,20 @@ class FullTextSearch:
         upto: int,
         places: Mapping[str, int],
     ) -> SearchHits:
-        """What the words find, all in one state of the file."""
+        """Search for the words in one consistent state of the file."""
         while True:
             await connection.rollback()
             await connection.execute("BEGIN")
             try:
                 position = await self._position(connection)
                 if position >= upto:
-                    return await _gather(connection, statement, words, upto, len(places))
+                    return await _collect_hits(connection, statement, words, upto, len(places))
             finally:
                 await connection.rollback()
             await self._catch_up(connection, upto, places)
 
     async def _catch_up(self, connection: aiosqlite.Connection, upto: int, places: Mapping[str, int]) -> None:
-        """Index what is new, up to a position, a transaction at a time."""
+        """Index new events in one transaction, up to a position at most."""
         await connection.execute("BEGIN IMMEDIATE")
         try:
             position = await self._position(connection)
@@ -181,7 +183,7 @@ class FullTextSearch:
             raise
 
     async def _position(self, connection: aiosqlite.Connection) -> int:
-        """How far the file is to be believed: position 0 where it was made by other code, or from other lines."""
+        """Return the position up to which the file is valid: 0 if other code or another log wrote it."""
         rows = await _rows(connection, "SELECT position, anchor FROM state WHERE version = ?", (VERSION,))
         position, anchor = rows[0] if rows else (0, b"")
         return position if position and await self._engine.line_digest(position) == anchor else 0
@@ -189,16 +191,16 @@ class FullTextSearch:
     async def _index(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
     ) -> None:
-        """Add the pieces of a run of events, and end those that they restate."""
-        anew = await self._restating(connection, events, places)
+        """Add the pieces of a batch of events, and set the end of the pieces that they replace."""
+        rebuilt = await self._streams_to_rebuild(connection, events, places)
         pieces = [
             (places[event.subject], piece)
             for event in events
-            if event.subject not in anew and (piece := piece_from_event(event.position, event.data)) is not None
+            if event.subject not in rebuilt and (piece := piece_from_event(event.position, event.data)) is not None
         ]
         first, last = events[0].position, events[-1].position
         ended: list[tuple[int, int]] = []
-        for subject, stream in (await self._engine.read_streams(sorted(anew), last)).items():
+        for subject, stream in (await self._engine.read_streams(sorted(rebuilt), last)).items():
             for piece in pieces_from_stream(stream):
                 if piece.position >= first:
                     pieces.append((places[subject], piece))
@@ -211,17 +213,17 @@ class FullTextSearch:
             (msgspec.json.encode(ended).decode(),),
         )
 
-    async def _restating(
+    async def _streams_to_rebuild(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
     ) -> set[str]:
-        """The streams of which some events restate what was there, so that their pieces follow from all of it."""
-        anew: set[str] = set()
+        """Return the streams whose events replace earlier text: their pieces are built from all their events."""
+        rebuilt: set[str] = set()
         reviewed: dict[int, str] = {}
         for event in events:
             if not has_searchable_text(event.data):
                 continue
             if isinstance(event.data, DecisionAmended) or places[event.subject] in reviewed:
-                anew.add(event.subject)
+                rebuilt.add(event.subject)
             elif isinstance(event.data, DecisionReviewed):
                 reviewed[places[event.subject]] = event.subject
         before = await _rows(
@@ -230,15 +232,15 @@ class FullTextSearch:
             " AND pieces.review = 1",
             (msgspec.json.encode(list(reviewed)).decode(),),
         )
-        return anew | {reviewed[place] for (place,) in before}
+        return rebuilt | {reviewed[place] for (place,) in before}
 
     async def _open(self) -> aiosqlite.Connection:
         uri = "" if self._private else f"{self._path.absolute().as_uri()}?mode=rwc"
         if not self._private and self._path.exists() != self._path.is_file():
-            raise sqlite3.OperationalError(f"{self._path} is no file")
+            raise sqlite3.OperationalError(f"{self._path} is not a file")
         connection = await connect(uri, uri=not self._private, isolation_level=None, timeout=_BUSY_S)
         try:
-            await connection.execute("PRAGMA journal_mode = TRUNCATE")  # two processes may write: no WAL to share
+            await connection.execute("PRAGMA journal_mode = TRUNCATE")  # no WAL, because two processes may write
             await connection.execute("PRAGMA synchronous = NORMAL")
             await connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if not await _rows(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
@@ -250,57 +252,59 @@ class FullTextSearch:
         self._connection = connection
         return connection
 
-    async def _give_up(self, error: sqlite3.Error) -> None:
-        """Leave a file that failed: for a new one in its place where it is damaged, once, and for a private one else.
+    async def _recover(self, error: sqlite3.Error) -> None:
+        """Replace a file that failed: delete a damaged one, once; otherwise use a private one from now on.
 
-        Errors: LedgerUnavailable, where the private one failed too.
+        Errors: LedgerUnavailable, if the private one failed too.
         """
-        await self._let_go()
+        await self._disconnect()
         if self._private:
             detail = f"The texts cannot be searched: {error}."
-            raise LedgerUnavailable(detail, "Make room where temporary files go, then search again.") from error
+            raise LedgerUnavailable(detail, "Free some space for temporary files, then search again.") from error
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED and not self._renewed:
             self._renewed = True
             _remove(self._path)
         else:
             self._private = True
 
-    async def _let_go(self) -> None:
+    async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error, ValueError):
                 await connection.close()
 
 
-def _ranked(side: BridgeSide | None) -> str:
+def _ranked_statement(side: BridgeSide | None) -> str:
     weights = {name: _SIDE_WEIGHT if side == name else 1.0 for name in ("structure", "function")}
-    return _RANKED.format(unit=_SCORE_UNIT, **weights)
+    return _RANKED_MATCHES.format(unit=_SCORE_UNIT, **weights)
 
 
-async def _gather(
+async def _collect_hits(
     connection: aiosqlite.Connection, statement: str, words: Sequence[str], upto: int, size: int
 ) -> SearchHits:
-    """What is found for each word, added up decision by decision."""
-    scores, held = np.zeros(size), np.zeros(size, np.int64)
+    """Search for each word, and add up scores and words by decision."""
+    scores, words_found = np.zeros(size), np.zeros(size, np.int64)
     for word in words:
         ((joined,),) = await _rows(connection, statement, (f'"{word}"', upto))
-        found = np.frombuffer(bytes.fromhex(joined), dtype=_hit)
-        at = found["place"].astype(np.intp)
-        scores += np.bincount(at, found["score"] * _SCORE_UNIT, size)
-        held += np.bincount(at, minlength=size) > 0
-    places = np.flatnonzero(held)
-    return SearchHits(places, scores[places], held[places])
+        hits = np.frombuffer(bytes.fromhex(joined), dtype=_hit)
+        at = hits["place"].astype(np.intp)
+        scores += np.bincount(at, hits["score"] * _SCORE_UNIT, size)
+        words_found += np.bincount(at, minlength=size) > 0
+    places = np.flatnonzero(words_found)
+    return SearchHits(places, scores[places], words_found[places])
 
 
 async def _insert(connection: aiosqlite.Connection, pieces: Sequence[tuple[int, TextPiece]]) -> None:
-    """One statement a table and run, so that SQLite works without the interpreter's lock."""
+    """Insert a batch with one statement for each table, so that SQLite runs while Python releases its lock."""
     if not pieces:
         return
     size = 1 << (len(pieces) - 1).bit_length()
     rows = ([piece.position, place, int(piece.review), piece.until] for place, piece in pieces)
     texts = ([piece.position, piece.text, piece.structure, piece.function] for _, piece in pieces)
-    await connection.execute(_insert_statement("pieces", size), _filled(rows, size))
-    await connection.execute(_insert_statement("words (rowid, text, structure, function)", size), _filled(texts, size))
+    await connection.execute(_insert_statement("pieces", size), _padded_values(rows, size))
+    await connection.execute(
+        _insert_statement("words (rowid, text, structure, function)", size), _padded_values(texts, size)
+    )
 
 
 @cache
@@ -309,8 +313,8 @@ def _insert_statement(table: str, rows: int) -> str:
     return f"INSERT INTO {table} SELECT * FROM (VALUES {places}) WHERE column1 IS NOT NULL"
 
 
-def _filled(rows: Iterable[Sequence[object]], size: int) -> list[object]:
-    """The rows one after another, and nothing for those that are missing."""
+def _padded_values(rows: Iterable[Sequence[object]], size: int) -> list[object]:
+    """Return the values of all rows, padded with None to `size` rows of four."""
     values = [value for row in rows for value in row]
     return values + [None] * (4 * size - len(values))
 

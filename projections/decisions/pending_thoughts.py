@@ -1,8 +1,8 @@
-"""The thoughts view: what was thought before a decision, and which of it waits to be taken up.
+"""The thoughts projection: thoughts recorded before a decision, and which of them no decision has adopted yet.
 
-The state holds for each agent its latest thoughts: where they stand, what they are scoped by, and who took them up.
-Their texts stay in the log. What was left behind by newer ones waits no longer. How old a thought is does not matter to
-the fold: a thought dated far ahead or far back would else move what other thoughts are.
+The state has the latest thoughts of each agent: position, time, scope, and the decision that adopted them. Their texts
+stay in the log. A thought that newer ones displace is no longer pending. The fold ignores the age of thoughts:
+otherwise a thought dated far in the future or past would change the state of others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,36 +19,36 @@ from projections.columns import pack
 from projections.projection import Projection
 
 THOUGHTS_MAX = 8_192
-"""Thoughts kept of one agent, the latest: 27 a second over THOUGHT_AGE_MAX."""
+"""Latest thoughts stored for each agent: enough for 27 a second over THOUGHT_AGE_MAX."""
 
 THOUGHT_AGE_MAX = timedelta(seconds=300)
-"""A decision takes up thoughts younger than this."""
+"""A decision adopts thoughts younger than this."""
 
 
 class ThoughtScope(NamedTuple):
-    """What thoughts and decisions are matched by, beside the agent whose token it is; as the client stated it."""
+    """The ids, as the client stated them, that match thoughts to decisions of the same authenticated agent."""
 
     agent_id: str | None = None
     decision_id: str | None = None
 
     def key(self, agent: str) -> str:
-        """The name of the scope, as CSTP writes it."""
+        """Return the name of the scope in CSTP's format."""
         if self.agent_id is not None:
             tail = f":decision:{self.decision_id}" if self.decision_id is not None else ""
             return f"agent:{self.agent_id}{tail}"
         return f"decision:{self.decision_id}" if self.decision_id is not None else f"rpc:{agent}"
 
-    def reach(self) -> "set[ThoughtScope]":
-        """The scopes whose thoughts a decision made in this one takes up: itself, and each part of a pair."""
+    def matching_scopes(self) -> "set[ThoughtScope]":
+        """Return the scopes whose thoughts a decision in this scope adopts: itself, and each part of a pair."""
         if self.agent_id is None or self.decision_id is None:
             return {self}
         return {self, ThoughtScope(None, self.decision_id), ThoughtScope(self.agent_id, None)}
 
 
 class ThoughtEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where a thought stands, what it is scoped by, and which decision took it up, where and when.
+    """A thought: its position, time and scope, and the decision that adopted it.
 
-    `position` is that of `thought.recorded`, `taken` that of `thought.adopted`, 0 while there is none.
+    `position` is that of `thought.recorded`; `adopted_position` is that of `thought.adopted`, 0 while it is pending.
     """
 
     subject: str
@@ -56,33 +56,35 @@ class ThoughtEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     time: str
     agent_id: str | None
     decision_id: str | None
-    taken: int = 0
-    taken_time: str = ""
-    taken_by: str = ""
+    adopted_position: int = 0
+    adopted_time: str = ""
+    adopted_by: str = ""
 
     @property
     def scope(self) -> ThoughtScope:
+        """The scope that its client stated."""
         return ThoughtScope(self.agent_id, self.decision_id)
 
     @property
     def thought_id(self) -> str:
+        """The id of its stream."""
         return self.subject.removeprefix("thought/")
 
     def age(self, now: datetime) -> timedelta:
-        """How long ago it was thought."""
+        """Return how long ago the thought was recorded."""
         return now - datetime.fromisoformat(self.time)
 
 
 class ThoughtIndex(Projection):
-    """The latest thoughts of each agent, those taken up and those that wait."""
+    """The latest thoughts of each agent, adopted and pending."""
 
     name: ClassVar[str] = "thoughts"
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (ThoughtRecorded, ThoughtAdopted)
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[str, ThoughtEntry]] = {}
-        """Source to stream to thought, each in the order of the log."""
+        self._by_source: dict[str, dict[str, ThoughtEntry]] = {}
+        """Thoughts by source and stream, in the order of the log."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
@@ -95,68 +97,73 @@ class ThoughtIndex(Projection):
     def _record(self, event: EventFacts) -> None:
         data = event.data
         assert isinstance(data, ThoughtRecorded)
-        kept = self._of.setdefault(event.source, {})
-        if len(kept) == THOUGHTS_MAX:
-            del kept[next(iter(kept))]
-        kept[event.subject] = ThoughtEntry(event.subject, event.position, event.time, data.agent_id, data.decision_id)
+        thoughts = self._by_source.setdefault(event.source, {})
+        if len(thoughts) == THOUGHTS_MAX:
+            del thoughts[next(iter(thoughts))]
+        thoughts[event.subject] = ThoughtEntry(
+            event.subject, event.position, event.time, data.agent_id, data.decision_id
+        )
 
     def _adopt(self, event: EventFacts) -> None:
         data, subject = event.data, event.subject
         assert isinstance(data, ThoughtAdopted)
-        own = self._of.get(event.source, {})
-        places = (own,) if subject in own else (kept for kept in self._of.values() if subject in kept)
-        for kept in places:
-            kept[subject] = structs.replace(
-                kept[subject], taken=event.position, taken_time=event.time, taken_by=data.decision_id
+        own = self._by_source.get(event.source, {})
+        holders = (own,) if subject in own else (other for other in self._by_source.values() if subject in other)
+        for thoughts in holders:
+            thoughts[subject] = structs.replace(
+                thoughts[subject],
+                adopted_position=event.position,
+                adopted_time=event.time,
+                adopted_by=data.decision_id,
             )
 
     def encode(self) -> bytes:
-        return pack({source: list(kept.values()) for source, kept in self._of.items()})
+        return pack({source: list(thoughts.values()) for source, thoughts in self._by_source.items()})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
-        made = cls()
-        for source, kept in msgspec.msgpack.decode(state, type=dict[str, list[ThoughtEntry]]).items():
-            made._of[source] = {thought.subject: thought for thought in kept}
-        return made
+        new = cls()
+        for source, thoughts in msgspec.msgpack.decode(state, type=dict[str, list[ThoughtEntry]]).items():
+            new._by_source[source] = {thought.subject: thought for thought in thoughts}
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {
             "by_agent": {
                 agent_of(source): {
-                    "thoughts": len(kept),
-                    "taken_up": sum(thought.taken > 0 for thought in kept.values()),
+                    "thoughts": len(thoughts),
+                    "taken_up": sum(thought.adopted_position > 0 for thought in thoughts.values()),
                 }
-                for source, kept in self._of.items()
+                for source, thoughts in self._by_source.items()
             }
         }
 
     def pending(
         self, source: str, scopes: set[ThoughtScope] | None, now: datetime, position: int | None = None
     ) -> list[ThoughtEntry]:
-        """The thoughts of an agent that wait in some scopes, in any where none is named; the oldest in the log first.
+        """Return the pending thoughts of an agent in some scopes, or in all if None, in the order of the log.
 
-        Those of THOUGHT_AGE_MAX or older wait no longer, nor do those dated as far ahead. `position` asks for what
-        waited behind it, of the thoughts that are kept.
+        Thoughts as old as THOUGHT_AGE_MAX are not pending, nor are those dated as far in the future. With `position`,
+        return the stored thoughts that were pending as of that position.
         """
         return [
             thought
-            for thought in self._of.get(source, {}).values()
+            for thought in self._by_source.get(source, {}).values()
             if (scopes is None or thought.scope in scopes)
-            and (not thought.taken or (position is not None and thought.taken > position))
+            and (not thought.adopted_position or (position is not None and thought.adopted_position > position))
             and (position is None or thought.position <= position)
             and abs(thought.age(now)) < THOUGHT_AGE_MAX
         ]
 
-    def waiting(self, now: datetime) -> Iterator[tuple[str, ThoughtEntry]]:
-        """Every thought that waits, with its agent's name."""
-        for source in self._of:
+    def all_pending(self, now: datetime) -> Iterator[tuple[str, ThoughtEntry]]:
+        """Yield every pending thought with its agent's name."""
+        for source in self._by_source:
             for thought in self.pending(source, None, now):
                 yield agent_of(source), thought
 
-    def taken(self) -> Iterator[tuple[str, ThoughtEntry]]:
-        """Every kept thought that was taken up, with its agent's name."""
-        for source, kept in self._of.items():
-            for thought in kept.values():
-                if thought.taken:
+    def adopted(self) -> Iterator[tuple[str, ThoughtEntry]]:
+        """Yield every stored thought that a decision adopted, with its agent's name."""
+        for source, thoughts in self._by_source.items():
+            for thought in thoughts.values():
+                if thought.adopted_position:
                     yield agent_of(source), thought

@@ -1,7 +1,8 @@
-"""The texts of a decision, as the pieces in which they came: what was stated, each thought, what a review said.
+"""The searchable text of a decision, in pieces: its statement, each thought, and its review.
 
-An amendment states everything anew; a review takes over what the one before it said and it leaves out. A piece stands
-from its event's position until that of the event which restates it, so that the texts of any past position are known.
+An amendment replaces the statement. A review replaces the previous review, but keeps the fields that it leaves out. A
+piece is valid from the position of its event until the position of the event that replaces it, so that the text as of
+any past position is known.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,12 +14,12 @@ from events.payload import Payload
 from projections.decisions.decision_state import apply_amendment
 from projections.decisions.tokenizer import fold_text
 
-_RESTATED = frozenset({"decision", "context", "reasons", "tags", "pattern", "bridge"})
-_REVIEWED = ("actual_result", "lessons", "notes")
+_STATEMENT_FIELDS = frozenset({"decision", "context", "reasons", "tags", "pattern", "bridge"})
+_REVIEW_FIELDS = ("actual_result", "lessons", "notes")
 
 
 class TextPiece(NamedTuple):
-    """Folded text of one event; the two sides of a bridge stand apart. `until` is None while it stands."""
+    """The folded text of one event; the two sides of a bridge are separate. `until` is None while it is valid."""
 
     position: int
     review: bool
@@ -29,29 +30,29 @@ class TextPiece(NamedTuple):
 
 
 def piece_from_event(position: int, data: Payload) -> TextPiece | None:
-    """The piece of an event that restates nothing; None where it has no text to search."""
+    """Return the piece of an event that replaces no other piece; None if it has no searchable text."""
     if isinstance(data, DecisionRecorded):
         return _statement(position, data)
     if isinstance(data, DecisionThought):
         return TextPiece(position, False, fold_text(data.text))
     if isinstance(data, DecisionReviewed) and has_searchable_text(data):
-        return TextPiece(position, True, _joined(getattr(data, name) for name in _REVIEWED))
+        return TextPiece(position, True, _joined(getattr(data, name) for name in _REVIEW_FIELDS))
     return None
 
 
 def has_searchable_text(data: Payload) -> bool:
-    """Whether an amendment or a review says something that is searched."""
+    """Tell whether an amendment or a review changes searchable text."""
     if isinstance(data, DecisionAmended):
-        return any(getattr(data, name) is not None for name in _RESTATED)
-    return isinstance(data, DecisionReviewed) and any(getattr(data, name) is not None for name in _REVIEWED)
+        return any(getattr(data, name) is not None for name in _STATEMENT_FIELDS)
+    return isinstance(data, DecisionReviewed) and any(getattr(data, name) is not None for name in _REVIEW_FIELDS)
 
 
 def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
-    """All pieces of one decision's events, oldest first."""
+    """Return all pieces of one decision's events, oldest first."""
     pieces: list[TextPiece] = []
     live: dict[bool, int] = {}
     stated: DecisionRecorded | None = None
-    said: dict[str, str] = {}
+    review_texts: dict[str, str] = {}
     for event in events:
         data = event.data
         if isinstance(data, DecisionRecorded):
@@ -63,8 +64,8 @@ def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
             stated = apply_amendment(stated, data)
             piece: TextPiece | None = _statement(event.position, stated)
         elif isinstance(data, DecisionReviewed) and has_searchable_text(data):
-            said |= {name: text for name in _REVIEWED if (text := getattr(data, name)) is not None}
-            piece = TextPiece(event.position, True, _joined(said.values()))
+            review_texts |= {name: text for name in _REVIEW_FIELDS if (text := getattr(data, name)) is not None}
+            piece = TextPiece(event.position, True, _joined(review_texts.values()))
         else:
             piece = piece_from_event(event.position, data)
         if piece is None:
@@ -80,17 +81,17 @@ def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
 def _statement(position: int, stated: DecisionRecorded) -> TextPiece:
     bridge = stated.bridge or Bridge()
     structure, function = fold_text(bridge.structure or ""), fold_text(bridge.function or "")
-    return TextPiece(position, False, _joined(_stated(stated)), structure, function)
+    return TextPiece(position, False, _joined(_statement_texts(stated)), structure, function)
 
 
-def _stated(stated: DecisionRecorded) -> Iterator[str | None]:
+def _statement_texts(stated: DecisionRecorded) -> Iterator[str | None]:
     yield from (stated.decision, stated.context, stated.pattern, stated.category, stated.project, stated.feature)
     yield from stated.tags
     yield from (reason.text for reason in stated.reasons)
     if stated.bridge is not None:
         yield from (*stated.bridge.tolerance, *stated.bridge.enforcement, *stated.bridge.prevention)
     if stated.deliberation is not None:
-        yield from (seen.text for seen in stated.deliberation.inputs)
+        yield from (item.text for item in stated.deliberation.inputs)
         yield from (step.thought for step in stated.deliberation.steps)
     for step in stated.trace:
         yield from (step.thought, step.output, *step.tags)

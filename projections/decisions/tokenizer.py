@@ -1,30 +1,33 @@
-"""Words: what a text is searched by, the same for what is indexed and for what is asked.
+"""The tokenizer of full-text search: indexed texts and queries are split into words in the same way.
 
-A word is a run of letters and digits, whatever its case and accents; a symbol such as an emoji is a word of its own;
-everything else stands between words. `Café_№7 🚀` holds cafe, no7 and 🚀.
+A word is a run of letters and digits, without case and accents. A symbol such as an emoji is a word of its own.
+Everything else separates words. `Café_№7 🚀` has the words cafe, no7 and 🚀.
 """
 
 import re
 from unicodedata import category, combining, normalize
 
 _ACCENT_CLASS_MIN = 10
-"""Combining marks from this class on are accents and points. Those below it make another letter (か and が)."""
+"""Combining marks of this class or above are accents and points. Those below it make another letter (か and が)."""
 
 _word = re.compile(r"[a-z0-9]+")
 
 
 def fold_text(text: str) -> str:
-    """A text with its words lowered and bare. In ASCII, what is neither letter nor digit stands between words yet."""
+    """Return a text with its words in lower case and without accents.
+
+    ASCII text keeps its punctuation, which the FTS5 tokenizer removes.
+    """
     return text.lower() if text.isascii() else text.translate(_FOLDED)
 
 
 def split_words(text: str) -> set[str]:
-    """The different words of a text."""
+    """Return the different words of a text."""
     return set(_word.findall(text.lower()) if text.isascii() else fold_text(text).split())
 
 
 class _Folded(dict[int, str]):
-    """What becomes of each character, worked out when it is first met."""
+    """A translation table that computes the replacement of a character at its first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

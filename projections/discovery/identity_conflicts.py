@@ -1,4 +1,4 @@
-"""What does not fit together: a claim against what the endpoint reports, and one output under several names."""
+"""Identity conflicts: an answer claims another model than the endpoint reports, or several names give one output."""
 
 from typing import NamedTuple
 
@@ -11,24 +11,27 @@ from projections.discovery.model_names import Kind, ResolvedName
 from projections.discovery.sighting_index import DIGEST_BYTES, AttemptClaim, AttemptColumns
 
 SIGHTED_OUTCOMES = ("accepted", "repeat")
-"""Outcomes of an attempt whose answer named a model."""
+"""Outcomes of attempts whose answer names a model."""
 
 NO_NAME = 0xFFFFFFFF
-"""Stands for the name in an attempt that claims none, or that does not count."""
+"""The number of the name in an attempt that claims none, or that does not count."""
 
 _EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855").rstrip(b"\0")
-"""The digest of no output at all, which any two models may give."""
+"""The digest of an empty output, which any two models may give."""
 
 
 class AttemptPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt of a run, 1-based."""
+    """An attempt of a run, numbered from 1."""
 
     run_id: str
     attempt: int
 
 
 class IdentityConflictRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer claims one model and the endpoint reports another: keys, names as written, how often, and where."""
+    """Attempts in which the answer claims one model and the endpoint reports another.
+
+    `claims` and `reports` count the names as they were written.
+    """
 
     claimed: str
     reported: str
@@ -39,7 +42,7 @@ class IdentityConflictRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SameAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How often, and where, a name gave an output."""
+    """The attempts in which a name gave an output."""
 
     kind: Kind
     key: str
@@ -48,14 +51,14 @@ class SameAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IdenticalOutputs(msgspec.Struct, frozen=True, kw_only=True):
-    """One output, byte for byte, under several names: one author behind them, unless there is little to say."""
+    """The same output, byte for byte, under several names. Unless it is very short, one model is behind them."""
 
     output_digest: str
     answers: list[SameAnswer]
 
 
 class Claims(NamedTuple):
-    """What the names of all claims come to, and by attempt the number of its name: of any, and of those that count."""
+    """The resolved names, and for each attempt the number of its name in `named`: in any case, and if it counts."""
 
     named: list[ResolvedName]
     claimed: npt.NDArray[np.uint32]
@@ -63,9 +66,9 @@ class Claims(NamedTuple):
 
 
 def resolve_claims(attempts: AttemptColumns) -> Claims:
-    """Look every claimed name up, once.
+    """Resolve each claimed name once.
 
-    A model's name counts in an attempt that was accepted or repeated, any other in every attempt.
+    The name of a model counts in attempts that were accepted or a repeat; any other name counts in every attempt.
     """
     numbers: dict[ResolvedName, int] = {}
     claimed = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
@@ -79,70 +82,77 @@ def resolve_claims(attempts: AttemptColumns) -> Claims:
     return Claims(list(numbers), claimed[attempts.claim], counted[attempts.claim])
 
 
-def find_contradictions(attempts: AttemptColumns, wanted: ResolvedName | None, most: int) -> list[IdentityConflictRow]:
-    """Where claim and endpoint name two models; a dated or prefixed name of the same one is no other."""
+def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, most: int) -> list[IdentityConflictRow]:
+    """Find the pairs of different models that answers claim and endpoints report, the most frequent first.
+
+    A dated or prefixed name of the same model is not a conflict. With `model`, only conflicts of that model count.
+    """
     pair_of = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
     pairs: dict[tuple[str, str], int] = {}
     for number, (outcome, claimed, reported) in enumerate(attempts.claims):
         if claimed is not None and reported is not None and outcome in SIGHTED_OUTCOMES:
-            one, other = attempts.names.resolve(claimed.model_name), attempts.names.resolve(reported)
-            if one.kind == other.kind == "model" and one != other and wanted in (None, one, other):
-                pair_of[number] = pairs.setdefault((one.key, other.key), len(pairs))
+            claimed_name, reported_name = attempts.names.resolve(claimed.model_name), attempts.names.resolve(reported)
+            if (
+                claimed_name.kind == reported_name.kind == "model"
+                and claimed_name != reported_name
+                and model in (None, claimed_name, reported_name)
+            ):
+                pair_of[number] = pairs.setdefault((claimed_name.key, reported_name.key), len(pairs))
     places = group_places(pair_of[attempts.claim], len(pairs))
-    made = [_contradiction(attempts, pair, own, most) for pair, own in zip(pairs, places, strict=True)]
-    return sorted(made, key=lambda one: (-one.sightings, one.claimed, one.reported))
+    rows = [_contradiction(attempts, pair, own, most) for pair, own in zip(pairs, places, strict=True)]
+    return sorted(rows, key=lambda row: (-row.sightings, row.claimed, row.reported))
 
 
 def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], places: Places, most: int) -> IdentityConflictRow:
-    told = count_claims(attempts, places)
+    claims = count_claims(attempts, places)
     return IdentityConflictRow(
         claimed=pair[0],
         reported=pair[1],
-        claims=sum_by_name((None if identity is None else identity.model_name, n) for (_, identity, _), n in told),
-        reports=sum_by_name((reported, n) for (_, _, reported), n in told),
+        claims=sum_by_name((None if identity is None else identity.model_name, n) for (_, identity, _), n in claims),
+        reports=sum_by_name((reported, n) for (_, _, reported), n in claims),
         sightings=len(places),
         where=attempt_places(attempts, places, most),
     )
 
 
 def find_identical_outputs(
-    attempts: AttemptColumns, claims: Claims, wanted: ResolvedName | None, most: int
+    attempts: AttemptColumns, claims: Claims, model: ResolvedName | None, most: int
 ) -> list[IdenticalOutputs]:
-    """Outputs that several names gave, that of the most names first; any attempt that claims a name counts."""
-    there = (claims.claimed != NO_NAME) & (attempts.digest != b"") & (attempts.digest != _EMPTY)
-    told = np.flatnonzero(there)
-    digests, numbers = np.unique(attempts.digest[told], return_inverse=True)
-    names = claims.claimed[told].astype(np.int64)
+    """Find the outputs that several names gave, the one with the most names first. Any claimed name counts."""
+    usable = (claims.claimed != NO_NAME) & (attempts.digest != b"") & (attempts.digest != _EMPTY)
+    usable_places = np.flatnonzero(usable)
+    digests, numbers = np.unique(attempts.digest[usable_places], return_inverse=True)
+    names = claims.claimed[usable_places].astype(np.int64)
     pairs = np.unique(np.stack([numbers.astype(np.int64), names]), axis=1)
     several = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
     place = np.full(len(digests), NO_NAME, dtype=np.uint32)
     place[several] = np.arange(len(several))
-    made = []
+    rows = []
     for number, chosen in zip(several, group_places(place[numbers], len(several)), strict=True):
         digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
-        answers = _answers(attempts, claims, told[chosen], most)
-        if wanted is None or any((answer.kind, answer.key) == wanted for answer in answers):
-            made.append(IdenticalOutputs(output_digest=digest, answers=answers))
-    return sorted(made, key=lambda one: (-len(one.answers), one.output_digest))
+        answers = _answers(attempts, claims, usable_places[chosen], most)
+        if model is None or any((answer.kind, answer.key) == model for answer in answers):
+            rows.append(IdenticalOutputs(output_digest=digest, answers=answers))
+    return sorted(rows, key=lambda row: (-len(row.answers), row.output_digest))
 
 
 def _answers(attempts: AttemptColumns, claims: Claims, places: Places, most: int) -> list[SameAnswer]:
     names = claims.claimed[places]
-    made = []
+    rows = []
     for number in np.unique(names).tolist():
         own, name = places[names == number], claims.named[number]
-        made.append(SameAnswer(kind=name.kind, key=name.key, count=len(own), where=attempt_places(attempts, own, most)))
-    return sorted(made, key=lambda answer: (-answer.count, answer.kind, answer.key))
+        rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(own), where=attempt_places(attempts, own, most)))
+    return sorted(rows, key=lambda answer: (-answer.count, answer.kind, answer.key))
 
 
 def count_claims(attempts: AttemptColumns, places: Places) -> list[tuple[AttemptClaim, int]]:
-    """What some attempts claim and came to, and how often."""
+    """Count the different claims and outcomes of some attempts."""
     claims, counts = np.unique(attempts.claim[places], return_counts=True)
     return [(attempts.claims[claim], n) for claim, n in zip(claims.tolist(), counts.tolist(), strict=True)]
 
 
 def attempt_places(attempts: AttemptColumns, places: Places, most: int) -> list[AttemptPlace]:
-    """Some attempts, the newest in the log first."""
+    """Return up to `most` attempts, the newest in the log first."""
     return [
         AttemptPlace(run_id=attempts.runs[attempts.run[place]], attempt=int(attempts.number[place]))
         for place in places[::-1][:most].tolist()

@@ -1,18 +1,19 @@
-"""The inventory as it is shown: models with what speaks for them, and apart from them what names none.
+"""The inventory view: models with their sightings, and separately the claims that name no model.
 
-A sighting of a model is an attempt that was accepted or a repeat: an answer that named it. A wrapper, or a name that
-names nothing, is counted in every attempt that claims it. All of it is what answers claim; what the endpoint reports
-stands beside it.
+A sighting of a model is an attempt that was accepted or a repeat, whose answer named it. A wrapper or an unresolved
+name counts in every attempt that claims it. Sightings are claims of answers; the models that endpoints report are shown
+beside them.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from ledger import moment_of
 from projections.arrays import Places, group_places, sum_by_name
 from projections.discovery.identity_conflicts import (
     NO_NAME,
@@ -28,21 +29,20 @@ from projections.discovery.model_names import Kind, ResolvedName
 from projections.discovery.sighting_index import AttemptColumns
 
 RUNS_SHOWN = 50
-"""Runs and attempts named in one list, the newest; where one model is asked for, all are."""
+"""Most runs and attempts in one list, the newest ones. The inventory of a single model lists all."""
 
 _NOWHERE = np.zeros(0, dtype=np.intp)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RunSightings(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one run had it."""
+    """The number of sightings in one run."""
 
     run_id: str
     sightings: int
 
 
 class SightingsByRouter(msgspec.Struct, frozen=True, kw_only=True):
-    """How often, and in how many runs, one router gave it; None: the router is not known."""
+    """The number of sightings and runs with one router; None if the router is unknown."""
 
     router: str | None
     sightings: int
@@ -50,7 +50,7 @@ class SightingsByRouter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sightings(msgspec.Struct, frozen=True, kw_only=True):
-    """What speaks for a key: claims as they were written, with how often; runs, the newest first, and routers."""
+    """The sightings of a key: counts of the names as written; runs, the newest first; and routers."""
 
     key: str
     sightings: int
@@ -67,10 +67,10 @@ class Sightings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InventoryModel(Sightings, frozen=True, kw_only=True):
-    """A model that was sighted, is registered, or was asked for by its name.
+    """A model that was sighted, registered, or requested by its name.
 
-    `name`, `provider`, `note` and `aliases` are its owner's. `requested` counts the attempts of runs that asked their
-    router for it, `refused` those of them that were refused.
+    `name`, `provider`, `note` and `aliases` are as its owner registered them. `requested` counts the attempts of runs
+    that requested it from their router, `refused` those of them that were refused.
     """
 
     known: bool
@@ -83,11 +83,11 @@ class InventoryModel(Sightings, frozen=True, kw_only=True):
 
 
 class UnnamedClaims(Sightings, frozen=True, kw_only=True):
-    """A claim that names no model: a host, or nothing."""
+    """The sightings of a claimed name that is not a model: a wrapper, or unresolved."""
 
 
 class RouterSightings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a router gave: its runs, its attempts by outcome, and how many models."""
+    """The results of a router: runs, attempts by outcome, and number of models."""
 
     router: str | None
     runs: int
@@ -98,7 +98,7 @@ class RouterSightings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InventoryView(msgspec.Struct, frozen=True, kw_only=True):
-    """Models, the one sighted most first; what names none; and what does not fit together."""
+    """The inventory: models, the most sighted first; other claimed names; identity conflicts; and routers."""
 
     models: list[InventoryModel]
     wrappers: list[UnnamedClaims]
@@ -114,17 +114,17 @@ _Row = TypeVar("_Row", InventoryModel, UnnamedClaims)
 
 
 def build_inventory(attempts: AttemptColumns, model: str | None = None) -> InventoryView:
-    """The inventory; of one model, by any of its names, where it is asked for."""
+    """Build the inventory of all models, or of one model by any of its names."""
     claims = resolve_claims(attempts)
-    wanted = None if model is None else attempts.names.resolve(model)
-    most = RUNS_SHOWN if wanted is None else len(attempts.run)
+    selected = None if model is None else attempts.names.resolve(model)
+    most = RUNS_SHOWN if selected is None else len(attempts.run)
     rows = dict(zip(claims.named, group_places(claims.counted, len(claims.named)), strict=True))
     return InventoryView(
-        models=_ranked(_models(attempts, rows, wanted, most)),
-        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", wanted, most)),
-        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", wanted, most)),
-        contradictions=find_contradictions(attempts, wanted, most),
-        identical=find_identical_outputs(attempts, claims, wanted, most),
+        models=_ranked(_models(attempts, rows, selected, most)),
+        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", selected, most)),
+        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", selected, most)),
+        contradictions=find_contradictions(attempts, selected, most),
+        identical=find_identical_outputs(attempts, claims, selected, most),
         routers=_routers(attempts, claims),
         runs=len(attempts.runs),
         attempts=len(attempts.run),
@@ -132,14 +132,14 @@ def build_inventory(attempts: AttemptColumns, model: str | None = None) -> Inven
 
 
 def _models(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], wanted: ResolvedName | None, most: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], selected: ResolvedName | None, most: int
 ) -> Iterator[InventoryModel]:
-    """Every model that was sighted, is registered, or was asked for."""
+    """Yield every model that was sighted, registered or requested."""
     names = attempts.names
     requested, refused = _requests(attempts)
     keys = {name.key for name, places in rows.items() if name.kind == "model" and len(places)}
     for key in keys | set(names.models) | set(requested):
-        if wanted in (None, ResolvedName("model", key)):
+        if selected in (None, ResolvedName("model", key)):
             registered = names.models.get(key)
             yield InventoryModel(
                 key=key,
@@ -155,14 +155,14 @@ def _models(
 
 
 def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
-    """By model: the attempts of runs that asked for it, and those of them that were refused."""
-    asked = attempts.run_asked[attempts.run]
+    """Count by model the attempts of runs that requested it, and those of them that were refused."""
+    request = attempts.run_asked[attempts.run]
     refusal = np.array([outcome == "refused" for outcome, _, _ in attempts.claims], dtype=bool)[attempts.claim]
     size = len(attempts.asked)
     requested: Counter[str] = Counter()
     refused: Counter[str] = Counter()
-    every, those = np.bincount(asked, minlength=size), np.bincount(asked[refusal], minlength=size)
-    for (_, model), n, n_refused in zip(attempts.asked, every.tolist(), those.tolist(), strict=True):
+    totals, refusals = np.bincount(request, minlength=size), np.bincount(request[refusal], minlength=size)
+    for (_, model), n, n_refused in zip(attempts.asked, totals.tolist(), refusals.tolist(), strict=True):
         if model is not None and (name := attempts.names.resolve(model)).kind == "model":
             requested[name.key] += n
             refused[name.key] += n_refused
@@ -170,17 +170,17 @@ def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
 
 
 def _unnamed(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, wanted: ResolvedName | None, most: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, selected: ResolvedName | None, most: int
 ) -> Iterator[UnnamedClaims]:
     for name, places in rows.items():
-        if name.kind == kind and wanted in (None, name):
+        if name.kind == kind and selected in (None, name):
             yield UnnamedClaims(key=name.key, **_sightings(attempts, places, most))
 
 
 def _sightings(attempts: AttemptColumns, places: Places, most: int) -> dict[str, Any]:
-    """The fields of `Sightings` of some attempts."""
-    told = count_claims(attempts, places)
-    identities = [(identity, n) for (_, identity, _), n in told if identity is not None]
+    """Return the fields of `Sightings` for some attempts."""
+    claims = count_claims(attempts, places)
+    identities = [(identity, n) for (_, identity, _), n in claims if identity is not None]
     runs, inverse, sizes = np.unique(attempts.run[places], return_inverse=True, return_counts=True)
     times = attempts.time_us[places]
     last = np.full(len(runs), np.iinfo(np.int64).min)
@@ -192,52 +192,48 @@ def _sightings(attempts: AttemptColumns, places: Places, most: int) -> dict[str,
         "providers": sum_by_name((identity.provider, n) for identity, n in identities),
         "versions": sum_by_name((identity.version, n) for identity, n in identities),
         "hosts": sum_by_name((identity.wrapper, n) for identity, n in identities),
-        "reported": sum_by_name((reported, n) for (_, _, reported), n in told),
+        "reported": sum_by_name((reported, n) for (_, _, reported), n in claims),
         "runs": len(runs),
-        "by_run": [RunSightings(run_id=attempts.runs[runs[one]], sightings=int(sizes[one])) for one in newest],
+        "by_run": [RunSightings(run_id=attempts.runs[runs[index]], sightings=int(sizes[index])) for index in newest],
         "by_router": _by_router(attempts, runs.tolist(), sizes.tolist()),
-        "first_seen": _moment(int(times.min())) if len(times) else None,
-        "last_seen": _moment(int(times.max())) if len(times) else None,
+        "first_seen": moment_of(int(times.min())) if len(times) else None,
+        "last_seen": moment_of(int(times.max())) if len(times) else None,
     }
 
 
 def _by_router(attempts: AttemptColumns, runs: list[int], sizes: list[int]) -> list[SightingsByRouter]:
     sightings: Counter[str | None] = Counter()
-    having: Counter[str | None] = Counter()
+    runs_of: Counter[str | None] = Counter()
     for run, size in zip(runs, sizes, strict=True):
         router = attempts.asked[attempts.run_asked[run]][0]
         sightings[router] += size
-        having[router] += 1
-    made = (SightingsByRouter(router=router, sightings=sightings[router], runs=having[router]) for router in sightings)
-    return sorted(made, key=lambda one: (-one.sightings, one.router is None, one.router or ""))
+        runs_of[router] += 1
+    rows = (SightingsByRouter(router=router, sightings=sightings[router], runs=runs_of[router]) for router in sightings)
+    return sorted(rows, key=lambda row: (-row.sightings, row.router is None, row.router or ""))
 
 
 def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
-    """Each router, the one with the most attempts first."""
+    """Return the results of each router, the one with the most attempts first."""
     numbers = {router: number for number, router in enumerate(dict.fromkeys(router for router, _ in attempts.asked))}
     of_asked = np.array([numbers[router] for router, _ in attempts.asked], dtype=np.uint32)
     of_run = of_asked[attempts.run_asked]
     runs = np.bincount(of_run, minlength=len(numbers)).tolist()
     is_model = np.array([name.kind == "model" for name in claims.named], dtype=bool)
-    made = []
+    rows = []
     for router, places in zip(numbers, group_places(of_run[attempts.run], len(numbers)), strict=True):
         sighted = np.unique(claims.counted[places])
-        made.append(
+        rows.append(
             RouterSightings(
                 router=router,
                 runs=runs[numbers[router]],
                 attempts=len(places),
                 outcomes=sum_by_name((outcome, n) for (outcome, _, _), n in count_claims(attempts, places)),
                 models=int(is_model[sighted[sighted != NO_NAME]].sum()),
-                last_seen=_moment(int(attempts.time_us[places].max())) if len(places) else None,
+                last_seen=moment_of(int(attempts.time_us[places].max())) if len(places) else None,
             )
         )
-    return sorted(made, key=lambda one: (-one.attempts, one.router is None, one.router or ""))
+    return sorted(rows, key=lambda row: (-row.attempts, row.router is None, row.router or ""))
 
 
 def _ranked(rows: Iterable[_Row]) -> list[_Row]:
     return sorted((row for row in rows), key=lambda row: (-row.sightings, row.key))
-
-
-def _moment(us: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=us)

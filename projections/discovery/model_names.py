@@ -1,8 +1,7 @@
-"""Names of models: which model a claimed name is of, by what owners said and, where they said nothing, by its letters.
+"""Resolution of model names: which model a claimed name means, by registered aliases, else by rules.
 
-Owners win over the rules of `events.model_names`, the later event over the earlier, and it makes no difference
-whether a
-name was given before a model was sighted or after: names are looked up when a view is asked for.
+An alias of an owner takes precedence over the rules of `events.model_names`, and a later event over an earlier one.
+Names are resolved when a view is computed, so an alias also applies to attempts before it.
 """
 
 from collections.abc import Mapping
@@ -18,14 +17,14 @@ KINDS: tuple[Kind, ...] = ("model", "wrapper", "unresolved")
 
 
 class ResolvedName(NamedTuple):
-    """What a name comes to: the key of a model; of a wrapper, or of a name that names nothing, the name itself."""
+    """A resolved name: the key of a model, or the name itself if it is a wrapper or cannot be resolved."""
 
     kind: Kind
     key: str
 
 
 class RegisteredModel(msgspec.Struct, frozen=True, array_like=True):
-    """A model as its owner registered it."""
+    """A model as an owner registered it."""
 
     key: str
     provider: str | None
@@ -34,43 +33,43 @@ class RegisteredModel(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ModelNames:
-    """The registered models and the names that owners gave them."""
+    """The registered models and their aliases."""
 
     def __init__(
-        self, models: Mapping[str, RegisteredModel] | None = None, said: Mapping[str, tuple[str, str]] | None = None
+        self, models: Mapping[str, RegisteredModel] | None = None, aliases: Mapping[str, tuple[str, str]] | None = None
     ) -> None:
         self._models = dict(models or {})
-        self._said = dict(said or {})
-        """Lower-case name to the name as an owner wrote it and the key it is of; a model's key is one of its names."""
-        self._shared = {canonical(key): key for key in self._models}
-        """What the dated and prefixed names of a registered model share, to its key."""
+        self._aliases = dict(aliases or {})
+        """By lower-case name: the name as an owner wrote it, and the model's key. A key is an alias of itself."""
+        self._by_canonical = {canonical(key): key for key in self._models}
+        """The key by canonical name, which is common to a model's dated and prefixed names."""
 
-    def register(self, said: ModelRegistered) -> None:
-        """A model that an owner knows."""
-        assert said.key is not None, "a stored registration has its key"
-        self._models[said.key] = RegisteredModel(said.key, said.provider, said.name, said.note)
-        self._shared[canonical(said.key)] = said.key
-        self._say(said.key, said.key)
+    def register(self, event: ModelRegistered) -> None:
+        """Add a registered model."""
+        assert event.key is not None, "a stored registration has its key"
+        self._models[event.key] = RegisteredModel(event.key, event.provider, event.name, event.note)
+        self._by_canonical[canonical(event.key)] = event.key
+        self._add(event.key, event.key)
 
-    def alias(self, said: ModelAliased) -> None:
-        """Another name of a model."""
-        self._say(said.alias, said.key)
+    def alias(self, event: ModelAliased) -> None:
+        """Add an alias of a model."""
+        self._add(event.alias, event.key)
 
-    def _say(self, name: str, key: str) -> None:
-        self._said[key_of(name)] = name, key
+    def _add(self, name: str, key: str) -> None:
+        self._aliases[key_of(name)] = name, key
 
     def parts(self) -> tuple[list[RegisteredModel], list[tuple[str, str]]]:
-        """What `ModelNames.of` makes it from again."""
-        return list(self._models.values()), list(self._said.values())
+        """Return the models and aliases, from which `from_parts` makes the same names."""
+        return list(self._models.values()), list(self._aliases.values())
 
     @classmethod
-    def of(cls, models: list[RegisteredModel], said: list[tuple[str, str]]) -> "ModelNames":
-        """The inverse of `parts`."""
-        return cls({model.key: model for model in models}, {key_of(name): (name, key) for name, key in said})
+    def from_parts(cls, models: list[RegisteredModel], aliases: list[tuple[str, str]]) -> "ModelNames":
+        """Return the names that `parts` described."""
+        return cls({model.key: model for model in models}, {key_of(name): (name, key) for name, key in aliases})
 
     def copy(self) -> "ModelNames":
-        """The same names, whatever is said later."""
-        return ModelNames(self._models, self._said)
+        """Return a copy that later events do not change."""
+        return ModelNames(self._models, self._aliases)
 
     @property
     def models(self) -> Mapping[str, RegisteredModel]:
@@ -78,24 +77,24 @@ class ModelNames:
         return self._models
 
     def aliases(self, key: str) -> list[str]:
-        """The other names that owners gave a model and that are still its own, as they wrote them, sorted."""
-        return sorted(name for name, of in self._said.values() if of == key and key_of(name) != key_of(key))
+        """Return the current aliases of a model other than its key, as owners wrote them, sorted."""
+        return sorted(name for name, of in self._aliases.values() if of == key and key_of(name) != key_of(key))
 
     def resolve(self, name: str) -> ResolvedName:
-        """What a claimed name comes to."""
-        said = self._said.get(key_of(name))
-        if said is not None:
-            return ResolvedName("model", said[1])
+        """Resolve a claimed name."""
+        alias = self._aliases.get(key_of(name))
+        if alias is not None:
+            return ResolvedName("model", alias[1])
         if is_wrapper(name):
             return ResolvedName("wrapper", key_of(name))
         if is_unresolved(name):
             return ResolvedName("unresolved", key_of(name))
-        shared = canonical(name)
-        if (said := self._said.get(shared)) is not None:
-            return ResolvedName("model", said[1])
-        return ResolvedName("model", self._shared.get(shared, shared))
+        canonical_name = canonical(name)
+        if (alias := self._aliases.get(canonical_name)) is not None:
+            return ResolvedName("model", alias[1])
+        return ResolvedName("model", self._by_canonical.get(canonical_name, canonical_name))
 
     def known(self, name: str) -> bool:
-        """Whether a name is of a registered model."""
-        found = self.resolve(name)
-        return found.kind == "model" and found.key in self._models
+        """Tell whether a name means a registered model."""
+        resolved = self.resolve(name)
+        return resolved.kind == "model" and resolved.key in self._models

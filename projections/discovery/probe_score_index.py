@@ -1,8 +1,8 @@
-"""The scores of probes: what each model's answers to a probe were worth, by whom they were scored.
+"""The probes projection: every score of an answer to a probe.
 
-The state is a row a score: what many scores share (probe, scorer, model as claimed, validity) by number, the total, the
-time, and the counts and dimensions, one after the other. Which model a claimed name is of is looked up when the view is
-asked for (`names.py`); the view is made from copies (`scoring.py`).
+The state has one row per score: the number of its common fields (probe, scorer, claimed model, validity), the total,
+the time, and the values of counts and dimensions one after the other. Claimed names are resolved when the view is
+computed (`model_names.py`), from copies of the columns (`probe_score_tables.py`).
 """
 
 from array import array
@@ -21,19 +21,19 @@ from projections.columns import as_array, microseconds_column, pack
 from projections.projection import Projection
 
 Table = tuple[str, str | None, str, str | None]
-"""What makes scores comparable: probe, its version, scorer, its version."""
+"""The key of a table of comparable scores: probe, its version, scorer, its version."""
 
 About = tuple[str, str | None, str, str | None, str | None, bool | None]
-"""What many scores share: the table, the model as claimed, whether the answer was valid."""
+"""Fields that many scores share: the table, the claimed model, and whether the answer was valid."""
 
 Labels = tuple[tuple[str, ...], tuple[str, ...]]
-"""The names of a score's counts, and of its dimensions, in the order of their values."""
+"""The names of a score's counts and of its dimensions, in the order of their values."""
 
 _NAN = float("nan")
 
 
 class ProbeScoreColumns(NamedTuple):
-    """Every score in the order of the log, in columns that no longer change; and what they refer to by number."""
+    """Copies of the columns of scores, in the order of the log, and the tables that they refer to by number."""
 
     about: npt.NDArray[np.uint32]
     labels: npt.NDArray[np.uint32]
@@ -106,21 +106,21 @@ class ProbeScoreIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._abouts = {about: number for number, about in enumerate(parts.abouts)}
-        made._labelled = {labels: number for number, labels in enumerate(parts.labelled)}
+        new = cls()
+        new._abouts = {about: number for number, about in enumerate(parts.abouts)}
+        new._labelled = {labels: number for number, labels in enumerate(parts.labelled)}
         for name in ("about", "labels", "total", "time_us", "values"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        assert len({len(made._about), len(made._labels), len(made._total), len(made._time_us)}) == 1, "unlike lengths"
-        sizes = [len(counts) + len(dimensions) for counts, dimensions in made._labelled]
-        assert len(made._values) == sum(sizes[place] for place in made._labels), "values of unlike number"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        assert len({len(new._about), len(new._labels), len(new._total), len(new._time_us)}) == 1, "unlike lengths"
+        sizes = [len(counts) + len(dimensions) for counts, dimensions in new._labelled]
+        assert len(new._values) == sum(sizes[place] for place in new._labels), "values of unlike number"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"scores": len(self._about), "probes": sorted({about[0] for about in self._abouts})}
 
     def scores(self) -> ProbeScoreColumns:
-        """What the tables need, as it stands now."""
+        """Return copies of the columns for the score tables."""
         return ProbeScoreColumns(
             about=as_array(self._about, np.uint32).copy(),
             labels=as_array(self._labels, np.uint32).copy(),

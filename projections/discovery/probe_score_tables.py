@@ -1,16 +1,17 @@
-"""Score tables: one for each probe and scorer, a row a model, and whether the probe tells models apart.
+"""Score tables: one for each probe and scorer, with a row for each model, and how well the probe tells models apart.
 
-Scores compare only within one version of a probe under one version of a scorer. Wrappers, names that name nothing and
-answers without a name have rows too, but no rank, and are left out of what compares models.
+Scores are comparable only within one version of a probe and one version of a scorer. Wrappers, unresolved names and
+answers without a name have rows too, but no percentile, and are left out of comparisons of models.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 import numpy as np
 
+from ledger import moment_of
 from projections.arrays import Floats, Places, group_places
 from projections.discovery.model_names import ModelNames, ResolvedName
 from projections.discovery.probe_score_index import ProbeScoreColumns, Table
@@ -20,25 +21,23 @@ from projections.stats.intervals import Interval, mean_score_interval
 ScoredKind = Literal["model", "wrapper", "unresolved", "unnamed"]
 
 _ALIKE = 1e-9
-"""Means nearer to each other than this are one."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""Means that differ by less count as equal."""
 
 
 class TimedScore(msgspec.Struct, frozen=True, kw_only=True):
-    """A total, and when it was scored."""
+    """A total score and its time."""
 
     total: float
     time: datetime
 
 
 class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model's answers to a probe were worth. Figures are of the scores with a total, None without any.
+    """The scores of one model's answers to a probe. Statistics are over scores with a total; None without any.
 
-    `interval` is Student's at 95%, within 0..1; None with one score, and where all are the same, which says nothing of
-    how far the next one may be. `std_dev` is that of a sample. `valid_share` is of the scores that say whether the
-    answer was valid. `percentile` is the midrank of the mean among those of the models: the share of models below it,
-    those level with it (itself among them) counting half; None with one model. `change` is the last total less the
+    `interval` is Student's 95% interval within 0..1; None with one score or if all are equal, because then the data
+    does not show how much scores vary. `std_dev` is that of a sample. `valid_share` is over the scores that state
+    whether the answer was valid. `percentile` is the midrank 0..100 of the mean among those of all models: models below
+    count fully, equal ones (and the model itself) half; None with one model. `change` is the last total minus the
     first.
     """
 
@@ -62,7 +61,7 @@ class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProbeScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of one probe by one scorer: models first, the best first."""
+    """The scores of one probe by one scorer: models first, the best first, then other names."""
 
     probe_id: str
     probe_version: str | None
@@ -74,55 +73,64 @@ class ProbeScores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProbeScoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tables and rows to show. A probe or scorer is named by its id, or by `ID@VERSION`; a model by any name."""
+    """A filter of tables and rows. A probe or scorer is an id or `ID@VERSION`; a model is any of its names."""
 
     probe: str | None = None
     scorer: str | None = None
     model: str | None = None
 
 
-def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery) -> list[ProbeScores]:
-    """The tables that are asked for, by probe and scorer. A row is ranked among all, whichever are shown."""
+def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery) -> list[ProbeScores]:
+    """Build the tables that pass a filter, sorted by probe and scorer. Percentiles are among all rows of a table."""
     tables: dict[Table, int] = {}
     of_about = np.array([tables.setdefault(about[:4], len(tables)) for about in scores.abouts], dtype=np.uint32)
     starts = _starts(scores)
-    made = [
-        _table(scores, names, wanted, table, places, starts)
+    results = [
+        _table(scores, names, query, table, places, starts)
         for table, places in zip(tables, group_places(of_about[scores.about], len(tables)), strict=True)
-        if _is(table[0], table[1], wanted.probe) and _is(table[2], table[3], wanted.scorer)
+        if _matches(table[0], table[1], query.probe) and _matches(table[2], table[3], query.scorer)
     ]
-    return sorted(
-        made, key=lambda one: (one.probe_id, one.probe_version or "", one.scorer_id, one.scorer_version or "")
-    )
+    return sorted(results, key=_table_order)
 
 
-def _is(name: str, version: str | None, wanted: str | None) -> bool:
-    return wanted in (None, name) or (version is not None and wanted == f"{name}@{version}")
+def _table_order(scores: ProbeScores) -> tuple[str, str, str, str]:
+    return scores.probe_id, scores.probe_version or "", scores.scorer_id, scores.scorer_version or ""
+
+
+def _matches(name: str, version: str | None, required: str | None) -> bool:
+    return required in (None, name) or (version is not None and required == f"{name}@{version}")
 
 
 def _starts(scores: ProbeScoreColumns) -> Places:
-    """Where each score's values begin."""
+    """Return the index of each score's first value."""
     sizes = np.array([len(counts) + len(dimensions) for counts, dimensions in scores.labelled], dtype=np.intp)
     ends = np.cumsum(sizes[scores.labels])
     return np.concatenate([np.zeros(1, dtype=np.intp), ends])[:-1]
 
 
 def _table(
-    scores: ProbeScoreColumns, names: ModelNames, wanted: ProbeScoreQuery, table: Table, places: Places, starts: Places
+    scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery, table: Table, places: Places, starts: Places
 ) -> ProbeScores:
     rows: dict[tuple[ScoredKind, str | None], int] = {}
     of_about = np.zeros(len(scores.abouts), dtype=np.uint32)
     for number in np.unique(scores.about[places]).tolist():
         of_about[number] = rows.setdefault(_named(names, scores.abouts[number][4]), len(rows))
-    own = [places[those] for those in group_places(of_about[scores.about[places]], len(rows))]
-    totals = {row: _totals(scores, mine) for row, mine in zip(rows, own, strict=True)}
-    compared = {key or "": found for (kind, key), found in totals.items() if kind == "model"}
-    others = [found for (kind, _), found in totals.items() if kind != "model"]
-    ranks = percentiles({key: float(found.mean()) for key, found in compared.items() if len(found)})
-    chosen = None if wanted.model is None else _named(names, wanted.model)
+    places_by_row = [places[subset] for subset in group_places(of_about[scores.about[places]], len(rows))]
+    totals = {row: _totals(scores, row_places) for row, row_places in zip(rows, places_by_row, strict=True)}
+    compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
+    others = [values for (kind, _), values in totals.items() if kind != "model"]
+    ranks = percentiles({key: float(values.mean()) for key, values in compared.items() if len(values)})
+    chosen = None if query.model is None else _named(names, query.model)
     models = [
-        _row(scores, row, row[1] in names.models, mine, starts, ranks.get(row[1] or "") if row[0] == "model" else None)
-        for row, mine in zip(rows, own, strict=True)
+        _row(
+            scores,
+            row,
+            row[1] in names.models,
+            row_places,
+            starts,
+            ranks.get(row[1] or "") if row[0] == "model" else None,
+        )
+        for row, row_places in zip(rows, places_by_row, strict=True)
         if chosen in (None, row)
     ]
     return ProbeScores(
@@ -132,7 +140,7 @@ def _table(
         scorer_version=table[3],
         scores=len(places),
         discrimination=measure_discrimination(
-            [found.tolist() for found in compared.values()],
+            [values.tolist() for values in compared.values()],
             np.concatenate(others).tolist() if others else (),
         ),
         models=sorted(models, key=_best_first),
@@ -146,8 +154,8 @@ def _best_first(row: ModelScores) -> tuple[bool, float, str]:
 def _named(names: ModelNames, model_name: str | None) -> tuple[ScoredKind, str | None]:
     if model_name is None:
         return "unnamed", None
-    found: ResolvedName = names.resolve(model_name)
-    return found.kind, found.key
+    resolved: ResolvedName = names.resolve(model_name)
+    return resolved.kind, resolved.key
 
 
 def _totals(scores: ProbeScoreColumns, places: Places) -> Floats:
@@ -192,7 +200,7 @@ def _row(
 
 
 def percentiles(means: Mapping[str, float]) -> dict[str, float]:
-    """The midrank of each mean among all, 0..100; none of fewer than two."""
+    """Return the midrank of each mean among all, 0..100; empty for fewer than two."""
     if len(means) < 2:
         return {}
     values = np.array(sorted(means.values()))
@@ -202,26 +210,24 @@ def percentiles(means: Mapping[str, float]) -> dict[str, float]:
 
 
 def _scored(scores: ProbeScoreColumns, place: int) -> TimedScore:
-    return TimedScore(
-        total=float(scores.total[place]), time=_EPOCH + timedelta(microseconds=int(scores.time_us[place]))
-    )
+    return TimedScore(total=float(scores.total[place]), time=moment_of(int(scores.time_us[place])))
 
 
 def _valid_share(scores: ProbeScoreColumns, places: Places) -> float | None:
     numbers, sizes = np.unique(scores.about[places], return_counts=True)
-    told = [(scores.abouts[number][5], n) for number, n in zip(numbers.tolist(), sizes.tolist(), strict=True)]
-    stated = sum(n for valid, n in told if valid is not None)
-    return sum(n for valid, n in told if valid) / stated if stated else None
+    by_valid = [(scores.abouts[number][5], n) for number, n in zip(numbers.tolist(), sizes.tolist(), strict=True)]
+    stated = sum(n for valid, n in by_valid if valid is not None)
+    return sum(n for valid, n in by_valid if valid) / stated if stated else None
 
 
 def _means(scores: ProbeScoreColumns, places: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
-    """The mean of each count, and of each dimension, over the scores that have it; by name."""
+    """Return the means of each count and of each dimension by name, over the scores that have it."""
     counts: dict[str, list[Floats]] = {}
     dimensions: dict[str, list[Floats]] = {}
     for number in np.unique(scores.labels[places]).tolist():
         begins = starts[places[scores.labels[places] == number]]
-        for offset, (label, found) in enumerate(_labels(scores.labelled[number], counts, dimensions)):
-            found.setdefault(label, []).append(scores.values[begins + offset])
+        for offset, (label, by_label) in enumerate(_labels(scores.labelled[number], counts, dimensions)):
+            by_label.setdefault(label, []).append(scores.values[begins + offset])
     return _mean(counts), _mean(dimensions)
 
 
@@ -232,5 +238,5 @@ def _labels(
     yield from ((label, dimensions) for label in labels[1])
 
 
-def _mean(found: Mapping[str, Sequence[Floats]]) -> dict[str, float]:
-    return {label: float(np.concatenate(values).mean()) for label, values in sorted(found.items())}
+def _mean(by_label: Mapping[str, Sequence[Floats]]) -> dict[str, float]:
+    return {label: float(np.concatenate(values).mean()) for label, values in sorted(by_label.items())}

@@ -1,17 +1,16 @@
-"""The runs view: which runs of discovery there are, and what became of their attempts.
+"""The runs projection: an index of discovery runs, with counts of their attempts by outcome.
 
-The state is an index: flat columns, one place a run. What was asked and answered stays in the log, where the run's
-stream is read and told as its report (`report.py`) when it is shown.
+The state is columnar, with one row per run. Prompts and answers stay in the log: to show a run, its stream is read and
+turned into a report (`run_report.py`).
 """
 
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from events.discovery import (
     AttemptOutcome,
@@ -25,7 +24,8 @@ from events.envelope import EventFacts, agent_of
 from events.limits import LABEL_CHARS_MAX
 from events.payload import Payload
 from events.probe import ProbeScored
-from ledger import microseconds
+from ledger import microseconds, moment_of
+from projections.arrays import Places
 from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.projection import Projection
 from projections.time_range import TimeRange
@@ -33,18 +33,17 @@ from projections.time_range import TimeRange
 ATTEMPT_OUTCOMES: tuple[AttemptOutcome, ...] = get_args(AttemptOutcome)
 
 UNFINISHED = 0
-"""Number of the end of a run that has none."""
+"""The number of the ending of a run without one."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDTH = len(ATTEMPT_OUTCOMES)
 _outcome = {name: number for number, name in enumerate(ATTEMPT_OUTCOMES)}
 
 RunEnding = tuple[Ending | None, str]
-"""Why a run ended: in one word, where there is one, and as its report says it, cut."""
+"""Why a run ended: in one word if known, and as its report states it, shortened."""
 
 
 class RunFacts(NamedTuple):
-    """What many runs share: whose they are, who was asked for what."""
+    """Fields that many runs share: the agent's source, router, requested model and probe."""
 
     source: str
     router: str | None
@@ -54,7 +53,7 @@ class RunFacts(NamedTuple):
 
 
 class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs to find; `range` bounds when they began."""
+    """A filter of runs. `range` bounds the times at which they began."""
 
     agent: str | None = None
     router: str | None = None
@@ -63,7 +62,10 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in short. Without `end_time` it goes on. `models` counts accepted answers, `scores` those of any scorer."""
+    """A summary of a run. Without `end_time` it is still going on.
+
+    `models` counts accepted answers, `scores` the scores of all scorers.
+    """
 
     run_id: str
     agent: str
@@ -83,7 +85,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunIndex(Projection):
-    """An index of runs in the order in which they began in the log."""
+    """An index of runs, in the order in which they began in the log."""
 
     name: ClassVar[str] = "runs"
     version: ClassVar[int] = 1
@@ -93,16 +95,16 @@ class RunIndex(Projection):
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
-        """Run to place."""
+        """Place by run id."""
         self._about = array("I")
         self._start_us = array("q")
         self._end_us = array("q")
         self._end = array("I")
         self._outcomes = array("I")
-        """As many a run as there are outcomes."""
+        """Counts of attempts: for each run, one for each of ATTEMPT_OUTCOMES."""
         self._signals = array("I")
         self._scores = array("Q")
-        """Place of the run and position of the event, one after the other, of the scores that name a run."""
+        """Alternating place of the run and position of the event, of the scores that name a run."""
         self._abouts: dict[RunFacts, int] = {}
         self._ends: dict[RunEnding | None, int] = {None: UNFINISHED}
 
@@ -166,16 +168,16 @@ class RunIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._index = unpack_names(parts.index)
+        new = cls()
+        new._index = unpack_names(parts.index)
         for name in ("about", "start_us", "end_us", "end", "outcomes", "signals", "scores"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        made._abouts = {about: number for number, about in enumerate(parts.abouts)}
-        made._ends = {end: number for number, end in enumerate([None, *parts.ends])}
-        lengths = {len(made._index), len(made._about), len(made._start_us), len(made._end_us), len(made._end)}
-        assert lengths == {len(made._signals)}, "columns of unlike length"
-        assert len(made._outcomes) == len(made._index) * _WIDTH, "columns of unlike length"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._abouts = {about: number for number, about in enumerate(parts.abouts)}
+        new._ends = {end: number for number, end in enumerate([None, *parts.ends])}
+        lengths = {len(new._index), len(new._about), len(new._start_us), len(new._end_us), len(new._end)}
+        assert lengths == {len(new._signals)}, "columns of unlike length"
+        assert len(new._outcomes) == len(new._index) * _WIDTH, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         counted = as_array(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
@@ -187,28 +189,28 @@ class RunIndex(Projection):
         }
 
     def has(self, run_id: str) -> bool:
-        """Whether a run of exactly this id is in the log."""
+        """Tell whether a run with exactly this id exists."""
         return run_id in self._index
 
-    def matching(self, prefix: str, most: int = 2) -> list[str]:
-        """Up to `most` runs whose ids begin with a prefix, the oldest first."""
-        found = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(found, range(most), strict=False)]
+    def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
+        """Return up to `limit` run ids that start with a prefix, the oldest first."""
+        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
 
-    def find(self, wanted: RunSelection) -> npt.NDArray[np.intp]:
-        """The places of the runs that fit, the one that began last first."""
-        fits = np.array([_fits(wanted, about) for about in self._abouts], dtype=bool)
+    def find(self, selection: RunSelection) -> Places:
+        """Return the places of the runs that pass a filter, the latest start first."""
+        fits = np.array([_matches(selection, about) for about in self._abouts], dtype=bool)
         keep = fits[as_array(self._about, np.uint32)]
         start_us = as_array(self._start_us, np.int64)
-        if wanted.range.since is not None:
-            keep &= start_us >= microseconds(wanted.range.since)
-        if wanted.range.until is not None:
-            keep &= start_us <= microseconds(wanted.range.until)
+        if selection.range.since is not None:
+            keep &= start_us >= microseconds(selection.range.since)
+        if selection.range.until is not None:
+            keep &= start_us <= microseconds(selection.range.until)
         places = np.flatnonzero(keep)
         return places[np.lexsort((-places, -start_us[places]))]
 
-    def entries(self, places: npt.NDArray[np.intp]) -> list[RunEntry]:
-        """Some runs in short."""
+    def entries(self, places: Places) -> list[RunEntry]:
+        """Return the summaries of some runs."""
         names, abouts, ends = list(self._index), list(self._abouts), list(self._ends)
         scores = np.bincount(as_array(self._scores, np.uint64)[::2].astype(np.intp), minlength=len(names))
         return [
@@ -226,8 +228,8 @@ class RunIndex(Projection):
             requested_model=about.requested_model,
             probe_id=about.probe_id,
             probe_version=about.probe_version,
-            start_time=_moment(self._start_us[place]),
-            end_time=None if end is None else _moment(self._end_us[place]),
+            start_time=moment_of(self._start_us[place]),
+            end_time=None if end is None else moment_of(self._end_us[place]),
             ending=None if end is None else end[0],
             reason=None if end is None else end[1],
             attempts=sum(counted),
@@ -238,14 +240,14 @@ class RunIndex(Projection):
         )
 
     def entry(self, run_id: str) -> RunEntry:
-        """One run in short."""
+        """Return the summary of a run."""
         return self.entries(np.array([self._index[run_id]], dtype=np.intp))[0]
 
     def scores(self, run_id: str) -> list[int]:
-        """The positions of the scores that name a run, oldest first."""
+        """Return the positions of the scores that name a run, oldest first."""
         places, positions = as_array(self._scores, np.uint64).reshape(-1, 2).T
-        found: list[int] = positions[places == self._index[run_id]].tolist()
-        return found
+        own: list[int] = positions[places == self._index[run_id]].tolist()
+        return own
 
 
 class _Parts(msgspec.Struct):
@@ -261,13 +263,9 @@ class _Parts(msgspec.Struct):
     ends: list[RunEnding]
 
 
-def _fits(wanted: RunSelection, about: RunFacts) -> bool:
+def _matches(selection: RunSelection, about: RunFacts) -> bool:
     return (
-        wanted.agent in (None, agent_of(about.source))
-        and wanted.router in (None, about.router)
-        and wanted.probe in (None, about.probe_id)
+        selection.agent in (None, agent_of(about.source))
+        and selection.router in (None, about.router)
+        and selection.probe in (None, about.probe_id)
     )
-
-
-def _moment(us: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=us)

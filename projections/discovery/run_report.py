@@ -1,7 +1,7 @@
-"""The wire format of run reports, and a run told in it: a pure function of its events.
+"""Run reports: their wire format, and how a run's events become one. Everything is a pure function of the events.
 
-An imported report is given back field for field: what it left out stays out, and its times stand as it wrote them.
-What a run without a report of its own measured is told in the same fields.
+An imported report is exported again field for field: missing fields stay missing, and times keep their notation. A run
+that was not imported is reported in the same fields.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,22 +26,22 @@ from events.payload import Count, Digest, Label, StreamName
 from events.probe import Counts, ProbeScored, Whole
 
 REPORTED_SCORER_ID = "reported"
-"""The scorer of a score that a report states: it names none."""
+"""The scorer of scores from an imported report, which names none."""
 
 TOTAL_KEY = "total_score"
-"""The figure of a score that is no count."""
+"""The key of the total in a `ProbeScore`; all other keys are counts."""
 
 Share = Annotated[int, msgspec.Meta(ge=0, le=1)] | Annotated[float, msgspec.Meta(ge=0, le=1)]
 ProbeScore = Annotated[dict[Label, Whole | float], msgspec.Meta(max_length=ITEMS_MAX)]
-"""Counts by name, and `total_score`, 0..1."""
+"""The score of an answer: counts by name, and `total_score` in 0..1."""
 
 
 class _Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A piece of a report. `null` and absent are the same, and neither is written."""
+    """A part of a report. `null` and absent mean the same, and are not encoded."""
 
 
 class DiscoveryConfig(_Wire, frozen=True, kw_only=True):
-    """What a run asks, and when it stops."""
+    """The settings of a run: its probe, and when it stops."""
 
     max_iterations: Count | None = None
     probe_id: Label | None = None
@@ -51,7 +51,7 @@ class DiscoveryConfig(_Wire, frozen=True, kw_only=True):
 class ProbeResult(_Wire, frozen=True, kw_only=True):
     """An answer to a probe with its score.
 
-    `output_digest` stands in place of an output that is not to be had, with `erased` where it was erased for good.
+    `output_digest` is present if the output is not available; `erased` tells that it was erased.
     """
 
     probe_id: Label | None = None
@@ -65,7 +65,7 @@ class ProbeResult(_Wire, frozen=True, kw_only=True):
 
 
 class DiscoveryResult(_Wire, frozen=True, kw_only=True):
-    """An accepted answer: who it claims to be from, and what it is worth."""
+    """An accepted answer: the identity that it claims, and its probe result."""
 
     iteration: Count
     model: ModelIdentity
@@ -75,7 +75,7 @@ class DiscoveryResult(_Wire, frozen=True, kw_only=True):
 
 
 class RunReport(_Wire, frozen=True, kw_only=True):
-    """One run. One that goes on has neither `end_time` nor `termination_reason`."""
+    """The report of a run. A run that is still going on has neither `end_time` nor `termination_reason`."""
 
     run_id: StreamName | None = None
     start_time: TimeText
@@ -87,7 +87,7 @@ class RunReport(_Wire, frozen=True, kw_only=True):
 
 
 class AttemptScore(_Wire, frozen=True, kw_only=True):
-    """One scorer's figures of an attempt, and where that event stands."""
+    """One scorer's score of an attempt, and the position of its event."""
 
     position: int
     score_id: str
@@ -105,7 +105,10 @@ class AttemptScore(_Wire, frozen=True, kw_only=True):
 
 
 class RunAttempt(_Wire, frozen=True, kw_only=True):
-    """One prompt and what came of it. Of a text that is kept as evidence the digest stands here; `erased`: no more."""
+    """One attempt: prompt, answer and outcome.
+
+    A text that is stored as evidence is given by its digest; `erased` tells that one of them was erased.
+    """
 
     position: int
     attempt: int
@@ -127,7 +130,7 @@ class RunAttempt(_Wire, frozen=True, kw_only=True):
 
 
 class RunSignal(_Wire, frozen=True, kw_only=True):
-    """Something the people watching should know."""
+    """A signal of a run to the people who watch it."""
 
     position: int
     ts: str
@@ -139,14 +142,14 @@ class RunSignal(_Wire, frozen=True, kw_only=True):
 
 
 class RunDetail(RunReport, frozen=True, kw_only=True):
-    """The report; every attempt and signal of the run where they are asked for."""
+    """A run report, with all attempts and signals if they were requested."""
 
     attempts: tuple[RunAttempt, ...] | UnsetType = UNSET
     signals: tuple[RunSignal, ...] | UnsetType = UNSET
 
 
 class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The events of one run in the order of the log, apart by what they are."""
+    """The events of one run by kind, each in the order of the log."""
 
     started: EventFacts
     attempts: Sequence[EventFacts]
@@ -172,29 +175,30 @@ class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def imported(self) -> bool:
-        """Whether it was taken in as a report, whose scores are then those that it states."""
+        """Whether the run was imported from a report. Its scores are then the ones that the report states."""
         return self.begun.start_time is not None
 
     def digests(self) -> set[str]:
-        """The digests of every text of its attempts."""
-        told = (one for event in self.attempts if isinstance(one := event.data, DiscoveryAttempted))
-        return {digest for one in told for digest in (one.response_digest, one.output_digest) if digest is not None}
+        """Return the digests of all texts of the attempts."""
+        attempts = (data for event in self.attempts if isinstance(data := event.data, DiscoveryAttempted))
+        pairs = ((attempt.response_digest, attempt.output_digest) for attempt in attempts)
+        return {digest for pair in pairs for digest in pair if digest is not None}
 
     def evidence(self) -> set[str]:
-        """The digests of outputs that do not stand in the events."""
+        """Return the digests of outputs that are stored as evidence, not in the events."""
         return {
-            one.output_digest
-            for one in (event.data for event in self.attempts)
-            if isinstance(one, DiscoveryAttempted) and one.output_digest is not None and _output(one) is None
+            data.output_digest
+            for data in (event.data for event in self.attempts)
+            if isinstance(data, DiscoveryAttempted) and data.output_digest is not None and _output(data) is None
         }
 
 
 def build_report(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunReport:
-    """A run as its report says it. `texts` are outputs that stand beside the log by digest, None where erased."""
+    """Build the report of a run. `texts` has the stored outputs by digest; None if erased."""
     begun, finished = run.begun, run.finished
     end = finished.data if finished is not None else None
     assert end is None or isinstance(end, DiscoveryFinished)
-    scores = _stated(run)
+    scores = _report_scores(run)
     results: list[DiscoveryResult] = []
     for event in run.attempts:
         attempt = event.data
@@ -227,94 +231,96 @@ def build_report(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunRepor
 
 
 def report_models(report: RunReport) -> tuple[ModelIdentity, ...]:
-    """The models of a report's results, those that `unique_models` names where it says no more."""
+    """Return the models of a report's results, which `unique_models` repeats unless the report states others."""
     return tuple(result.model for result in report.results or ())
 
 
 def build_attempts(run: DiscoveryRun, texts: Mapping[str, str | None]) -> tuple[RunAttempt, ...]:
-    """Every attempt with every score. `texts` holds None for each digest whose text was erased."""
+    """Build the list of attempts with all their scores. `texts` has None for each digest whose text was erased."""
     scored: dict[int | None, list[EventFacts]] = {}
     for event in run.scores:
         scored.setdefault(event.data.attempt, []).append(event)  # type: ignore[attr-defined]
-    told = []
+    attempts = []
     for event in run.attempts:
-        one = event.data
-        assert isinstance(one, DiscoveryAttempted)
-        gone = _missing(one) & {digest for digest, text in texts.items() if text is None}
-        same = {name: getattr(one, name) for name in one.__struct_fields__ if name not in ("run_id", "timestamp")}
-        scores = tuple(_score(score) for score in scored.get(one.attempt, ()))
-        told.append(
+        attempt = event.data
+        assert isinstance(attempt, DiscoveryAttempted)
+        gone = _evidence_digests(attempt) & {digest for digest, text in texts.items() if text is None}
+        same = {
+            name: getattr(attempt, name) for name in attempt.__struct_fields__ if name not in ("run_id", "timestamp")
+        }
+        scores = tuple(_score(score) for score in scored.get(attempt.attempt, ()))
+        attempts.append(
             RunAttempt(
                 **same,
                 position=event.position,
-                timestamp=one.timestamp or event.time,
+                timestamp=attempt.timestamp or event.time,
                 erased=True if gone else None,
                 scores=scores,
             )
         )
-    return tuple(told)
+    return tuple(attempts)
 
 
 def build_signals(run: DiscoveryRun) -> tuple[RunSignal, ...]:
-    """Every signal; one that states no time has that of its event, one that names no agent its source's."""
-    told = []
+    """Build the list of signals. Without an own time or agent, a signal has those of its event."""
+    signals = []
     for event in run.signals:
-        one = event.data
-        assert isinstance(one, DiscoverySignalled)
-        told.append(
+        signal = event.data
+        assert isinstance(signal, DiscoverySignalled)
+        signals.append(
             RunSignal(
                 position=event.position,
-                ts=one.ts or event.time,
-                event=one.event,
-                agent=one.agent or event.agent,
-                case_id=one.case_id,
-                step=one.step,
-                meta=one.meta,
+                ts=signal.ts or event.time,
+                event=signal.event,
+                agent=signal.agent or event.agent,
+                case_id=signal.case_id,
+                step=signal.step,
+                meta=signal.meta,
             )
         )
-    return tuple(told)
+    return tuple(signals)
 
 
 def as_reported_number(value: float) -> int | float:
-    """A number as reports write it: 1, not 1.0."""
+    """Return a number as reports write it: 1, not 1.0."""
     return int(value) if value == int(value) else value
 
 
 def _score(event: EventFacts) -> AttemptScore:
-    one = event.data
-    assert isinstance(one, ProbeScored)
+    scored = event.data
+    assert isinstance(scored, ProbeScored)
     return AttemptScore(
         position=event.position,
-        score_id=one.score_id or "",
+        score_id=scored.score_id or "",
         agent=event.agent,
-        probe_id=one.probe_id,
-        probe_version=one.probe_version,
-        scorer_id=one.scorer_id,
-        scorer_version=one.scorer_version,
-        output_digest=one.output_digest,
-        valid=one.valid,
-        counts=one.counts,
-        total_score=None if one.total_score is None else as_reported_number(one.total_score),
-        dimension_scores=_dimensions(one),
-        apart=one.apart,
+        probe_id=scored.probe_id,
+        probe_version=scored.probe_version,
+        scorer_id=scored.scorer_id,
+        scorer_version=scored.scorer_version,
+        output_digest=scored.output_digest,
+        valid=scored.valid,
+        counts=scored.counts,
+        total_score=None if scored.total_score is None else as_reported_number(scored.total_score),
+        dimension_scores=_dimensions(scored),
+        apart=scored.apart,
     )
 
 
-def _stated(run: DiscoveryRun) -> dict[int, ProbeScored]:
-    """The score of each attempt that its report states: the first by who told the attempt, on the run's terms.
+def _report_scores(run: DiscoveryRun) -> dict[int, ProbeScored]:
+    """Return the score of each attempt for the report: the first by the source that recorded the attempt.
 
-    Of an imported run that is what the report says, else what the scorer of the run's probe said.
+    Of an imported run it is the score that its report stated, otherwise one of the run's probe.
     """
-    told_by = {event.data.attempt: event.source for event in run.attempts}  # type: ignore[attr-defined]
-    found: dict[int, ProbeScored] = {}
+    sources = {event.data.attempt: event.source for event in run.attempts}  # type: ignore[attr-defined]
+    first_scores: dict[int, ProbeScored] = {}
     for event in run.scores:
-        one = event.data
-        assert isinstance(one, ProbeScored)
-        attempt = one.attempt
-        fits = one.scorer_id == REPORTED_SCORER_ID if run.imported else one.probe_id == run.begun.probe_id
-        if attempt is not None and fits and told_by.get(attempt) == event.source:
-            found.setdefault(attempt, one)
-    return found
+        scored = event.data
+        assert isinstance(scored, ProbeScored)
+        attempt = scored.attempt
+        fits = scored.scorer_id == REPORTED_SCORER_ID if run.imported else scored.probe_id == run.begun.probe_id
+        if attempt is not None and fits and sources.get(attempt) == event.source:
+            first_scores.setdefault(attempt, scored)
+    return first_scores
 
 
 def _probe(
@@ -327,7 +333,7 @@ def _probe(
     return ProbeResult(
         probe_id=probe_id if scored is None else scored.probe_id,
         raw_output=output,
-        score=None if scored is None else _figures(scored),
+        score=None if scored is None else _probe_score(scored),
         dimension_scores=None if scored is None else _dimensions(scored),
         elapsed_ns=attempt.elapsed_ns,
         tokens_used=attempt.tokens_used,
@@ -337,26 +343,26 @@ def _probe(
 
 
 def _output(attempt: DiscoveryAttempted) -> str | None:
-    """What was scored, where it stands in the event."""
+    """Return the scored text if it is in the event."""
     if attempt.output is None and attempt.output_digest in (None, attempt.response_digest):
         return attempt.response
     return attempt.output
 
 
-def _missing(attempt: DiscoveryAttempted) -> set[str]:
-    """The digests of texts that do not stand in the event."""
+def _evidence_digests(attempt: DiscoveryAttempted) -> set[str]:
+    """Return the digests of texts that are not in the event."""
     texts = ((attempt.response, attempt.response_digest), (_output(attempt), attempt.output_digest))
     return {digest for text, digest in texts if text is None and digest is not None}
 
 
-def _figures(scored: ProbeScored) -> dict[str, int | float] | None:
-    """The figures of a score; None where it states none."""
+def _probe_score(scored: ProbeScored) -> dict[str, int | float] | None:
+    """Return the counts and the total of a score; None if it states neither."""
     if scored.counts is None and scored.total_score is None:
         return None
-    figures: dict[str, int | float] = dict(scored.counts or {})
+    values: dict[str, int | float] = dict(scored.counts or {})
     if scored.total_score is not None:
-        figures[TOTAL_KEY] = as_reported_number(scored.total_score)
-    return figures
+        values[TOTAL_KEY] = as_reported_number(scored.total_score)
+    return values
 
 
 def _dimensions(scored: ProbeScored) -> dict[str, int | float] | None:

@@ -1,8 +1,8 @@
-"""The inventory: which models do we really get?
+"""The inventory projection: which models really answer?
 
-The state is a row an attempt (its run, its number, when, what it claimed and came to, the digest of its output: some 60
-bytes) and the names that owners gave. Which model a claimed name is of is looked up when the view is asked for
-(`names.py`); the view itself is made from copies of the columns (`sightings.py`).
+The state has one row per attempt (run, number, time, claim and outcome, digest of the output: about 60 bytes) and the
+names that owners gave. Claimed names are resolved when the view is computed (`model_names.py`), from copies of the
+columns (`model_inventory.py`).
 """
 
 from array import array
@@ -23,17 +23,17 @@ from projections.projection import Projection
 
 DIGEST_BYTES = 32
 NO_DIGEST = "00" * DIGEST_BYTES
-"""Stands where no digest of the output is known."""
+"""The hex digest of an unknown output."""
 
 RunRequest = tuple[str | None, str | None]
-"""What many runs share: the router, and the model it was asked for."""
+"""The router of a run, and the model requested from it."""
 
 AttemptClaim = tuple[str, ModelIdentity | None, str | None]
-"""What many attempts share: the outcome, who the answer claims to be from, and the model the endpoint reports."""
+"""The outcome of an attempt, the identity that the answer claims, and the model that the endpoint reports."""
 
 
 class AttemptColumns(NamedTuple):
-    """Every attempt in the order of the log, in columns that no longer change; and what they refer to by number."""
+    """Copies of the columns of attempts, in the order of the log, and the tables that they refer to by number."""
 
     run: npt.NDArray[np.uint32]
     number: npt.NDArray[np.int64]
@@ -48,7 +48,7 @@ class AttemptColumns(NamedTuple):
 
 
 class SightingIndex(Projection):
-    """Who answered in each attempt, as claimed and as reported; and which models and names their owners know."""
+    """The claimed and reported identity in each attempt, and the registered models and their aliases."""
 
     name: ClassVar[str] = "inventory"
     version: ClassVar[int] = 1
@@ -57,7 +57,7 @@ class SightingIndex(Projection):
     def __init__(self) -> None:
         self._names = ModelNames()
         self._index: dict[str, int] = {}
-        """Stream of a run to its number."""
+        """Number of the run by its stream."""
         self._run_asked = array("I")
         self._asked: dict[RunRequest, int] = {}
         self._claims: dict[AttemptClaim, int] = {}
@@ -97,11 +97,11 @@ class SightingIndex(Projection):
         self._digest += bytes.fromhex("".join(digests))
 
     def encode(self) -> bytes:
-        models, said = self._names.parts()
+        models, aliases = self._names.parts()
         return pack(
             {
                 "models": models,
-                "said": said,
+                "said": aliases,
                 "runs": pack_names(self._index),
                 "run_asked": self._run_asked.tobytes(),
                 "asked": list(self._asked),
@@ -117,29 +117,29 @@ class SightingIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._names = ModelNames.of(parts.models, parts.said)
-        made._index = unpack_names(parts.runs)
-        made._asked = {asked: number for number, asked in enumerate(parts.asked)}
-        made._claims = {claimed: number for number, claimed in enumerate(parts.claims)}
+        new = cls()
+        new._names = ModelNames.from_parts(parts.models, parts.said)
+        new._index = unpack_names(parts.runs)
+        new._asked = {asked: number for number, asked in enumerate(parts.asked)}
+        new._claims = {claimed: number for number, claimed in enumerate(parts.claims)}
         for name in ("run_asked", "run", "number", "time_us", "claim"):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        made._digest.extend(parts.digest)
-        lengths = {len(made._run), len(made._number), len(made._time_us), len(made._claim)}
-        assert lengths == {len(made._digest) // DIGEST_BYTES}, "columns of unlike length"
-        assert len(made._index) == len(made._run_asked), "runs of unlike number"
-        return made
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._digest.extend(parts.digest)
+        lengths = {len(new._run), len(new._number), len(new._time_us), len(new._claim)}
+        assert lengths == {len(new._digest) // DIGEST_BYTES}, "columns of unlike length"
+        assert len(new._index) == len(new._run_asked), "runs of unlike number"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"runs": len(self._index), "attempts": len(self._run), "registered": sorted(self._names.models)}
 
     @property
     def names(self) -> ModelNames:
-        """The registered models, and the names they go by. Copy it to keep it."""
+        """The registered models and their aliases. Copy it before folding continues."""
         return self._names
 
     def attempts(self) -> AttemptColumns:
-        """What a survey needs, as it stands now."""
+        """Return copies of the columns for the inventory."""
         return AttemptColumns(
             run=as_array(self._run, np.uint32).copy(),
             number=as_array(self._number, np.int64).copy(),

@@ -1,7 +1,7 @@
-"""What the scores of attempts come to, by scenario and over scenarios: one arithmetic for runs, lists and boards.
+"""Aggregation of scores by scenario and over scenarios, used by runs, lists and scoreboards alike.
 
-Scenarios are what is sampled, and attempts at one are repetitions of it: figures over a suite are of the scenarios'
-means. A weight says how much a scenario counts in them.
+Scenarios are the sample, and attempts at a scenario are repetitions: the statistics of a suite are over the means of
+its scenarios, weighted by their weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,19 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from projections.arrays import Floats, Ints
 from projections.evaluation.view_types import ScenarioResult, Verdict
-from projections.stats.intervals import Floats, Interval, weighted_mean_interval, wilson_interval
+from projections.stats.intervals import Interval, weighted_mean_interval, wilson_interval
 
 FAILED, PASSED, ERROR, SKIPPED = range(4)
-"""What came of an attempt: scored without passing, passed, an error, skipped."""
+"""Numbers of the outcomes of an attempt: scored but not passed, passed, error, skipped."""
 
 POINTS_MAX = 100.0
 
-Numbers = npt.NDArray[np.int64]
-
 
 class ScenarioLabels(NamedTuple):
-    """What a scenario's own events say of it."""
+    """The labels of a scenario, from the events of its own stream."""
 
     name: str | None = None
     family: str | None = None
@@ -31,21 +30,22 @@ class ScenarioLabels(NamedTuple):
 
 
 class ScoreTally(NamedTuple):
-    """By scenario: its attempts that were scored or in error, those of them that passed and that were in error.
+    """Counts and means by scenario.
 
-    Beside them those skipped, the mean of the points, NaN without attempts, and of those scored, NaN without any.
+    `attempts` were scored or ended in an error; `passed` and `errors` are among them; `skipped` are not. `mean` is the
+    mean points of `attempts`, `mean_scored` of those scored; NaN without any.
     """
 
-    attempts: Numbers
-    passed: Numbers
-    errors: Numbers
-    skipped: Numbers
+    attempts: Ints
+    passed: Ints
+    errors: Ints
+    skipped: Ints
     mean: Floats
     mean_scored: Floats
 
 
 def tally_scores(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: Floats, size: int) -> ScoreTally:
-    """What attempts at the scenarios 0..size-1 came to. `points` counts of those scored alone."""
+    """Aggregate attempts by scenario 0..size-1. `points` is used for scored attempts only; an error counts 0 points."""
     counts = np.bincount(scenario.astype(np.int64) * 4 + outcome, minlength=4 * size).reshape(size, 4)
     scored = outcome <= PASSED
     sums = np.bincount(scenario[scored], weights=points[scored], minlength=size)
@@ -57,63 +57,63 @@ def tally_scores(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: 
 
 
 def scenario_weights(scenario: npt.NDArray[Any], stated: Floats, size: int) -> Floats:
-    """The weight of each scenario: the last that its scores state, 1 where none does. NaN is none."""
-    weights, there = np.ones(size), ~np.isnan(stated)
-    weights[scenario[there]] = stated[there]
+    """Return the weight of each scenario: the last one that its scores state, else 1. NaN means not stated."""
+    weights, has_weight = np.ones(size), ~np.isnan(stated)
+    weights[scenario[has_weight]] = stated[has_weight]
     return weights
 
 
-def pool_scores(found: ScoreTally, weights: Floats) -> dict[str, Any]:
-    """The fields of `Pooled`. `weights` are those of the scenarios."""
-    tried = found.attempts > 0
-    whole = found.passed == found.attempts
-    barred = found.errors == found.attempts
-    passed, errors = int(found.passed.sum()), int(found.errors.sum())
-    scored = int(found.attempts.sum()) - errors
-    mean, interval = _mean(found.mean, weights)
-    rates = found.passed[tried] / found.attempts[tried]
+def pool_scores(scores: ScoreTally, weights: Floats) -> dict[str, Any]:
+    """Return the fields of `PooledScores`, given the weights of the scenarios."""
+    attempted = scores.attempts > 0
+    all_passed = scores.passed == scores.attempts
+    all_errors = scores.errors == scores.attempts
+    passed, errors = int(scores.passed.sum()), int(scores.errors.sum())
+    scored = int(scores.attempts.sum()) - errors
+    mean, interval = _mean(scores.mean, weights)
+    rates = scores.passed[attempted] / scores.attempts[attempted]
     rate = fsum(rates) / len(rates) if len(rates) else None
     return {
-        "scenarios": int((tried | (found.skipped > 0)).sum()),
+        "scenarios": int((attempted | (scores.skipped > 0)).sum()),
         "scored": scored,
         "passed": passed,
         "failed": scored - passed,
         "errors": errors,
-        "skipped": int(found.skipped.sum()),
-        "stable": int((tried & whole).sum()),
-        "flaky": int((tried & ~whole & (found.passed > 0)).sum()),
-        "failing": int((tried & (found.passed == 0) & ~barred).sum()),
-        "broken": int((tried & barred).sum()),
+        "skipped": int(scores.skipped.sum()),
+        "stable": int((attempted & all_passed).sum()),
+        "flaky": int((attempted & ~all_passed & (scores.passed > 0)).sum()),
+        "failing": int((attempted & (scores.passed == 0) & ~all_errors).sum()),
+        "broken": int((attempted & all_errors).sum()),
         "mean": mean,
         "mean_interval": interval,
-        "mean_scored": _mean(found.mean_scored, weights)[0],
+        "mean_scored": _mean(scores.mean_scored, weights)[0],
         "pass_rate": rate,
         "pass_interval": None if rate is None else wilson_interval(_whole(rate * len(rates)), len(rates)),
     }
 
 
 def mean_difference(before: Floats, after: Floats, weights: Floats) -> tuple[float | None, Interval | None]:
-    """The mean of differences by weight, with its interval over scenarios; NaN on either side is left out."""
+    """Return the weighted mean of after - before, and its interval over scenarios. NaN on either side is left out."""
     return _mean(after - before, weights, -POINTS_MAX)
 
 
 def _mean(values: Floats, weights: Floats, low: float = 0.0) -> tuple[float | None, Interval | None]:
-    """The mean by weight of the values that there are, and its interval."""
-    there = ~np.isnan(values) & (weights > 0)
-    values, weights = values[there], weights[there]
+    """Return the weighted mean of the values that are not NaN, and its interval."""
+    used = ~np.isnan(values) & (weights > 0)
+    values, weights = values[used], weights[used]
     if not len(values):
         return None, None
     return weighted_mean_interval(values, weights, low, POINTS_MAX)
 
 
 def _whole(successes: float) -> float:
-    """A count as such, where it was missed by a rounding."""
+    """Return a sum of rates as a whole number if it differs from one only by a rounding error."""
     nearest = round(successes)
     return nearest if abs(successes - nearest) < 1e-9 else successes
 
 
 def scenario_verdict(attempts: int, passed: int, errors: int) -> Verdict:
-    """Of one scenario."""
+    """Return the verdict on a scenario."""
     if not attempts:
         return "skipped"
     if passed:
@@ -122,20 +122,20 @@ def scenario_verdict(attempts: int, passed: int, errors: int) -> Verdict:
 
 
 def scenario_results(
-    found: ScoreTally, weights: Floats, scenarios: Sequence[str], known: Mapping[str, ScenarioLabels]
+    scores: ScoreTally, weights: Floats, scenarios: Sequence[str], known: Mapping[str, ScenarioLabels]
 ) -> tuple[ScenarioResult, ...]:
-    """Each scenario that was tried or skipped, by its id, without rows."""
-    made = []
-    columns = (column.tolist() for column in (*found, weights))
+    """Return the result of each attempted or skipped scenario, sorted by id, without rows."""
+    results: list[ScenarioResult] = []
+    columns = (column.tolist() for column in (*scores, weights))
     for scenario_id, attempts, passed, errors, skipped, mean, scored, weight in zip(scenarios, *columns, strict=True):
         if attempts or skipped:
-            about = known.get(scenario_id, ScenarioLabels())
-            made.append(
+            labels = known.get(scenario_id, ScenarioLabels())
+            results.append(
                 ScenarioResult(
                     scenario_id=scenario_id,
-                    name=about.name,
-                    family=about.family,
-                    failure_type=about.failure_type,
+                    name=labels.name,
+                    family=labels.family,
+                    failure_type=labels.failure_type,
                     verdict=scenario_verdict(attempts, passed, errors),
                     weight=weight,
                     attempts=attempts,
@@ -148,4 +148,4 @@ def scenario_results(
                     mean_scored=scored if attempts > errors else None,
                 )
             )
-    return tuple(sorted(made, key=lambda one: one.scenario_id))
+    return tuple(sorted(results, key=lambda result: result.scenario_id))

@@ -1,9 +1,9 @@
-"""The evaluations view: which runs there are, and what every score was worth.
+"""The evaluations projection: an index of evaluation runs and of every score.
 
-The state is an index: a row a score (its run, scenario and attempt, what came of it, its points, what it was scored by
-and on: some 50 bytes), the starts and ends of runs, and what scenarios are called. Findings and answers stay in the
-log, where a run's stream is read and told whole (`transcript.py`) when it is shown; the board is made from copies
-(`scoreboard.py`).
+The state has one row per score (run, scenario, attempt, outcome, points, attribution and scenario version: about 50
+bytes), the starts and ends of runs, and the labels of scenarios. Findings and answers stay in the log: to show a run,
+its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the columns (`list_view.py`,
+`scoreboard.py`).
 """
 
 from array import array
@@ -34,13 +34,14 @@ from projections.time_range import TimeRange
 
 _NAN = float("nan")
 _COLUMNS = ("run", "scenario", "attempt", "outcome", "points", "by", "on", "time_us")
-"""What there is of each score."""
+"""The columns with one entry for each score."""
 
 
 class EvaluationScoreColumns(NamedTuple):
-    """Scores in the order of the log, in columns that no longer change; and what they refer to.
+    """Copies of the columns of scores, in the order of the log, and the tables that they refer to.
 
-    `run` is the place of an evaluation in `runs`, which are in the order in which they began in the log.
+    `run` is an index into `runs`, which are in the order in which they began in the log; `scenario` is one into
+    `scenarios`, `by` into `attributions`, `on` into `scenario_versions`.
     """
 
     run: npt.NDArray[np.uint32]
@@ -51,28 +52,28 @@ class EvaluationScoreColumns(NamedTuple):
     time_us: npt.NDArray[np.int64]
     by: npt.NDArray[np.uint32]
     on: npt.NDArray[np.uint32]
-    bys: Sequence[ScoreAttribution]
-    ons: Sequence[ScenarioVersion]
+    attributions: Sequence[ScoreAttribution]
+    scenario_versions: Sequence[ScenarioVersion]
     scenarios: Sequence[str]
     known: Mapping[str, ScenarioLabels]
     runs: Sequence[RunSpan]
 
-    def taken(self, places: npt.NDArray[Any]) -> "EvaluationScoreColumns":
-        """Those at some places alone, or those that a mask leaves."""
+    def select(self, places: npt.NDArray[Any]) -> "EvaluationScoreColumns":
+        """Return only the scores at some places, or those that a mask selects."""
         return self._replace(**{name: getattr(self, name)[places] for name in _COLUMNS})
 
-    def counted(self) -> "EvaluationScoreColumns":
-        """Those that no later one of the same attempt replaces."""
+    def latest(self) -> "EvaluationScoreColumns":
+        """Return only the last score of each attempt."""
         columns = (self.attempt, self.scenario, self.run)
         order = np.lexsort(columns)
         last = np.ones(len(order), dtype=np.bool_)
         if len(order):
             last[:-1] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
-        return self.taken(np.sort(order[last]))
+        return self.select(np.sort(order[last]))
 
 
 class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which evaluations to find; `range` bounds when they began."""
+    """A filter of evaluations. `range` bounds the times at which they began."""
 
     suite: str | None = None
     agent: str | None = None
@@ -80,7 +81,7 @@ class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationIndex(Projection):
-    """An index of evaluations in the order in which they began in the log, and of every score."""
+    """An index of evaluations, in the order in which they began in the log, and of every score."""
 
     name: ClassVar[str] = "evaluations"
     version: ClassVar[int] = 1
@@ -90,16 +91,16 @@ class EvaluationIndex(Projection):
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
-        """Run to place."""
+        """Place by run id."""
         self._started: list[EvalStarted] = []
         self._start_us = array("q")
         self._ends: dict[int, RunEnd] = {}
         self._scenarios: dict[str, int] = {}
         self._known: dict[str, ScenarioLabels] = {}
-        self._bys: dict[ScoreAttribution, int] = {}
-        self._ons: dict[ScenarioVersion, int] = {}
-        self._bys_of: dict[int, set[int]] = {}
-        """By the place of a run, who answered and what scored."""
+        self._attributions: dict[ScoreAttribution, int] = {}
+        self._scenario_versions: dict[ScenarioVersion, int] = {}
+        self._run_attributions: dict[int, set[int]] = {}
+        """The numbers of the attributions in a run, by its place."""
         self._run = array("I")
         self._scenario = array("I")
         self._attempt = array("q")
@@ -135,15 +136,15 @@ class EvaluationIndex(Projection):
             attribute_score(self._started[run], data),
             ScenarioVersion(data.fixture_digest, data.expectation_digest, data.weight),
         )
-        number = self._bys.setdefault(by, len(self._bys))
-        self._bys_of.setdefault(run, set()).add(number)
+        number = self._attributions.setdefault(by, len(self._attributions))
+        self._run_attributions.setdefault(run, set()).add(number)
         self._by.append(number)
         self._run.append(run)
         self._scenario.append(self._scenarios.setdefault(data.scenario_id, len(self._scenarios)))
         self._attempt.append(data.attempt)
         self._outcome.append(score_outcome(data))
         self._points.append(_NAN if data.total_score is None else data.total_score)
-        self._on.append(self._ons.setdefault(on, len(self._ons)))
+        self._on.append(self._scenario_versions.setdefault(on, len(self._scenario_versions)))
 
     def encode(self) -> bytes:
         return pack(
@@ -153,8 +154,8 @@ class EvaluationIndex(Projection):
                 "ends": list(self._ends.items()),
                 "scenarios": pack_names(self._scenarios),
                 "known": list(self._known.items()),
-                "bys": list(self._bys),
-                "ons": list(self._ons),
+                "bys": list(self._attributions),
+                "ons": list(self._scenario_versions),
                 "start_us": self._start_us.tobytes(),
                 **{name: getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
             }
@@ -163,19 +164,19 @@ class EvaluationIndex(Projection):
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        made = cls()
-        made._index, made._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
-        made._started, made._ends, made._known = parts.started, dict(parts.ends), dict(parts.known)
-        made._bys = {by: number for number, by in enumerate(parts.bys)}
-        made._ons = {on: number for number, on in enumerate(parts.ons)}
+        new = cls()
+        new._index, new._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
+        new._started, new._ends, new._known = parts.started, dict(parts.ends), dict(parts.known)
+        new._attributions = {by: number for number, by in enumerate(parts.bys)}
+        new._scenario_versions = {on: number for number, on in enumerate(parts.ons)}
         for name in ("start_us", *_COLUMNS):
-            getattr(made, f"_{name}").frombytes(getattr(parts, name))
-        pairs = as_array(made._run, np.uint32).astype(np.int64) * len(made._bys) + as_array(made._by, np.uint32)
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        pairs = as_array(new._run, np.uint32).astype(np.int64) * len(new._attributions) + as_array(new._by, np.uint32)
         for pair in np.unique(pairs).tolist():
-            made._bys_of.setdefault(pair // len(made._bys), set()).add(pair % len(made._bys))
-        assert len(made._index) == len(made._started) == len(made._start_us), "runs of unlike number"
-        assert len({len(getattr(made, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
-        return made
+            new._run_attributions.setdefault(pair // len(new._attributions), set()).add(pair % len(new._attributions))
+        assert len(new._index) == len(new._started) == len(new._start_us), "runs of unlike number"
+        assert len({len(getattr(new, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
+        return new
 
     def summary(self) -> Mapping[str, object]:
         return {
@@ -188,47 +189,47 @@ class EvaluationIndex(Projection):
 
     @property
     def known(self) -> Mapping[str, ScenarioLabels]:
-        """What is known of scenarios, by id. Copy it to keep it."""
+        """The labels of scenarios by id. Copy it before folding continues."""
         return self._known
 
     def has(self, run_id: str) -> bool:
-        """Whether an evaluation of exactly this id is in the log."""
+        """Tell whether an evaluation with exactly this id exists."""
         return run_id in self._index
 
-    def matching(self, prefix: str, most: int = 2) -> list[str]:
-        """Up to `most` evaluations whose ids begin with a prefix, the oldest first."""
-        found = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(found, range(most), strict=False)]
+    def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
+        """Return up to `limit` run ids that start with a prefix, the oldest first."""
+        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
+        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
 
     def started(self, run_id: str) -> EvalStarted:
-        """How an evaluation began."""
+        """Return the start of an evaluation."""
         return self._started[self._index[run_id]]
 
     def agent(self, run_id: str) -> str | None:
-        """Who is evaluated: who the start names, else whom all scores do."""
+        """Return the evaluated agent: the one that the start names, else the one that all scores agree on."""
         place = self._index[run_id]
-        own = self._bys_of.get(place, set())
-        return run_agent(self._started[place], {by for by, number in self._bys.items() if number in own})[0]
+        own = self._run_attributions.get(place, set())
+        return run_agent(self._started[place], {by for by, number in self._attributions.items() if number in own})[0]
 
-    def find(self, wanted: EvaluationSelection) -> list[int]:
-        """The places of the evaluations that fit, the one that began last first."""
-        own = {number for by, number in self._bys.items() if by.agent == wanted.agent}
-        since = None if wanted.range.since is None else microseconds(wanted.range.since)
-        until = None if wanted.range.until is None else microseconds(wanted.range.until)
-        found = [
+    def find(self, selection: EvaluationSelection) -> list[int]:
+        """Return the places of the evaluations that pass a filter, the latest start first."""
+        own = {number for by, number in self._attributions.items() if by.agent == selection.agent}
+        since = None if selection.range.since is None else microseconds(selection.range.since)
+        until = None if selection.range.until is None else microseconds(selection.range.until)
+        places = [
             place
             for place, started in enumerate(self._started)
-            if wanted.suite in (None, started.suite)
+            if selection.suite in (None, started.suite)
             and (since is None or self._start_us[place] >= since)
             and (until is None or self._start_us[place] <= until)
-            and (wanted.agent in (None, started.agent) or not own.isdisjoint(self._bys_of.get(place, ())))
+            and (selection.agent in (None, started.agent) or not own.isdisjoint(self._run_attributions.get(place, ())))
         ]
-        return sorted(found, key=self._age, reverse=True)
+        return sorted(places, key=self._age, reverse=True)
 
     def latest(self, suite: str | None, *, before: str | None = None, agent: str | None = None) -> str | None:
-        """The newest evaluation that has ended and is of no baseline; of a suite and an agent, where they are named.
+        """Return the newest finished evaluation of a suite and an agent (None: any) that is not of a baseline.
 
-        `before` names one that it must have begun before, with the same selection of scenarios.
+        With `before`, it must have begun before that run and have the same selection of scenarios.
         """
         names = list(self._index)
         candidate = None if before is None else self._index[before]
@@ -245,7 +246,7 @@ class EvaluationIndex(Projection):
         return self._start_us[place], place
 
     def scores(self) -> EvaluationScoreColumns:
-        """What lists and the board need, as it stands now."""
+        """Return copies of the columns for lists and scoreboards."""
         runs = enumerate(zip(self._index, self._started, self._start_us, strict=True))
         return EvaluationScoreColumns(
             run=as_array(self._run, np.uint32).copy(),
@@ -256,17 +257,17 @@ class EvaluationIndex(Projection):
             time_us=as_array(self._time_us, np.int64).copy(),
             by=as_array(self._by, np.uint32).copy(),
             on=as_array(self._on, np.uint32).copy(),
-            bys=list(self._bys),
-            ons=list(self._ons),
+            attributions=list(self._attributions),
+            scenario_versions=list(self._scenario_versions),
             scenarios=list(self._scenarios),
             known=dict(self._known),
             runs=[RunSpan(run_id, begun, start_us, self._ends.get(n)) for n, (run_id, begun, start_us) in runs],
         )
 
 
-def stated_weights(ons: Collection[ScenarioVersion]) -> npt.NDArray[np.float64]:
-    """The weight that each states, NaN where it states none."""
-    return np.array([_NAN if on.weight is None else on.weight for on in ons], dtype=np.float64)
+def stated_weights(scenario_versions: Collection[ScenarioVersion]) -> npt.NDArray[np.float64]:
+    """Return the stated weight of each scenario version; NaN without one."""
+    return np.array([_NAN if on.weight is None else on.weight for on in scenario_versions], dtype=np.float64)
 
 
 class _Parts(msgspec.Struct):

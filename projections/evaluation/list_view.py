@@ -1,4 +1,4 @@
-"""Evaluations in short, for a list of them: pure, from copies of the columns."""
+"""Summaries of evaluations for a list, computed from copies of the columns."""
 
 from collections.abc import Sequence
 
@@ -11,17 +11,17 @@ from projections.evaluation.view_types import EvaluationSummary
 
 
 def summarize_runs(scores: EvaluationScoreColumns, places: Sequence[int]) -> list[EvaluationSummary]:
-    """Some evaluations in short, by their places among the runs."""
-    scores = scores.taken(np.isin(scores.run, places)).counted()
-    stated = stated_weights(scores.ons)[scores.on]
+    """Return the summaries of the evaluations at some places among the runs."""
+    scores = scores.select(np.isin(scores.run, places)).latest()
+    stated = stated_weights(scores.scenario_versions)[scores.on]
     order = np.argsort(scores.run, kind="stable")
     begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))
-    made = []
+    summaries = []
     for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
         own = order[begin:end]
         chosen, scenario = np.unique(scores.scenario[own], return_inverse=True)
-        found = tally_scores(scenario, scores.outcome[own], scores.points[own], len(chosen))
-        figures = pool_scores(found, scenario_weights(scenario, stated[own], len(chosen)))
-        bys = {scores.bys[number] for number in np.unique(scores.by[own]).tolist()}
-        made.append(EvaluationSummary(**figures, **run_fields(scores.runs[place], bys)))
-    return made
+        tally = tally_scores(scenario, scores.outcome[own], scores.points[own], len(chosen))
+        figures = pool_scores(tally, scenario_weights(scenario, stated[own], len(chosen)))
+        attributions = {scores.attributions[number] for number in np.unique(scores.by[own]).tolist()}
+        summaries.append(EvaluationSummary(**figures, **run_fields(scores.runs[place], attributions)))
+    return summaries

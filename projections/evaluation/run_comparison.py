@@ -1,15 +1,13 @@
-"""Two evaluations compared: did the candidate make it worse?
+"""Comparison of two evaluations: is the candidate worse than the baseline?
 
-Compared is what is alike: attempts of the same number at the same scenario, scored or in error on both sides, under the
-same fixture, expectations and scorer. Where one run alone says what these were, nothing shows that they are the same,
-and the scenario is not comparable; where neither says, nothing shows that they are not. A fixture's digest covers its
-expectations, so that theirs alone decides only where no fixture's is stated.
+Attempts are paired by scenario and number. Both must be scored or in error, with the same fixture, expectations and
+scorer. If only one run states one of these, the scenario is not comparable; if neither does, it is. A fixture's digest
+covers its expectations, so their own digest decides only if no fixture digest is stated.
 
-A scenario has regressed when fewer of its paired attempts pass than did. Attempts that one side has more than the other
-have no part in that, so that unequal numbers of attempts make no regression; that of a flaky scenario may be chance,
-which the exact McNemar test and the interval of the difference are there to tell. An error is an attempt that did not
-pass, with 0 points. Scenarios are what is sampled: the interval is Student's over the differences of their means, by
-weight, as the candidate states it.
+A scenario has regressed if fewer of its paired attempts pass than before. Attempts without a pair do not count, so
+unequal numbers of attempts cause no regression. A regression of a flaky scenario may be chance: see the exact McNemar
+test and the interval of the difference. An error is an attempt that did not pass, with 0 points. Scenarios are the
+sample: the interval is Student's over the differences of their means, with the candidate's weights.
 """
 
 from collections import Counter
@@ -33,12 +31,12 @@ from projections.evaluation.view_types import (
 from projections.stats.intervals import mcnemar_p_value
 
 _SAME = 1e-9
-"""Points nearer to each other than this are as many."""
+"""Points that differ by less count as equal."""
 
 Pair = tuple[ScoreRow, ScoreRow]
 
 _Matched = dict[tuple[str, str], PatternFinding]
-"""What was found, by where the pattern stands in the scenario and by the pattern."""
+"""Findings by expectation and pattern."""
 
 
 class _Compared(NamedTuple):
@@ -48,9 +46,9 @@ class _Compared(NamedTuple):
 
 
 def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
-    """The candidate less the baseline, scenario by scenario."""
-    before = {one.scenario_id: one for one in baseline.results if one.attempts}
-    after = {one.scenario_id: one for one in candidate.results}
+    """Compare a candidate with a baseline, scenario by scenario."""
+    before = {result.scenario_id: result for result in baseline.results if result.attempts}
+    after = {result.scenario_id: result for result in candidate.results}
     compared: list[_Compared] = []
     missing, unlike, added = [], [], []
     for scenario_id, was in before.items():
@@ -59,7 +57,7 @@ def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
             missing.append(_alone(was, None, "not scored" if now is None else "skipped"))
             continue
         pairs = _pairs(was, now)
-        reason = next((why for pair in pairs if (why := _unlike(*pair)) is not None), None)
+        reason = next((why for pair in pairs if (why := _incomparable_reason(*pair)) is not None), None)
         if not pairs:
             reason = "no attempt of the same number"
         if reason is not None:
@@ -69,12 +67,12 @@ def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
     for scenario_id, now in after.items():
         if now.attempts and scenario_id not in before:
             added.append(_alone(None, now, None))
-    changes = {one.change.scenario_id: one.change for one in compared}
-    errors = [_erroneous(one, changes.get(one.scenario_id)) for one in after.values() if one.errors]
-    return _contrast(baseline, candidate, compared, missing, unlike, added, errors)
+    changes = {result.change.scenario_id: result.change for result in compared}
+    errors = [_erroneous(result, changes.get(result.scenario_id)) for result in after.values() if result.errors]
+    return _build_comparison(baseline, candidate, compared, missing, unlike, added, errors)
 
 
-def _contrast(
+def _build_comparison(
     baseline: Evaluation,
     candidate: Evaluation,
     compared: Sequence[_Compared],
@@ -83,25 +81,29 @@ def _contrast(
     added: Sequence[ScenarioChange],
     errors: Sequence[ScenarioChange],
 ) -> RunComparison:
-    weights = np.array([one.weight for one in compared])
-    before = np.array([one.change.before for one in compared], dtype=np.float64)
-    after = np.array([one.change.after for one in compared], dtype=np.float64)
+    weights = np.array([item.weight for item in compared])
+    before = np.array([item.change.before for item in compared], dtype=np.float64)
+    after = np.array([item.change.after for item in compared], dtype=np.float64)
     gap, interval = mean_difference(before, after, weights)
     nothing = np.zeros(len(compared))
-    changes = [one.change for one in compared]
-    regressed = [one for one in changes if _passes(one) < 0]
-    lower = [one for one in changes if _passes(one) == 0 and _points(one) < -_SAME]
-    improved = [one for one in changes if _passes(one) > 0 or (_passes(one) == 0 and _points(one) > _SAME)]
+    changes = [item.change for item in compared]
+    regressed = [change for change in changes if _pass_change(change) < 0]
+    lower = [change for change in changes if _pass_change(change) == 0 and _point_change(change) < -_SAME]
+    improved = [
+        change
+        for change in changes
+        if _pass_change(change) > 0 or (_pass_change(change) == 0 and _point_change(change) > _SAME)
+    ]
     return RunComparison(
-        baseline=_head(baseline),
-        candidate=_head(candidate),
+        baseline=_summary(baseline),
+        candidate=_summary(candidate),
         scenarios=len(compared),
-        pairs=sum(len(one.pairs) for one in compared),
+        pairs=sum(len(item.pairs) for item in compared),
         mean_baseline=mean_difference(nothing, before, weights)[0],
         mean_candidate=mean_difference(nothing, after, weights)[0],
         difference=gap,
         difference_interval=interval,
-        mcnemar=_mcnemar(pair for one in compared for pair in one.pairs),
+        mcnemar=_mcnemar(pair for item in compared for pair in item.pairs),
         regressions=len(regressed) + len(missing),
         unchanged=len(changes) - len(regressed) - len(lower) - len(improved),
         regressed=_worst_first(regressed),
@@ -115,27 +117,27 @@ def _contrast(
 
 
 def _mcnemar(pairs: Iterable[Pair]) -> McNemarTest:
-    turned = Counter((bool(was.passed), bool(now.passed)) for was, now in pairs)
-    lost, won = turned[True, False], turned[False, True]
+    results = Counter((bool(was.passed), bool(now.passed)) for was, now in pairs)
+    lost, won = results[True, False], results[False, True]
     return McNemarTest(passed_to_failed=lost, failed_to_passed=won, p=mcnemar_p_value(lost, won))
 
 
 def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:
-    """The attempts that both have, neither of them skipped."""
+    """Pair the attempts of the same number; skipped ones have no pair."""
     before = {row.attempt: row for row in was.rows if row.state != "skipped"}
     return [(before[row.attempt], row) for row in now.rows if row.state != "skipped" and row.attempt in before]
 
 
-def _unlike(was: ScoreRow, now: ScoreRow) -> str | None:
-    """Why two scores do not compare. An error need not say what it is of: it was never scored."""
+def _incomparable_reason(was: ScoreRow, now: ScoreRow) -> str | None:
+    """Return why two scores are not comparable, or None. An error was never scored, so it need not state anything."""
     error = "error" in (was.state, now.state)
     if _differ("scorer", _scorer(was), _scorer(now), error) is not None:
         return f"scorer changed: {_scorer(was) or 'unknown'}, now {_scorer(now) or 'unknown'}"
-    given = _differ("fixture", was.fixture_digest, now.fixture_digest, error)
+    fixture = _differ("fixture", was.fixture_digest, now.fixture_digest, error)
     expected = _differ("expectations", was.expectation_digest, now.expectation_digest, error)
     if was.fixture_digest is None and now.fixture_digest is None:
         return expected
-    return expected if given is not None and expected == "expectations changed" else given
+    return expected if fixture is not None and expected == "expectations changed" else fixture
 
 
 def _differ(what: str, was: str | None, now: str | None, error: bool) -> str | None:
@@ -154,7 +156,7 @@ def _change(now: ScenarioResult, pairs: Sequence[Pair]) -> ScenarioChange:
     before = fsum(was.total_score or 0.0 for was, _ in pairs) / len(pairs)
     after = fsum(row.total_score or 0.0 for _, row in pairs) / len(pairs)
     errors = [row for _, row in pairs if row.state == "error"]
-    lost, gained = _turned(pairs)
+    lost, gained = _changed_patterns(pairs)
     return ScenarioChange(
         scenario_id=now.scenario_id,
         name=now.name,
@@ -165,14 +167,14 @@ def _change(now: ScenarioResult, pairs: Sequence[Pair]) -> ScenarioChange:
         passed_before=sum(was.passed is True for was, _ in pairs),
         passed_after=sum(row.passed is True for _, row in pairs),
         errors_after=len(errors),
-        reason=_why(errors[0]) if errors else None,
+        reason=_error_reason(errors[0]) if errors else None,
         lost=lost,
         gained=gained,
     )
 
 
 def _alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str | None) -> ScenarioChange:
-    """A scenario without pairs: the figures of each side that has it."""
+    """Describe a scenario without pairs by the results of each side that has it."""
     about = now or was
     assert about is not None
     return ScenarioChange(
@@ -188,19 +190,22 @@ def _alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str |
 
 
 def _erroneous(now: ScenarioResult, change: ScenarioChange | None) -> ScenarioChange:
-    """A scenario with errors: as it was compared, where they are among what is, else alone."""
+    """Describe a scenario with errors: its comparison if the errors are in it, else its own results."""
     if change is not None and change.errors_after:
         return change
-    return _alone(None, now, _why(next(row for row in now.rows if row.state == "error")))
+    return _alone(None, now, _error_reason(next(row for row in now.rows if row.state == "error")))
 
 
-def _why(row: ScoreRow) -> str:
-    told = [text for text in (row.failure, row.detail) if text is not None]
-    return ": ".join(told) or "error"
+def _error_reason(row: ScoreRow) -> str:
+    texts = [text for text in (row.failure, row.detail) if text is not None]
+    return ": ".join(texts) or "error"
 
 
-def _turned(pairs: Sequence[Pair]) -> tuple[tuple[PatternFinding, ...], tuple[PatternFinding, ...]]:
-    """The patterns that matched in more of the attempts before than now, as first found then; and the other way."""
+def _changed_patterns(pairs: Sequence[Pair]) -> tuple[tuple[PatternFinding, ...], tuple[PatternFinding, ...]]:
+    """Return the patterns that matched in more attempts before, and those that match in more now.
+
+    Each is as in the first attempt that matched.
+    """
     before, after = ([_matched(row) for row in rows] for rows in zip(*pairs, strict=True))
     return _more(before, after), _more(after, before)
 
@@ -219,17 +224,17 @@ def _matched(row: ScoreRow) -> _Matched:
     return {(finding.expectation, finding.pattern): finding for finding in found}
 
 
-def _passes(change: ScenarioChange) -> int:
+def _pass_change(change: ScenarioChange) -> int:
     return (change.passed_after or 0) - (change.passed_before or 0)
 
 
-def _points(change: ScenarioChange) -> float:
+def _point_change(change: ScenarioChange) -> float:
     return change.difference or 0.0
 
 
 def _worst_first(changes: Iterable[ScenarioChange]) -> tuple[ScenarioChange, ...]:
-    return tuple(sorted(changes, key=lambda one: (_points(one), _passes(one), one.scenario_id)))
+    return tuple(sorted(changes, key=lambda change: (_point_change(change), _pass_change(change), change.scenario_id)))
 
 
-def _head(whole: Evaluation) -> EvaluationSummary:
+def _summary(whole: Evaluation) -> EvaluationSummary:
     return EvaluationSummary(**{name: getattr(whole, name) for name in EvaluationSummary.__struct_fields__})

@@ -1,4 +1,4 @@
-"""One evaluation told whole: a pure function of its events, and of what is kept beside the log."""
+"""The whole view of one evaluation: a pure function of its events and of stored evidence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ from projections.evaluation.score_context import RunEnd, RunSpan, attribute_scor
 from projections.evaluation.view_types import Evaluation, ScoreRow
 
 EvidenceTexts = Mapping[str, bytes | None]
-"""What is kept as evidence, by digest; None where it was erased."""
+"""Stored evidence by digest; None if it was erased."""
 
 _NAN = float("nan")
 _breakdown = msgspec.json.Decoder(tuple[Component, ...])
@@ -30,7 +30,7 @@ _breakdown = msgspec.json.Decoder(tuple[Component, ...])
 def build_evaluation(
     events: Sequence[EventFacts], known: Mapping[str, ScenarioLabels], texts: EvidenceTexts, *, analyses: bool = False
 ) -> Evaluation:
-    """The evaluation of a stream's events, with the answers where they are asked for.
+    """Build the view of an evaluation from the events of its stream; `analyses` includes the answers.
 
     Of several scores of one attempt the last counts.
     """
@@ -49,7 +49,7 @@ def build_evaluation(
     points = np.array([_number(data.total_score) for data in scored], dtype=np.float64)
     stated = np.array([_number(data.weight) for data in scored], dtype=np.float64)
     weights = scenario_weights(scenario, stated, len(numbers))
-    found = tally_scores(scenario, outcome, points, len(numbers))
+    tally = tally_scores(scenario, outcome, points, len(numbers))
     rows: dict[str, list[ScoreRow]] = {}
     for position, data in counted.values():
         rows.setdefault(data.scenario_id, []).append(_row(started, data, position, texts, analyses=analyses))
@@ -60,17 +60,17 @@ def build_evaluation(
     )
     run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end)
     return Evaluation(
-        **pool_scores(found, weights),
+        **pool_scores(tally, weights),
         **run_fields(run, {attribute_score(started, data) for data in scored}),
         results=tuple(
-            structs.replace(one, rows=tuple(sorted(rows[one.scenario_id], key=lambda row: row.attempt)))
-            for one in scenario_results(found, weights, list(numbers), known)
+            structs.replace(result, rows=tuple(sorted(rows[result.scenario_id], key=lambda row: row.attempt)))
+            for result in scenario_results(tally, weights, list(numbers), known)
         ),
     )
 
 
 def evidence_digests(events: Sequence[EventFacts], *, analyses: bool = False) -> set[str]:
-    """The digests of what must be read beside the log to tell an evaluation."""
+    """Return the digests of the evidence that the view of an evaluation needs."""
     scored = [event.data for event in events if isinstance(event.data, EvalScored)]
     breakdowns = {data.breakdown_digest for data in scored}
     answers = {data.analysis_digest for data in scored if data.analysis is None} if analyses else set()
@@ -80,9 +80,9 @@ def evidence_digests(events: Sequence[EventFacts], *, analyses: bool = False) ->
 def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceTexts, *, analyses: bool) -> ScoreRow:
     by = attribute_score(started, data)
     analysis = data.analysis
-    if analyses and analysis is None and (kept := texts.get(data.analysis_digest or "")) is not None:
-        analysis = kept.decode(errors="replace")
-    told = (data.breakdown_digest, data.analysis_digest if data.analysis is None else None)
+    if analyses and analysis is None and (stored := texts.get(data.analysis_digest or "")) is not None:
+        analysis = stored.decode(errors="replace")
+    digests = (data.breakdown_digest, data.analysis_digest if data.analysis is None else None)
     return ScoreRow(
         attempt=data.attempt,
         state=data.state,
@@ -100,7 +100,7 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceT
         scorer_version=by.scorer_version,
         analysis_digest=data.analysis_digest,
         analysis=analysis if analyses else None,
-        erased=True if any(digest in texts and texts[digest] is None for digest in told if digest) else None,
+        erased=True if any(digest in texts and texts[digest] is None for digest in digests if digest) else None,
         elapsed_ns=data.elapsed_ns,
         detail=data.detail,
         said=data.said,
@@ -108,12 +108,12 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceT
 
 
 def _components(data: EvalScored, texts: EvidenceTexts) -> tuple[Component, ...]:
-    """The parts of a score: those of its breakdown where that is at hand, else those in the event."""
-    kept = texts.get(data.breakdown_digest or "")
-    if kept is None:
+    """Return the components of a score: those of its stored breakdown if it is readable, else those in the event."""
+    stored = texts.get(data.breakdown_digest or "")
+    if stored is None:
         return data.components
     try:
-        return _breakdown.decode(kept)
+        return _breakdown.decode(stored)
     except UNDECODABLE:
         return data.components
 

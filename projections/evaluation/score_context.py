@@ -1,18 +1,17 @@
-"""Whose a score is: who answered, what scored, and on what; as the score says, or its run where it does not."""
+"""The context of a score: agent, scorer, scenario version and run. What the score does not state, its run does."""
 
 from collections.abc import Set
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from events.evaluation import Baseline, EvalScored, EvalStarted
+from ledger import moment_of
 from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _outcome = {"error": ERROR, "skipped": SKIPPED}
 
 
 class ScoreAttribution(NamedTuple):
-    """What many scores share: the suite, who answered, and what scored; as the score says, else its run."""
+    """The fields that many scores share: suite, agent and scorer."""
 
     suite: str
     agent: str | None
@@ -23,7 +22,7 @@ class ScoreAttribution(NamedTuple):
 
 
 class ScenarioVersion(NamedTuple):
-    """What a score says of its scenario: what it holds, and what it counts."""
+    """The version of the scenario that a score states: digests of its content, and its weight."""
 
     fixture_digest: str | None
     expectation_digest: str | None
@@ -39,7 +38,7 @@ class RunEnd(NamedTuple):
 
 
 class RunSpan(NamedTuple):
-    """A run from its start to its end; one without an end goes on, or was left."""
+    """A run from its start to its end. A run without an end is still going on, or was abandoned."""
 
     run_id: str
     started: EvalStarted
@@ -48,7 +47,10 @@ class RunSpan(NamedTuple):
 
 
 def attribute_score(started: EvalStarted, data: EvalScored) -> ScoreAttribution:
-    """Who answered and what scored, as a score says, else its run. The version of another is nobody's."""
+    """Return agent and scorer as a score states them, else as its run does.
+
+    The run's version is not used for an agent or scorer that the run does not name.
+    """
     return ScoreAttribution(
         started.suite,
         *_stated(data.agent, data.agent_version, started.agent, started.agent_version),
@@ -66,15 +68,15 @@ def _stated(
 
 
 def score_outcome(data: EvalScored) -> int:
-    """What came of an attempt."""
+    """Return the number of the outcome of an attempt."""
     return _outcome[data.state] if data.state != "scored" else PASSED if data.passed else FAILED
 
 
-def run_fields(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
-    """What the head of an evaluation says beside its figures; `bys` are those of its scores."""
+def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, Any]:
+    """Return the fields of an `EvaluationSummary` that are not statistics, given the attributions of its scores."""
     started, end = run.started, run.end
-    agent, agent_version = run_agent(started, bys)
-    scorers = {(by.scorer_id, by.scorer_version) for by in bys}
+    agent, agent_version = run_agent(started, attributions)
+    scorers = {(by.scorer_id, by.scorer_version) for by in attributions}
     scorer_id, scorer_version = _agreed(scorers, (started.scorer_id, started.scorer_version))
     planned = started.scenarios
     return {
@@ -89,32 +91,27 @@ def run_fields(run: RunSpan, bys: Set[ScoreAttribution]) -> dict[str, Any]:
         "suite_digest": started.suite_digest,
         "selection": started.selection,
         "meta": started.meta,
-        "started_at": moment(run.start_us),
+        "started_at": moment_of(run.start_us),
         "ended": end is not None,
-        "finished_at": None if end is None else moment(end.time_us),
+        "finished_at": None if end is None else moment_of(end.time_us),
         "reason": None if end is None else end.reason,
         "planned": None if planned is None else planned * (1 if started.attempts is None else started.attempts),
         "elapsed_ns": None if end is None else end.elapsed_ns,
     }
 
 
-def run_agent(started: EvalStarted, bys: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
-    """Who is evaluated, and its version: as the start says, completed by what the scores agree on."""
-    return _agreed({(by.agent, by.agent_version) for by in bys}, (started.agent, started.agent_version))
+def run_agent(started: EvalStarted, attributions: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
+    """Return the evaluated agent and its version: as the start states them, else as all scores agree."""
+    return _agreed({(by.agent, by.agent_version) for by in attributions}, (started.agent, started.agent_version))
 
 
 def _agreed(
-    told: Set[tuple[str | None, str | None]], stated: tuple[str | None, str | None]
+    in_scores: Set[tuple[str | None, str | None]], stated: tuple[str | None, str | None]
 ) -> tuple[str | None, str | None]:
-    """A name and its version: those stated, completed by what the scores agree on."""
-    names = {name for name, _ in told if name is not None} if stated[0] is None else {stated[0]}
+    """Return a name and its version: the stated ones, else those that all scores agree on."""
+    names = {name for name, _ in in_scores if name is not None} if stated[0] is None else {stated[0]}
     if len(names) != 1:
         return stated
     (name,) = names
-    versions = {version for other, version in told if other == name and version is not None}
+    versions = {version for other, version in in_scores if other == name and version is not None}
     return name, stated[1] if stated[1] is not None or len(versions) != 1 else versions.pop()
-
-
-def moment(us: int) -> datetime:
-    """Microseconds since 1970 UTC as a time."""
-    return _EPOCH + timedelta(microseconds=us)

@@ -1,13 +1,13 @@
-"""The scoreboard: by suite, what each version of an agent is worth, and whether the last one made it worse.
+"""The scoreboard: by suite, the scores of each version of an agent, and whether a version made it worse.
 
-All runs of one version are taken together, as far as their scores compare: under what each scenario holds now, by what
-scores the suite now. Both are what the newest score that states it says; a score that states something else was
-superseded, and one that states nothing counts.
+All comparable scores of one version count together: those with the current version of each scenario and the current
+scorer of the suite. Current is what the newest score that states it says. A score that states something else is
+superseded; a score that states nothing counts.
 
-Versions follow each other by the time of their first run. A version that came after another is compared with it over
-the scenarios of both. Of such a scenario all attempts count, however many there are on either side, so that one more
-failure among them shows little by itself: it has regressed where its verdict became worse (stable, flaky, then failing
-or nothing but errors), or where it passes less often and the two Wilson intervals lie apart.
+Versions are ordered by the time of their first run. Each is compared with the previous version of the agent over the
+scenarios of both. All attempts at such a scenario count, however many each side has, so a single additional failure
+means little. The scenario has regressed if its verdict became worse (stable, flaky, then failing or only errors), or if
+it passes less often and the two Wilson intervals do not overlap.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from events.evaluation import Baseline
+from ledger import moment_of
 from projections.arrays import Places
 from projections.evaluation.aggregation import (
     ScoreTally,
@@ -30,22 +31,22 @@ from projections.evaluation.aggregation import (
     tally_scores,
 )
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
-from projections.evaluation.score_context import ScoreAttribution, moment
+from projections.evaluation.score_context import ScoreAttribution
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
 from projections.stats.intervals import Interval, wilson_interval
 
 MISSING = -1
-"""Stands for what is not stated, or is not there."""
+"""The number of a value that is not stated, or that is absent."""
 
 
 VERSIONS_SHOWN = 100
-"""How many versions of an agent are shown in full unless it is said."""
+"""Default for the number of versions of an agent that have a row."""
 
 
 class ScoreboardQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which suite to show, and of which agent; baselines stand there whichever is asked for.
+    """A filter of the scoreboard by suite and agent. Baselines are always shown.
 
-    `versions` is how many of each agent have a row, those that ran first the latest; the trend has all of them.
+    `versions` is the number of versions of each agent with a row: those with the latest first run. The trend has all.
     """
 
     suite: str | None = None
@@ -54,7 +55,7 @@ class ScoreboardQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentVersion(NamedTuple):
-    """What a row is of."""
+    """The version of an agent that a row is about."""
 
     agent: str | None
     agent_version: str | None
@@ -62,80 +63,89 @@ class AgentVersion(NamedTuple):
 
 
 class ScoreboardEntry(NamedTuple):
-    """A row in the making: its figures by scenario, and what is shown."""
+    """A row under construction: scores by scenario, first run as (start, number), and the row as shown."""
 
-    found: ScoreTally
+    tally: ScoreTally
     first: tuple[int, int]
     shown: ScoreboardRow
 
 
-def build_scoreboard(scores: EvaluationScoreColumns, wanted: ScoreboardQuery) -> Scoreboard:
-    """The boards that are asked for."""
-    scores = scores.counted()
-    suite_of = np.array([by.suite for by in scores.bys], dtype=object)
+def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> Scoreboard:
+    """Build the scoreboard of each suite that passes the filter."""
+    scores = scores.latest()
+    suite_of = np.array([by.suite for by in scores.attributions], dtype=object)
     suites = sorted(set(suite_of.tolist()))
-    made = [
-        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), wanted)
+    boards = [
+        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), query)
         for suite in suites
-        if wanted.suite in (None, suite)
+        if query.suite in (None, suite)
     ]
-    return Scoreboard(suites=tuple(made))
+    return Scoreboard(suites=tuple(boards))
 
 
-def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, wanted: ScoreboardQuery) -> SuiteScoreboard:
+def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: ScoreboardQuery) -> SuiteScoreboard:
     places = places[np.argsort(scores.time_us[places], kind="stable")]
     chosen, scenario = np.unique(scores.scenario[places], return_inverse=True)
     names = [scores.scenarios[number] for number in chosen.tolist()]
     scorer = _scorer(scores, places)
-    counts = np.array([_fits(by.scorer_id, scorer[0]) and _fits(by.scorer_version, scorer[1]) for by in scores.bys])
+    counts = np.array(
+        [
+            _is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1])
+            for by in scores.attributions
+        ]
+    )
     keep = counts[scores.by[places]]
     for field in ("fixture_digest", "expectation_digest"):
-        keep &= _current(scores, field, places, scenario, len(chosen))
-    weights = scenario_weights(scenario[keep], stated_weights(scores.ons)[scores.on[places[keep]]], len(chosen))
+        keep &= _states_current(scores, field, places, scenario, len(chosen))
+    weights = scenario_weights(
+        scenario[keep], stated_weights(scores.scenario_versions)[scores.on[places[keep]]], len(chosen)
+    )
     agents: list[ScoreboardEntry] = []
-    aside: list[ScoreboardEntry] = []
+    baselines: list[ScoreboardEntry] = []
     for version, own in _versions(scores, places).items():
-        if version.baseline is not None or wanted.agent in (None, version.agent):
+        if version.baseline is not None or query.agent in (None, version.agent):
             row = _row(scores, version, places[own], scenario[own], keep[own], weights)
-            (agents if version.baseline is None else aside).append(row)
-    told = _compared(agents, weights, names)
-    rows = (*sorted(_newest(told, wanted.versions), key=_best_first), *sorted(aside, key=_best_first))
+            (agents if version.baseline is None else baselines).append(row)
+    compared = _compare_versions(agents, weights, names)
+    rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
     return SuiteScoreboard(
         suite=suite,
         scenarios=len(chosen),
         scorer_id=scorer[0],
         scorer_version=scorer[1],
         rows=tuple(
-            structs.replace(row.shown, results=scenario_results(row.found, weights, names, scores.known))
+            structs.replace(row.shown, results=scenario_results(row.tally, weights, names, scores.known))
             for row in rows
         ),
-        left_out=len(agents) + len(aside) - len(rows),
-        trend=tuple(_point(row.shown) for row in told),
+        left_out=len(agents) + len(baselines) - len(rows),
+        trend=tuple(_point(row.shown) for row in compared),
     )
 
 
 def _scorer(scores: EvaluationScoreColumns, places: Places) -> tuple[str | None, str | None]:
-    """The scorer that the newest score names, in the newest version that any score of it states."""
-    newest = np.full(len(scores.bys), MISSING)
+    """Return the scorer that the newest score names, and the newest version that any of its scores states."""
+    newest = np.full(len(scores.attributions), MISSING)
     newest[scores.by[places]] = np.arange(len(places))
-    bys = [scores.bys[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
-    named: ScoreAttribution | None = next((by for by in bys if by.scorer_id is not None), None)
+    attributions = [scores.attributions[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
+    named: ScoreAttribution | None = next((by for by in attributions if by.scorer_id is not None), None)
     if named is None:
         return None, None
-    of = (by.scorer_version for by in bys if by.scorer_id == named.scorer_id and by.scorer_version is not None)
+    of = (by.scorer_version for by in attributions if by.scorer_id == named.scorer_id and by.scorer_version is not None)
     return named.scorer_id, next(of, None)
 
 
-def _fits(stated: str | None, current: str | None) -> bool:
+def _is_current(stated: str | None, current: str | None) -> bool:
     return stated is None or stated == current
 
 
-def _current(
+def _states_current(
     scores: EvaluationScoreColumns, field: str, places: Places, scenario: npt.NDArray[Any], size: int
 ) -> npt.NDArray[np.bool_]:
-    """Which of some scores, oldest first, state of their scenario what the newest that states it does, or nothing."""
+    """Return a mask of scores, oldest first, that state the scenario's newest value of a field, or none."""
     numbers: dict[str | None, int] = {None: MISSING}
-    digest = np.array([numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.ons], dtype=np.int64)
+    digest = np.array(
+        [numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.scenario_versions], dtype=np.int64
+    )
     stated = digest[scores.on[places]]
     newest = np.full(size, MISSING)
     newest[scenario[stated != MISSING]] = stated[stated != MISSING]
@@ -144,14 +154,15 @@ def _current(
 
 
 def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersion, Places]:
-    """Where among some scores those of each version stand."""
+    """Return the places of the scores of each version, among the given ones."""
     versions: dict[AgentVersion, int] = {}
     of_by = [
-        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions)) for by in scores.bys
+        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions))
+        for by in scores.attributions
     ]
     numbers = np.array(of_by)[scores.by[places]]
-    there = set(np.unique(numbers).tolist())
-    return {version: np.flatnonzero(numbers == number) for version, number in versions.items() if number in there}
+    present = set(np.unique(numbers).tolist())
+    return {version: np.flatnonzero(numbers == number) for version, number in versions.items() if number in present}
 
 
 def _row(
@@ -163,68 +174,69 @@ def _row(
     weights: npt.NDArray[np.float64],
 ) -> ScoreboardEntry:
     kept = places[keep]
-    found = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
+    tally = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
     runs = np.unique(scores.run[places])
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = ScoreboardRow(
-        **pool_scores(found, weights),
+        **pool_scores(tally, weights),
         agent=version.agent,
         agent_version=version.agent_version,
         baseline=version.baseline,
         runs=len(runs),
         unfinished=sum(scores.runs[run].end is None for run in runs.tolist()),
         superseded=len(places) - len(kept),
-        first_at=moment(min(began)[0]),
-        last_at=moment(max(began)[0]),
+        first_at=moment_of(min(began)[0]),
+        last_at=moment_of(max(began)[0]),
     )
-    return ScoreboardEntry(found, min(began), shown)
+    return ScoreboardEntry(tally, min(began), shown)
 
 
-def _compared(
+def _compare_versions(
     rows: Sequence[ScoreboardEntry], weights: npt.NDArray[np.float64], names: Sequence[str]
 ) -> list[ScoreboardEntry]:
-    """The rows by agent, the version that ran first before the others, each compared with the one before."""
+    """Sort rows by agent and first run, and compare each with the previous version of the agent."""
     order = sorted(rows, key=lambda row: (row.shown.agent is None, row.shown.agent or "", row.first))
-    made: list[ScoreboardEntry] = []
+    compared: list[ScoreboardEntry] = []
     for before, row in pairwise([None, *order]):
         assert row is not None
         shown = row.shown
         if before is not None and before.shown.agent == shown.agent:
-            gap, interval = mean_difference(before.found.mean, row.found.mean, weights)
+            gap, interval = mean_difference(before.tally.mean, row.tally.mean, weights)
             shown = structs.replace(
                 shown,
                 previous_version=before.shown.agent_version,
                 difference=gap,
                 difference_interval=interval,
-                regressed=_regressed(before.found, row.found, names),
+                regressed=_regressed(before.tally, row.tally, names),
             )
-        made.append(row._replace(shown=shown))
-    return made
+        compared.append(row._replace(shown=shown))
+    return compared
 
 
 def _regressed(before: ScoreTally, after: ScoreTally, names: Sequence[str]) -> tuple[str, ...]:
-    """The scenarios that have become worse, the most points lost first."""
-    there = (before.attempts > 0) & (after.attempts > 0)
+    """Return the scenarios that regressed, the most points lost first."""
+    both = (before.attempts > 0) & (after.attempts > 0)
     fell = after.passed * before.attempts < before.passed * after.attempts
     lost = [
         (float(after.mean[place] - before.mean[place]), names[place])
-        for place in np.flatnonzero(there & fell).tolist()
-        if _rank(after, place) > _rank(before, place) or _passes(after, place).high < _passes(before, place).low
+        for place in np.flatnonzero(both & fell).tolist()
+        if _rank(after, place) > _rank(before, place)
+        or _pass_interval(after, place).high < _pass_interval(before, place).low
     ]
     return tuple(scenario_id for _, scenario_id in sorted(lost))
 
 
-def _rank(found: ScoreTally, place: int) -> int:
-    """How bad a verdict is."""
-    return 0 if found.passed[place] == found.attempts[place] else 1 if found.passed[place] else 2
+def _rank(tally: ScoreTally, place: int) -> int:
+    """Rank a verdict: 0 stable, 1 flaky, 2 failing or only errors."""
+    return 0 if tally.passed[place] == tally.attempts[place] else 1 if tally.passed[place] else 2
 
 
-def _passes(found: ScoreTally, place: int) -> Interval:
-    return wilson_interval(int(found.passed[place]), int(found.attempts[place]))
+def _pass_interval(tally: ScoreTally, place: int) -> Interval:
+    return wilson_interval(int(tally.passed[place]), int(tally.attempts[place]))
 
 
 def _newest(rows: Sequence[ScoreboardEntry], versions: int) -> list[ScoreboardEntry]:
-    """The last so many of each agent, of rows by agent and the first before the others."""
+    """Return the last `versions` rows of each agent, given rows sorted by agent and first run."""
     return [row for _, own in groupby(rows, key=lambda row: row.shown.agent) for row in list(own)[-versions:]]
 
 

@@ -1,7 +1,7 @@
-"""Evaluations as they are shown: a run, its scenarios and scores, two runs compared, and the scoreboard.
+"""Types of the evaluation views: a run with its scenarios and scores, a comparison of runs, and the scoreboard.
 
-Points are 0..100, rates 0..1, intervals at 95%. In every mean an error counts 0 points and did not pass; what was
-skipped counts nowhere. What is absent is not known, or there is nothing that it could be worked out from.
+Points are 0..100, rates 0..1, intervals are 95%. In all means an error counts as not passed, with 0 points; skipped
+attempts do not count. An absent field is unknown, or cannot be computed from the data.
 """
 
 from datetime import datetime
@@ -13,19 +13,19 @@ from events.evaluation import Answers, Baseline, Component, Failure, PatternFind
 from projections.stats.intervals import Interval
 
 Verdict = Literal["stable", "flaky", "failing", "error", "skipped"]
-"""Of a scenario: all its attempts passed, some did, none did; nothing but errors; nothing but skipped."""
+"""The verdict on a scenario: all attempts passed, some passed, none passed, only errors, only skipped."""
 
 
 class _View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of a view. What is absent is not written."""
+    """A part of a view. Absent fields are not encoded."""
 
 
 class ScoreRow(_View, frozen=True, kw_only=True):
-    """One answer and its score; `position` is where it stands in the log.
+    """One answer and its score; `position` is that of its event.
 
-    `weight` and the digests are as the score states them, the scorer is the run's where it names none. Of a text that
-    is kept as evidence the digest stands here; `erased` says that one of them is gone for good. `analysis` is there
-    where it was asked for.
+    `weight` and the digests are as the score states them. The scorer is the run's if the score names none. A text that
+    is stored as evidence is given by its digest; `erased` tells that one of them was erased. `analysis` is present only
+    if it was requested.
     """
 
     attempt: int
@@ -51,10 +51,10 @@ class ScoreRow(_View, frozen=True, kw_only=True):
 
 
 class ScenarioResult(_View, frozen=True, kw_only=True):
-    """What the attempts at one scenario came to; `rows` are there in the whole view of a run alone.
+    """The results of the attempts at one scenario. `rows` are present only in the whole view of a run.
 
-    `attempts` counts those that were scored or ended in an error, `skipped` the others. `pass_rate` is the share of
-    `attempts` that passed, with Wilson's interval. `mean` is that of their points, `mean_scored` of those scored.
+    `attempts` counts attempts that were scored or ended in an error, `skipped` the others. `pass_rate` is the share of
+    `attempts` that passed, with Wilson's interval. `mean` is their mean points, `mean_scored` that of scored ones.
     """
 
     scenario_id: str
@@ -75,13 +75,13 @@ class ScenarioResult(_View, frozen=True, kw_only=True):
 
 
 class PooledScores(_View, frozen=True, kw_only=True):
-    """What attempts at several scenarios came to: how many of which there were, and figures over scenarios.
+    """The results of attempts at several scenarios: counts, and statistics over scenarios.
 
-    `scored`, `passed`, `failed`, `errors` and `skipped` count attempts; `stable`, `flaky`, `failing` and `broken`
-    (nothing but errors) count scenarios. `mean` is that of the scenarios' means by weight, with Student's interval over
-    scenarios; `mean_scored` leaves errors out. `pass_rate` is the mean of the scenarios' pass rates, each counting
-    once; its interval is Wilson's for as many trials as there are scenarios, because attempts at one are not
-    independent.
+    `scored`, `passed`, `failed`, `errors` and `skipped` count attempts; `stable`, `flaky`, `failing` and `broken` (only
+    errors) count scenarios. `mean` is the weighted mean of the scenarios' means, with Student's interval over
+    scenarios; `mean_scored` leaves errors out. `pass_rate` is the unweighted mean of the scenarios' pass rates. Its
+    interval is Wilson's with the number of scenarios as the number of trials, because attempts at the same scenario are
+    not independent.
     """
 
     scenarios: int
@@ -102,10 +102,10 @@ class PooledScores(_View, frozen=True, kw_only=True):
 
 
 class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
-    """An evaluation in short. One that has not `ended` goes on, or was left.
+    """A summary of an evaluation. One that has not `ended` is still going on, or was abandoned.
 
-    `planned` is how many attempts were announced. The agent, its version and the scorer are those of the start; where
-    it names none, those that the scores agree on.
+    `planned` is the announced number of attempts. Agent, version and scorer are those of the start; if it names none,
+    those that all scores agree on.
     """
 
     run_id: str
@@ -128,15 +128,15 @@ class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
 
 
 class Evaluation(EvaluationSummary, frozen=True, kw_only=True):
-    """An evaluation whole: every scenario with every score, by scenario id."""
+    """A whole evaluation: every scenario with every score, sorted by scenario id."""
 
     results: tuple[ScenarioResult, ...]
 
 
 class McNemarTest(_View, frozen=True, kw_only=True):
-    """Paired attempts that passed in one run alone, and the exact two-sided chance of a split as uneven.
+    """McNemar's exact test of the paired attempts that passed in only one of the runs.
 
-    `p` is absent where there is no such pair.
+    `p` is two-sided, and absent without such pairs.
     """
 
     passed_to_failed: int
@@ -145,11 +145,11 @@ class McNemarTest(_View, frozen=True, kw_only=True):
 
 
 class ScenarioChange(_View, frozen=True, kw_only=True):
-    """One scenario in two runs. `before` and `after` are mean points over its `attempts`, which are paired.
+    """One scenario in two runs. `before` and `after` are mean points over its `attempts` pairs.
 
-    Of a scenario that has no pairs they are of the attempts that there are, on the side that has them. `reason` says
-    why it is not comparable, missing, or in error. `lost` are patterns that matched more often before, as they matched
-    then; `gained` those that match more often now.
+    Without pairs, `before` and `after` are over all attempts of the side that has them. `reason` tells why the scenario
+    is not comparable, missing, or in error. `lost` are patterns that matched more often before, as they matched then;
+    `gained` are those that match more often now.
     """
 
     scenario_id: str
@@ -167,16 +167,16 @@ class ScenarioChange(_View, frozen=True, kw_only=True):
 
 
 class RunComparison(_View, frozen=True, kw_only=True):
-    """Two runs compared, by scenario and attempt: the candidate less the baseline.
+    """A comparison of two runs by scenario and attempt: the candidate minus the baseline.
 
-    `scenarios` and `pairs` count what is compared; means, difference and interval are of that alone.
+    `scenarios` and `pairs` count what was compared; means, difference and interval are over these only.
 
-    regressed: fewer of its paired attempts pass than did; the most points lost first.
-    missing: scored before, and not now; a regression, too. `regressions` counts both.
+    regressed: fewer of its paired attempts pass than before; the most points lost first.
+    missing: scored before, but not now. This is a regression too; `regressions` counts both.
     lower: as many pass, with fewer points.  improved: more pass, or as many with more points.  unchanged: the rest.
-    errors: the candidate has errors there; such a scenario stands in one of the others, too.
-    not_comparable: fixture, expectation or scorer changed, or one run alone says which it was.
-    added: scored now, and not before.
+    errors: scenarios in which the candidate has errors; each is in one of the other lists too.
+    not_comparable: fixture, expectations or scorer changed, or only one run states them.
+    added: scored now, but not before.
     """
 
     baseline: EvaluationSummary
@@ -202,9 +202,9 @@ class RunComparison(_View, frozen=True, kw_only=True):
 class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
     """One version of an agent on a suite: all its runs together.
 
-    `superseded` counts scores that are left out because the scenario or the scorer has changed since, `unfinished` runs
-    without an end. `previous_version` is the version of the same agent whose first run came before; `difference` is
-    paired over the scenarios of both, and `regressed` names those of which a smaller share passes than did.
+    `superseded` counts scores that are left out because the scenario or the scorer has changed since; `unfinished`
+    counts runs without an end. `previous_version` is the version of the agent whose first run was just before;
+    `difference` is over the scenarios of both, and `regressed` names those that got worse.
     """
 
     agent: str | None = None
@@ -223,7 +223,7 @@ class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
 
 
 class TrendPoint(_View, frozen=True, kw_only=True):
-    """One version of an agent in the course of them, as its row says it."""
+    """One version of an agent in the trend, with the values of its row."""
 
     agent: str | None = None
     agent_version: str | None = None
@@ -237,10 +237,10 @@ class TrendPoint(_View, frozen=True, kw_only=True):
 
 
 class SuiteScoreboard(_View, frozen=True, kw_only=True):
-    """One suite: agents, the best first; after them the baselines. `trend` is by agent, the first version first.
+    """One suite: agents, the best first, then baselines. `trend` is sorted by agent, the oldest version first.
 
-    `scenarios` counts those that were ever scored; the scorer is the newest that scored it. `left_out` counts older
-    versions that have no row, because there are more than were asked for.
+    `scenarios` counts the scenarios that were ever scored; the scorer is the newest one. `left_out` counts older
+    versions without a row, because more exist than were requested.
     """
 
     suite: str
@@ -253,6 +253,6 @@ class SuiteScoreboard(_View, frozen=True, kw_only=True):
 
 
 class Scoreboard(_View, frozen=True, kw_only=True):
-    """Every suite, by name."""
+    """Every suite, sorted by name."""
 
     suites: tuple[SuiteScoreboard, ...] = ()

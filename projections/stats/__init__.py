@@ -1,1 +1,1 @@
-"""Statistics that several projections use."""
+"""Statistical intervals and tests."""

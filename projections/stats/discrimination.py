@@ -1,22 +1,22 @@
-"""Does a probe tell models apart at all?
+"""Discrimination of a probe: do its scores tell models apart?
 
-A probe discriminates where one model's scores resemble each other more than those of another. The figure is the share
-of the variance of a single score that lies between models, corrected for the differences of means that arise by chance:
+A probe discriminates if scores of one model are closer to each other than to those of another. The measure is the share
+of the variance of a single score that is between models, corrected for differences of means that arise by chance:
 ICC(1) of a one-way analysis of variance,
 
     (MSB - MSW) / (MSB + (n0 - 1) MSW),     n0 = (N - sum n_i^2 / N) / (k - 1),
 
-with k models of n_i scores each, N in all, MSB and MSW the mean squares between and within models. 1: the model decides
-the score; 0 (estimates below it are shown as 0): it does not matter. It needs repeats: a model with one score says
-nothing of how far its next one may be, so that only models with two or more are compared, and there is no figure with
-fewer than two of these.
+with k models of n_i scores each, N in all, MSB and MSW the mean squares between and within models. 1 means that the
+model decides the score, 0 that it has no influence (negative estimates are shown as 0). ICC(1) needs repeats: one score
+of a model does not show how much its scores vary. So only models with two or more scores are compared, and with fewer
+than two such models the result is None.
 
-Scores are bunched and bounded, where the F test is far from its level; a permutation asks only whether the same scores,
-dealt out to the models anew, would differ as far. From many scores on, the F test is taken.
+Scores are clustered and bounded, so the actual level of the F test is far from the nominal one. A permutation test only
+asks whether the same scores, randomly assigned to the models, would differ as much. For many scores the F test is used.
 
-Beside it stands what needs no variance to be read: how many pairs of answers have scores that differ by TELLING or
-more. A scorer that gives everybody the same tells no pair apart; one that throws dice tells the answers of one model
-apart as often as those of two, and is worth as little.
+A simpler measure needs no variance: the share of pairs of answers whose scores differ by DIFFERENCE_MIN or more. A
+scorer that always gives the same score separates no pair. A random scorer separates answers of one model as often as
+answers of two, which is equally useless.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,28 +29,28 @@ from msgspec import structs
 from projections.arrays import Floats, Ints
 
 REPEATS_MIN = 2
-"""Scores of a model below which it is not compared."""
+"""A model with fewer scores is not compared."""
 
 MODELS_MIN = 2
-"""Models compared below which there is no figure."""
+"""With fewer compared models there is no variance share."""
 
 SATURATED_SHARE = 0.9
-"""A probe of which so many scores, at least, are one and the same is saturated."""
+"""A probe is saturated if at least this share of its scores is one value."""
 
 SATURATED_SCORES_MIN = 5
-"""Scores below which nothing is called saturated."""
+"""With fewer scores a probe is never called saturated."""
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Models are told apart where scores dealt out anew differ as far with a lower chance than this."""
+"""The probe distinguishes models if the p value is below this."""
 
 SHUFFLED_MAX = 2_000
-"""More scores than this are not shuffled; the F distribution is taken."""
+"""Above this number of scores the F distribution replaces the shuffling."""
 
 DIFFERENCE_MIN = 0.05
-"""A smaller difference of two scores says nothing. Source: a fifth of the least weight in the total of refactor."""
+"""Smaller differences of two scores are ignored. Source: a fifth of the least weight in the total of probe refactor."""
 
 SCORE_SCALE = 1_000_000
-"""Scores are compared as whole millionths, so that 0.85 and 0.8 differ by as much as they seem to."""
+"""Scores are compared as whole millionths, so that 0.85 and 0.8 differ by exactly 0.05."""
 
 _CEILING: Final = SCORE_SCALE
 _SHUFFLES: Final = 999
@@ -59,52 +59,52 @@ _TOLERANCE: Final = 1e-9
 
 
 class Discrimination(msgspec.Struct, frozen=True, kw_only=True):
-    """What some scores say of their probe; a figure that they are too few for is None, never 0."""
+    """How well the scores of a probe tell models apart. A value that needs more scores is None, never 0."""
 
     scores: int
-    """All of them."""
+    """Number of scores."""
     distinct: int
-    """Values among them."""
+    """Number of different values."""
     ceiling_share: float | None
-    """Part of them that is 1."""
+    """Share of scores that are 1."""
     mode: float | None
-    """The value had most often, the lowest of several."""
+    """The most frequent value, the lowest of several."""
     mode_share: float | None
-    """Part of the scores that has it."""
+    """Share of scores with that value."""
     between: float | None
-    """Share of pairs of answers of different models whose scores differ by TELLING or more; None without such pairs."""
+    """Share of pairs of answers of different models whose scores differ by DIFFERENCE_MIN or more, or None."""
     within: float | None
-    """The same share of pairs of answers of one model: noise; None where no model answered twice."""
+    """The same share of pairs of answers of one model, which is noise; None if no model answered twice."""
     discrimination: float | None
-    """The first less the second, below 0 where there is more noise than difference."""
+    """`between` minus `within`; below 0 if there is more noise than difference."""
     models: int
-    """Models with repeats, which are compared."""
+    """Models with at least REPEATS_MIN scores, which are compared."""
     compared: int
-    """Scores of these."""
+    """Number of their scores."""
     variance_share: float | None
-    """ICC(1), 0..1: part of the variance of a score that is between models."""
+    """ICC(1), 0..1: share of the variance of a score that is between models."""
     p: float | None
-    """The chance of as large a difference between models that do not differ."""
+    """The p value: the probability of such a difference if the models do not differ."""
     tells_apart: bool | None
-    """Whether that is below LEVEL."""
+    """Whether `p` is below SIGNIFICANCE_LEVEL."""
     says: str
-    """All this in words."""
+    """A summary for people."""
 
 
 def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[float] = ()) -> Discrimination:
-    """Whether a probe tells models apart, from the scores (0..1) of each model.
+    """Measure how well a probe tells models apart, given the scores (0..1) of each model.
 
-    `others` are scores that no model can be named for: they count in what says whether the probe is saturated, and in
-    nothing else. The order of models and of their scores makes no difference.
+    `others` are scores without a known model. They count only for saturation. The order of models and scores does not
+    matter.
     """
-    groups = sorted((_grains(own) for own in models if len(own)), key=lambda own: own.tolist())
+    groups = sorted((_grains(group) for group in models if len(group)), key=lambda group: group.tolist())
     every = np.concatenate([*groups, _grains(others)])
-    compared = [own for own in groups if len(own) >= REPEATS_MIN]
+    compared = [group for group in groups if len(group) >= REPEATS_MIN]
     values, counts = np.unique(every, return_counts=True)
     most = int(counts.argmax()) if len(counts) else None
-    between, within = _pairs_told_apart(groups)
+    between, within = _pairs_distinguished(groups)
     share, p = _analyse(compared) if len(compared) >= MODELS_MIN else (None, None)
-    found = Discrimination(
+    result = Discrimination(
         scores=len(every),
         distinct=len(values),
         ceiling_share=None if most is None else float((every == _CEILING).mean()),
@@ -120,15 +120,15 @@ def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[f
         tells_apart=None if p is None else p < SIGNIFICANCE_LEVEL,
         says="",
     )
-    return structs.replace(found, says=_say(found))
+    return structs.replace(result, says=_summarize(result))
 
 
 def _grains(scores: Sequence[float]) -> Ints:
     return np.sort(np.rint(np.array(scores, dtype=np.float64) * SCORE_SCALE).astype(np.int64))
 
 
-def _pairs_told_apart(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
-    """The share of pairs of answers that scores tell apart: of different models, and of one. O(n log n)."""
+def _pairs_distinguished(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
+    """Return the shares of pairs that scores tell apart, between models and within one. O(n log n)."""
     every = np.sort(np.concatenate([*groups, np.zeros(0, dtype=np.int64)]))
     alike_within, pairs_within = sum(map(_alike, groups)), sum(map(_pairs, groups))
     pairs_between = _pairs(every) - pairs_within
@@ -140,7 +140,7 @@ def _pairs(grains: Ints) -> int:
 
 
 def _alike(grains: Ints) -> int:
-    """Pairs of sorted scores that are not told apart."""
+    """Count the pairs of sorted scores that differ by less than DIFFERENCE_MIN."""
     first = np.searchsorted(grains, grains - round(DIFFERENCE_MIN * SCORE_SCALE), side="right")
     return int((np.arange(len(grains)) - first).sum())
 
@@ -150,8 +150,8 @@ def _share(alike: int, pairs: int) -> float | None:
 
 
 def _analyse(groups: Sequence[Ints]) -> tuple[float, float] | tuple[None, None]:
-    """ICC(1) and its p; None where all scores are one and the same."""
-    sizes = np.array([len(own) for own in groups])
+    """Return ICC(1) and its p value; None if all scores are equal."""
+    sizes = np.array([len(group) for group in groups])
     scores = np.concatenate(groups) / SCORE_SCALE
     n, k = len(scores), len(groups)
     scores = scores - scores.mean()
@@ -167,7 +167,7 @@ def _analyse(groups: Sequence[Ints]) -> tuple[float, float] | tuple[None, None]:
 
 
 def _squares(rows: Floats, sizes: Ints) -> Floats:
-    """The sum of squares between groups, of each row of centred scores."""
+    """Return the sum of squares between groups for each row of centred scores."""
     sums = np.add.reduceat(rows, np.concatenate([[0], np.cumsum(sizes)[:-1]]), axis=1)
     return np.asarray((sums**2 / sizes).sum(axis=1))
 
@@ -184,27 +184,29 @@ def _limit(mean_between: float, mean_within: float, between: int, within: int) -
     return float(fdtrc(between, within, mean_between / mean_within)) if mean_within > 0 else 0.0
 
 
-def _say(found: Discrimination) -> str:
-    """The figures in words."""
-    if found.mode is None or found.mode_share is None:
+def _summarize(result: Discrimination) -> str:
+    """Summarize the result for people."""
+    if result.mode is None or result.mode_share is None:
         return "no scores yet"
-    same = round(found.mode_share * found.scores)
-    alike = f"all {same}" if same == found.scores else f"{same} of {found.scores}"
-    saturated = found.scores >= SATURATED_SCORES_MIN and found.mode_share >= SATURATED_SHARE
-    lead = f"saturated: {alike} scores are {found.mode:.2f}" if saturated else ""
-    if saturated and found.distinct == 1:
+    same = round(result.mode_share * result.scores)
+    alike = f"all {same}" if same == result.scores else f"{same} of {result.scores}"
+    saturated = result.scores >= SATURATED_SCORES_MIN and result.mode_share >= SATURATED_SHARE
+    lead = f"saturated: {alike} scores are {result.mode:.2f}" if saturated else ""
+    if saturated and result.distinct == 1:
         return lead
-    return "; ".join(part for part in (lead, _compare(found)) if part)
+    return "; ".join(part for part in (lead, _compare(result)) if part)
 
 
-def _compare(found: Discrimination) -> str:
-    if found.models < MODELS_MIN:
-        needed = f"it takes {MODELS_MIN} models with {REPEATS_MIN} scores each"
-        return f"too few repeats to say: {needed}, and there {'is 1' if found.models else 'is none'}"
-    about = f"{found.compared} scores of {found.models} models"
-    if found.variance_share is None or found.p is None:
+def _compare(result: Discrimination) -> str:
+    if result.models < MODELS_MIN:
+        needed = f"at least {MODELS_MIN} models with {REPEATS_MIN} scores each are needed"
+        return f"too few repeats to compare models: {needed}; found {result.models}"
+    about = f"{result.compared} scores of {result.models} models"
+    if result.variance_share is None or result.p is None:
         return f"not shown to tell models apart: {about} are all the same"
-    chance = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    if found.tells_apart:
-        return f"tells models apart: {found.variance_share:.0%} of the variance of {about} is between models ({chance})"
+    chance = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.3f}"
+    if result.tells_apart:
+        return (
+            f"tells models apart: {result.variance_share:.0%} of the variance of {about} is between models ({chance})"
+        )
     return f"not shown to tell models apart: {about} could differ as far by chance ({chance})"

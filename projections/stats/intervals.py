@@ -1,11 +1,13 @@
-"""Intervals at 95%, and what it takes for one to carry a verdict.
+"""95% intervals, and when one of them supports a verdict on a gap.
 
-A success rate gets Wilson's interval, without continuity correction. A gap gets the interval of the mean outcome less
-the mean stated confidence, which holds whatever the single confidences are: a sum of successes of unlike chances
-spreads less than one of like chances (Hoeffding 1956). Below EXACT_BELOW reviews that is the exact interval of Clopper
-and Pearson, a partial outcome rounded outwards, and names a wrong verdict in at most 5% of samples. From there on it is
-Jeffreys', which does so in 5% on average over the chances, and finds a gap of .10 in 150 reviews four times in five,
-where the exact one falls short of that.
+A success rate gets Wilson's interval, without continuity correction. A gap gets the interval of the mean outcome minus
+the mean stated confidence. It is valid for any mix of confidences, because a sum of successes with different
+probabilities varies less than one with equal probabilities (Hoeffding 1956).
+
+Below EXACT_REVIEWS_BELOW reviews this is the exact interval of Clopper and Pearson, with a partial outcome rounded
+outwards: it supports a wrong verdict in at most 5% of samples. From there on it is Jeffreys' interval, which does so in
+5% of samples on average over the probabilities. With 150 reviews it detects a gap of .10 in four samples of five; the
+exact interval would detect it less often.
 """
 
 from collections.abc import Callable
@@ -14,7 +16,8 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
+
+from projections.arrays import Floats
 
 CONFIDENCE_LEVEL = 0.95
 Z = 1.959963984540054
@@ -23,26 +26,25 @@ Z = 1.959963984540054
 EXACT_REVIEWS_BELOW = 100
 
 GAP_MARGIN = 0.10
-"""A gap whose interval lies within plus and minus this is called none."""
+"""If the interval of a gap is within plus and minus this, the verdict "well calibrated" is supported."""
 
 REVIEWS_MAX = 10**9
-"""More reviews than anyone will have: beyond them a verdict counts as out of reach."""
+"""If a verdict needs more reviews than this, it counts as unreachable."""
 
 _SAME = 1e-9
 
-Floats = npt.NDArray[np.float64]
 GapSide = Literal["over", "under", "well"]
 
 
 class Interval(msgspec.Struct, frozen=True, array_like=True):
-    """Both ends of an interval, as `[low, high]`."""
+    """An interval, encoded as `[low, high]`."""
 
     low: float
     high: float
 
 
 def wilson_interval(successes: float, n: float) -> Interval:
-    """Wilson's interval of a rate; n > 0."""
+    """Return Wilson's interval of a success rate; n > 0."""
     rate, spread = successes / n, Z * Z / n
     middle = (rate + spread / 2) / (1 + spread)
     half = Z * sqrt(rate * (1 - rate) / n + spread / (4 * n)) / (1 + spread)
@@ -52,15 +54,15 @@ def wilson_interval(successes: float, n: float) -> Interval:
 
 
 def mean_outcome_interval(worth: float, n: float) -> Interval:
-    """The interval of a mean outcome, from the sum of outcomes; n > 0."""
-    worth = round(2 * worth) / 2  # halves and wholes, which a mean times n may miss by a rounding
+    """Return the interval of the mean outcome, given the sum of outcomes; n > 0."""
+    worth = round(2 * worth) / 2  # a sum computed as mean times n may be off a multiple of one half by rounding
     return _beta(floor(worth), ceil(worth), n) if n < EXACT_REVIEWS_BELOW else _beta(worth, worth, n)
 
 
 def mean_score_interval(mean: float, spread: float, n: int) -> Interval | None:
-    """Student's interval of the mean of scores in 0..1, from their sample deviation; n > 1.
+    """Return Student's interval of the mean of scores in 0..1, given their sample standard deviation; n > 1.
 
-    None where the scores are all the same, which says nothing of how far the next one may be.
+    Return None if all scores are equal, because then the data does not show how much scores vary.
     """
     from scipy.special import stdtrit
 
@@ -71,11 +73,11 @@ def mean_score_interval(mean: float, spread: float, n: int) -> Interval | None:
 
 
 def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: float) -> tuple[float, Interval | None]:
-    """The mean of values by weight, and Student's interval of it, within `low` and `high`; weights > 0, one at least.
+    """Return the weighted mean of at least one value, and Student's interval of it, clipped to `low`..`high`.
 
-    Values of unlike weight are worth fewer of like weight: as many as (sum of weights)^2 / sum of squared weights
-    (Kish), which takes the place of n, so that an interval is wide where one value decides. With like weights it is
-    that of `scores_interval`. None of one value, and where all are the same.
+    Weights are above 0. The sample size is Kish's effective one, (sum of weights)^2 / sum of squared weights, so that
+    the interval is wide if one value dominates. With equal weights the interval is that of `mean_score_interval`. It is
+    None if all values are equal, or if there is only one.
     """
     from scipy.special import stdtrit
 
@@ -92,55 +94,60 @@ def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: fl
     return mean, Interval(max(low, mean - half), min(high, mean + half))
 
 
-def mcnemar_p_value(one: int, other: int) -> float | None:
-    """McNemar's exact test: the two-sided chance of a split of discordant pairs as uneven as this; None without any."""
+def mcnemar_p_value(first: int, second: int) -> float | None:
+    """Return the two-sided p value of McNemar's exact test on the two counts of discordant pairs; None without any."""
     from scipy.special import bdtr
 
-    n = one + other
-    return min(1.0, 2.0 * float(bdtr(min(one, other), n, 0.5))) if n else None
+    n = first + second
+    return min(1.0, 2.0 * float(bdtr(min(first, second), n, 0.5))) if n else None
 
 
 def gap_interval(worth: float, n: float, mean_confidence: float) -> Interval:
-    """The interval of accuracy less mean stated confidence; n > 0."""
+    """Return the interval of the gap, accuracy minus mean stated confidence; n > 0."""
     mean = mean_outcome_interval(worth, n)
     return Interval(mean.low - mean_confidence, mean.high - mean_confidence)
 
 
 def supports(side: GapSide, gap: Interval) -> bool:
-    """Whether a gap's interval carries the verdict that names a side: it excludes 0, or lies within the margin."""
+    """Tell whether a gap's interval supports a verdict.
+
+    "over" and "under" are supported if the interval excludes 0 on that side, "well" if it is within GAP_MARGIN.
+    """
     if side == "well":
         return gap.low >= -GAP_MARGIN and gap.high <= GAP_MARGIN
     return gap.high < 0 if side == "over" else gap.low > 0
 
 
 def reviews_needed(side: GapSide, worth: float, n: float, mean_confidence: float) -> int | None:
-    """How many more reviews would carry a verdict that these do not, if they went on alike; None where none would."""
+    """Return how many more reviews with the same averages would support a verdict; None if no number would."""
     rate = worth / n
 
-    def carried(reviews: int) -> bool:
+    def is_supported(reviews: int) -> bool:
         mean = _beta(rate * reviews, rate * reviews, reviews)
         return supports(side, Interval(mean.low - mean_confidence, mean.high - mean_confidence))
 
-    enough = _least(carried, int(n) + 1)
+    enough = _least(is_supported, int(n) + 1)
     return None if enough is None else enough - int(n)
 
 
-def _least(carried: Callable[[int], bool], low: int) -> int | None:
-    """The least number from `low` on that carries, by doubling and halving."""
+def _least(is_supported: Callable[[int], bool], low: int) -> int | None:
+    """Return the least number from `low` on that supports the verdict: search by doubling, then by halving."""
     high = low
-    while not carried(high):
+    while not is_supported(high):
         low, high = high + 1, 2 * high
         if high > REVIEWS_MAX:
             return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if carried(middle) else (middle + 1, high)
+        low, high = (low, middle) if is_supported(middle) else (middle + 1, high)
     return high
 
 
 def _beta(low: float, high: float, n: float) -> Interval:
-    """Quantiles of beta distributions: Clopper and Pearson's between two counts of successes, or Jeffreys'."""
-    from scipy.special import betaincinv  # a quarter of a second that only who asks for figures should pay
+    """Return the interval from beta quantiles: Clopper and Pearson's for a count between low and high, or Jeffreys'."""
+    from scipy.special import (
+        betaincinv,  # this import takes a quarter of a second, so only callers that need it pay for it
+    )
 
     tail, less = (1 - CONFIDENCE_LEVEL) / 2, 0.0 if n < EXACT_REVIEWS_BELOW else 0.5
     return Interval(

@@ -1,8 +1,9 @@
-"""Whether one sample is worse than another by more than chance: a permutation test of two means.
+"""A one-sided permutation test of two means: is one sample worse than another by more than chance?
 
-Losses are skewed (at a stated .95 they are .0025 or .9025) and samples begin at five, where Student's test is far from
-its level. A permutation asks only whether the same values, dealt out anew, would differ as far: it is exact at any size
-if nothing changed, whatever the values are. From many values on, the mean of a deal is normal (Hoeffding 1951).
+Losses are skewed (at a stated confidence of .95 they are .0025 or .9025) and samples may have only five values, where
+the actual level of Student's test is far from the nominal one. A permutation test only asks whether the same values,
+randomly split again, would differ as much. Under the null hypothesis it is exact for any size and any distribution.
+For many values the mean of a random split is normal (Hoeffding 1951).
 """
 
 from typing import Final
@@ -12,7 +13,7 @@ import numpy as np
 from projections.arrays import Floats
 
 SHUFFLED_MAX = 2_000
-"""More values than this are not shuffled; the normal limit is taken."""
+"""Above this number of values the normal limit replaces the shuffling."""
 
 _SHUFFLES: Final = 999
 _SEED: Final = 1_951
@@ -20,9 +21,9 @@ _TOLERANCE: Final = 1e-9
 
 
 def permutation_p_value(sample: Floats, others: Floats) -> float:
-    """The chance of a sample's mean standing at least as far above the others' if both were dealt from one lot.
+    """Return the p value: how often a random split of all values gives `sample` a mean at least this high.
 
-    Both have at least one value. The same values give the same answer.
+    Shapes: at least one value each. The result is deterministic: the shuffles have a fixed seed.
     """
     both = np.concatenate([sample, others])
     if both.max() - both.min() < _TOLERANCE:

@@ -95,7 +95,7 @@ class ScenarioSession:
                 pytest.exit(f"the run cannot be written: {error}", returncode=pytest.ExitCode.INTERNAL_ERROR)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the run if all of it is scored. A session in which nothing was scored is no success."""
+        """End the run if all of it is scored. A session that scored nothing has failed."""
         if self._skipped and not self._judged and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
         try:

@@ -59,7 +59,7 @@ class WorkerProcess:
             raise WorkerRefused(reply.text)
         if isinstance(reply, Failed):
             raise WorkerFailed(f"Tallystick's worker process met an error:\n{reply.traceback}")
-        assert isinstance(reply, kind), f"{reply} is no answer to {request}"
+        assert isinstance(reply, kind), f"{reply} does not answer {request}"
         return reply
 
     def end(self) -> None:

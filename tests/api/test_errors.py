@@ -27,7 +27,7 @@ def test_every_error_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
-def test_every_row_speaks_the_languages_of_its_doors(kind: type[TallystickError]) -> None:
+def test_every_row_speaks_the_languages_of_its_interfaces(kind: type[TallystickError]) -> None:
     answer = TABLE[kind]
     assert 400 <= answer.status < 600
     assert answer.rpc in (-32602, -32603)

@@ -1,4 +1,4 @@
-"""One payload for each published type, with every field filled, and the envelope that carries it in tests/golden/."""
+"""One payload for each published type, with every field filled, and its envelope in tests/golden/."""
 
 from datetime import UTC, datetime
 

@@ -47,7 +47,7 @@ def check(body: bytes, field: str | None, detail: str, advice: str) -> None:
     ],
     ids=lambda value: value.decode()[:60] if isinstance(value, bytes) else "",
 )
-def test_a_wrong_name_is_told_with_the_right_one(body: bytes, field: str, detail: str, advice: str) -> None:
+def test_a_wrong_name_is_reported_with_the_right_one(body: bytes, field: str, detail: str, advice: str) -> None:
     check(body, field, detail, advice)
 
 

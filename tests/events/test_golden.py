@@ -17,7 +17,7 @@ def test_every_type_has_a_golden_file_and_no_file_lacks_its_type() -> None:
         f"{sorted(missing)} have no file in tests/golden/: add a payload to tests/events/samples.py, every field "
         "filled, and run `python -m tests.golden`"
     )
-    assert not orphaned, f"{sorted(orphaned)} were published and are for ever: keep them in VOCABULARY"
+    assert not orphaned, f"{sorted(orphaned)} were published and are permanent: keep them in VOCABULARY"
 
 
 def test_every_type_has_a_sample() -> None:
@@ -27,7 +27,7 @@ def test_every_type_has_a_sample() -> None:
 @pytest.mark.parametrize("type_", VOCABULARY.types)
 def test_encoding_gives_the_golden_bytes(type_: str) -> None:
     assert line_of(type_, SAMPLES[type_]) + b"\n" == path_of(type_).read_bytes(), (
-        "published bytes are for ever: make a .v2 with an upcaster, and leave the file as it is"
+        "published bytes are permanent: make a .v2 with an upcaster, and leave the file as it is"
     )
 
 
@@ -43,7 +43,7 @@ def test_decoding_the_golden_bytes_gives_it_back(type_: str) -> None:
 
 
 def unfilled(value: object, path: str) -> Iterator[str]:
-    """The paths under a value at which nothing stands."""
+    """Yield the path of every empty field under a value."""
     if value is None or value in ((), {}, ""):
         yield path
     elif isinstance(value, msgspec.Struct):

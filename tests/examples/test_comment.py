@@ -22,7 +22,7 @@ class Forge(ThreadingHTTPServer):
     """One repository: open pull requests by head, and comments."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Door)
+        super().__init__(("127.0.0.1", 0), Interface)
         self.pulls = [{"number": 7, "head": {"label": "someone:fix/a&b", "sha": "abc"}}]
         self.comments: list[dict[str, Any]] = []
         self.written: list[tuple[str, str]] = []
@@ -33,7 +33,7 @@ class Forge(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class Door(BaseHTTPRequestHandler):
+class Interface(BaseHTTPRequestHandler):
     server: Forge
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its caller names it so

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from instruments.evals.analysis import analysis_of
+from instruments.evals.analysis import parse_analysis
 from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.scorer import ScenarioScore, score
 from instruments.evals.suite.loader import Suite, load
@@ -53,7 +53,7 @@ def answer(investigation: dict[str, Any], *options: str) -> dict[str, Any]:
 
 
 def judged(scenario: Scenario, analysis: object) -> ScenarioScore:
-    return score(scenario, analysis_of(analysis))
+    return score(scenario, parse_analysis(analysis))
 
 
 @cache
@@ -83,8 +83,8 @@ def test_the_suite_loads_whole() -> None:
 def test_the_readme_of_the_examples_names_each_with_its_family() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("|`")]
-    told = {title: row.split("|")[2] for row in rows for title in re.findall(r"`([^`]+)`", row)}
-    assert told == {each.title: each.about.family for each in suite().scenarios}
+    reported = {title: row.split("|")[2] for row in rows for title in re.findall(r"`([^`]+)`", row)}
+    assert reported == {each.title: each.about.family for each in suite().scenarios}
 
 
 def test_the_suite_shows_all_that_a_scenario_can_say() -> None:

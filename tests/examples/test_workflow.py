@@ -64,7 +64,7 @@ def test_there_are_two_workflows() -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_trusts_nobody(path: Path) -> None:
-    """No secret, no more permission than is needed, and nothing that somebody else wrote within a script."""
+    """A workflow uses no secret, only the permissions it needs, and no text from other people within a script."""
     text, workflow = path.read_text(encoding="utf-8"), read(path)
     assert "secrets." not in text
     assert "pull_request_target" not in text
@@ -143,7 +143,7 @@ class Runner:
 
 
 def test_the_steps_run_as_they_are(tmp_path: Path) -> None:
-    """A pull request that changes nothing passes, one that is worse does not and is told why."""
+    """A pull request that changes nothing passes. A worse one fails, and the comment says why."""
     runner = Runner(tmp_path)
     assert runner.run("push", 1, "1" * 40) == 0
     assert runner.run("pull_request", 2, "2" * 40) == 0
@@ -151,8 +151,8 @@ def test_the_steps_run_as_they_are(tmp_path: Path) -> None:
     assert "</html>" in runner.report("evaluations.html")
     worse = f"{runner.workflow['env']['AGENT']} --exit-codes"
     assert runner.run("pull_request", 3, "3" * 40, agent=worse) == 1
-    told = runner.report()
-    assert "liveness-too-tight" in told.partition("All scenarios")[0]
+    reported = runner.report()
+    assert "liveness-too-tight" in reported.partition("All scenarios")[0]
     assert (tmp_path / "summary.md").stat().st_size > 0
 
 

@@ -22,9 +22,9 @@ def measure(fault: Fault, dose: int, seed: int) -> Row:
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix=f"tallystick-{fault.name}-") as folder,
-        show_progress(fault.name, "doses") as tell,
+        show_progress(fault.name, "doses") as report_,
     ):
-        held, figures = fault.run(Path(folder), dose, random.Random(seed), tell)
+        held, figures = fault.run(Path(folder), dose, random.Random(seed), report_)
     return Row(
         name=fault.name, title=fault.title, must_hold=fault.must_hold, dose=dose, unit=fault.unit, seed=seed,
         held=held, figures=figures, elapsed_s=round(time.monotonic() - began, 1),
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--dose", type=int, help="how much of each (default: what the table says)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"what they follow from (default {SEED})")
     parser.add_argument("--json", type=Path, default=Path("faults.json"), help="where rows are kept; others there stay")
-    parser.add_argument("--markdown", type=Path, help="where the table is told")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in known]:
         parser.error(f"there is no fault {unknown[0]!r}; choose of {', '.join(known)}")

@@ -17,21 +17,21 @@ from typing import NamedTuple
 from api.verify.export import verify_export
 from events.errors import TallystickError
 from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
-from ledger.sqlite.file_copy import clear
+from ledger.sqlite.file_copy import remove_files
 from ledger.sqlite.schema import COLUMNS
 from ledger.transparency.checkpoints import checkpoint_path
 from ledger.transparency.keys import key_path
-from ledger.verify import Finding as Told
+from ledger.verify import Finding as Reported
 from ledger.verify import Findings, verify_file
 from projections.engine import Engine
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 from tests.api.cli.command import done
-from tests.faults.row import Fault, Figures, Outcome, Tell
+from tests.faults.row import Fault, Figures, Outcome, Report
 from tests.support.drafts import recorded, reviewed
 
 EVENTS = 1_300
-"""Five full tiles and what stands behind them, and snapshots of that."""
+"""Five full tiles, one partial tile, and snapshots of the views."""
 
 GROUP = 13
 SIGNED = EVENTS - 4 * GROUP
@@ -59,7 +59,7 @@ class Given(NamedTuple):
     read: Read
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """So many flips in each of the layers."""
     closed, killed = asyncio.run(_make(folder / "made.db"))
     tiles = _tile_bytes(folder / "pages.db", closed)
@@ -87,7 +87,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
             counted[f"{layer}: {verdict}"] += 1
             if verdict not in ("located", "unused"):
                 wrong.append(f"{layer}, bit {bit % 8} of byte {bit // 8}: {verdict}")
-            tell(number * dose + turn + 1, len(LAYERS) * dose)
+            report(number * dose + turn + 1, len(LAYERS) * dose)
     figures: Figures = {name: counted[name] for name in sorted(counted)}
     figures["wrong"] = len(wrong)
     if wrong:
@@ -124,7 +124,7 @@ def _export(folder: Path, given: Given) -> dict[str, bytes]:
 
 
 def _flip_export(file: Path, data: bytes, bit: int) -> str:
-    """What comes of one flip in a file of an export: `located`, by the file's name or a position, or what is wrong."""
+    """Flip one bit in an exported file. Return `located` if a finding names the file or a position, else the fault."""
     flipped = bytearray(data)
     flipped[bit // 8] ^= 1 << bit % 8
     file.write_bytes(flipped)
@@ -164,13 +164,13 @@ def _tile_bytes(path: Path, given: Given) -> list[int]:
     with closing(sqlite3.connect(path)) as connection:
         ((page_bytes,),) = connection.execute("PRAGMA page_size")
         pages = connection.execute("SELECT pageno FROM dbstat WHERE name LIKE '%tiles%'").fetchall()
-    clear(path, "", "-wal", "-shm")
+    remove_files(path, "", "-wal", "-shm")
     return [byte for (page,) in pages for byte in range((page - 1) * page_bytes, page * page_bytes)]
 
 
 async def _flip(path: Path, layer: str, given: Given, ending: str, bit: int) -> str:
-    """What comes of one flip: `located`, `unused`, or what is wrong."""
-    clear(path, *FILES, "-shm", "-journal", ".views.db-wal", ".views.db-shm", ".lock")
+    """Flip one bit. Return `located`, `unused`, or the problem."""
+    remove_files(path, *FILES, "-shm", "-journal", ".views.db-wal", ".views.db-shm", ".lock")
     for name, data in given.files.items():
         path.with_name(path.name + name).write_bytes(data)
     flipped = bytearray(given.files[ending])
@@ -187,14 +187,14 @@ def _verdict(path: Path) -> str | None:
     try:
         verify_file(account, path)
     except TallystickError:
-        return "located"  # the file itself, as its header is no ledger's
+        return "located"  # the file itself: its header is not that of a ledger
     if account.right:
         return None
     faults = [fault for check in account.checks for fault in check.faults]
     return "located" if any(fault.position is not None or _placed(fault) for fault in faults) else "found, at no place"
 
 
-def _placed(fault: Told) -> bool:
+def _placed(fault: Reported) -> bool:
     """Whether a fault without a position names a page, an index, a table, a frame, a file or a short run of lines."""
     if fault.check == "roots":
         return "they fit up to position" in fault.detail
@@ -214,7 +214,7 @@ async def _judge_unused(path: Path, given: Given) -> str:
     except TallystickError:
         return "located"  # as a file that cannot be written
     if placed[0].position != EVENTS + 1:
-        return f"the next event stands at {placed[0].position}"
+        return f"the next event got position {placed[0].position}"
     return "it is damaged by the next event" if await asyncio.to_thread(_verdict, path) else "unused"
 
 

@@ -1,8 +1,8 @@
 """A clock that jumps: by an hour, a day back, ten years, there and back, while events are posted.
 
-I6: an event is recorded at the later of the clock and the newest event. So while the clock stands before the newest
-event, all that comes is recorded at that moment; after a jump of ten years and back, for ten years. Nothing is lost by
-it but the moment: the order is that of positions, and `time`, when a client says it, is the client's.
+I6: an event is recorded at the later of the clock and the newest event. So while the clock is behind the newest
+event, every new event gets that event's recording time; after a jump of ten years and back, for ten years. Only the
+recording time is inaccurate: positions define the order, and `time` is the client's if the client sends it.
 """
 
 import random
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from events import VOCABULARY
 from tests.faults.lines import stored
 from tests.faults.posting import Poster, event
-from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.row import Fault, Outcome, Report
 from tests.faults.shim import Shim, unfit
 from tests.support.server import Served
 
@@ -36,7 +36,7 @@ class Posted(NamedTuple):
     after: datetime
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """So many jumps; those of ten years in the last third, because nothing before them tells of the clock any more."""
     shim = Shim(folder / "disk", folder / "beside")
     ledger = folder / "disk" / "ledger.db"
@@ -52,7 +52,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
                     ahead_s += rng.choice(LARGE_S if 3 * jumps >= 2 * dose else SMALL_S)
                     shim.set_clock(ahead_s)
                     jumps += 1
-                    tell(jumps, dose)
+                    report(jumps, dose)
                     posted += [_post(poster, f"{jumps}-{number}", ahead_s, rng) for number in range(POSTS)]
                     wrong += views_as_of(poster, rng.choice(posted).position)
                     if jumps % 25 == 0:
@@ -73,8 +73,8 @@ def _post(poster: Poster, name: str, ahead_s: int, rng: random.Random) -> Posted
     before = _now(ahead_s)
     answer = poster.post(*[event(f"{name}-{place}") for place in range(rng.choice((1, 1, 4)))])
     assert answer.status == 201, answer
-    told = answer.json()
-    return Posted(told.get("last", told.get("position")), before, _now(ahead_s))
+    reported = answer.json()
+    return Posted(reported.get("last", reported.get("position")), before, _now(ahead_s))
 
 
 def _now(ahead_s: int) -> datetime:
@@ -92,7 +92,7 @@ def views_as_of(poster: Poster, position: int) -> list[str]:
         if answer.status != 200 or at_least < position or (as_of != recorded and stands["position"] != position):
             wrong.append(f"/calibration as of {as_of} was answered {answer.status}, as of {stands}")
         elif datetime.fromisoformat(stands["time"]) != datetime.fromisoformat(recorded):
-            wrong.append(f"/calibration as of {as_of} stands at {stands}, recorded {recorded}")
+            wrong.append(f"/calibration as of {as_of} is as of {stands}, recorded {recorded}")
     return wrong
 
 

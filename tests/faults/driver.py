@@ -31,7 +31,7 @@ ROUNDS_AFTER = 8
 
 WAL_PAGES = 60
 LONG_WAL = 16_000
-"""Of who retries: nothing is moved into the file that hides what the log alone would have lost."""
+"""The limit while retrying: no checkpoint moves pages into the file, which would hide losses of the write-ahead log."""
 
 
 class Order(msgspec.Struct, kw_only=True):
@@ -46,13 +46,13 @@ class Order(msgspec.Struct, kw_only=True):
     posted: list[list[str]] = []
 
 
-class Told(msgspec.Struct, kw_only=True):
-    """What came of it."""
+class Reported(msgspec.Struct, kw_only=True):
+    """The results of an order."""
 
     acknowledged: dict[str, int] = {}
     """Positions by id."""
     posted: list[list[str]] = []
-    """The ids of every batch, whatever came of it."""
+    """The ids of every batch, acknowledged or not."""
     new: list[str] = []
     """Ids that were not there yet when they were retried."""
     ids: list[str] = []
@@ -74,11 +74,11 @@ class Work:
 
     def __init__(self, log: SqliteLog, rng: random.Random, shim: Shim) -> None:
         self.log, self.rng, self.shim = log, rng, shim
-        self.told = Told()
+        self.told = Reported()
         self._failed_syncs = shim.failed("sync")
         self.names: dict[int, str] = {}
 
-    async def play(self, call: Call, failed: int) -> Told:
+    async def play(self, call: Call, failed: int) -> Reported:
         """Until more calls than that have failed, and somewhat longer; or to the end."""
         left = ROUNDS_AFTER
         for number in range(ROUNDS):
@@ -127,56 +127,56 @@ class Work:
             self.told.wrong.append(f"a read after {after} gave {found}, acknowledged was {known}")
 
 
-async def work(order: Order, shim: Shim) -> Told:
+async def work(order: Order, shim: Shim) -> Reported:
     rng = random.Random(order.seed)
     failed = shim.failed(order.call)
     shim.fail(order.call, order.number, order.calls, torn=rng.random() < 0.5)
     try:
         log = await SqliteLog.open(Path(order.ledger))
     except TallystickError:
-        return Told(opened=False)
-    told = await Work(log, rng, shim).play(order.call, failed)
+        return Reported(opened=False)
+    reported = await Work(log, rng, shim).play(order.call, failed)
     if rng.random() < 0.5:
         try:
             await log.close()
         except Exception as error:  # noqa: BLE001 - whatever it is
-            told.wrong.append(f"close raised {error!r}")
-    return told
+            reported.wrong.append(f"close raised {error!r}")
+    return reported
 
 
-async def retry(order: Order) -> Told:
+async def retry(order: Order) -> Reported:
     """Post everything again, the batches that were left without an answer among them."""
-    told = Told()
+    reported = Reported()
     ledger.sqlite.log.CHECKPOINT_PAGES = LONG_WAL
     log = await SqliteLog.open(Path(order.ledger))
     for names in order.posted:
         placed = await log.append([draft(name, text_of(name)) for name in names])
-        told.acknowledged |= {name: place.position for name, place in zip(names, placed, strict=True)}
+        reported.acknowledged |= {name: place.position for name, place in zip(names, placed, strict=True)}
         new = [name for name, place in zip(names, placed, strict=True) if not place.duplicate]
-        told.new += new
+        reported.new += new
         if new and len(new) < len(names):
-            told.wrong.append(f"half a batch was there: of {names} not {new}")
-    return told
+            reported.wrong.append(f"half a batch was there: of {names} not {new}")
+    return reported
 
 
-async def look(order: Order) -> Told:
+async def look(order: Order) -> Reported:
     """What the log holds, and what is wrong with it."""
     found = await examine(Path(order.ledger))
-    return Told(ids=ids_of(found.lines), wrong=found.wrong)
+    return Reported(ids=ids_of(found.lines), wrong=found.wrong)
 
 
 async def obey(order: Order) -> None:
     """Do one thing, tell of it, and end as a process does that is killed."""
     if order.task == "work":
-        told = await work(order, Shim.attached())
+        reported = await work(order, Shim.attached())
     else:
-        told = await (retry(order) if order.task == "retry" else look(order))
-    tell(told)
+        reported = await (retry(order) if order.task == "retry" else look(order))
+    report(reported)
     os._exit(0)
 
 
-def tell(told: Told) -> None:
-    os.write(sys.stdout.fileno(), msgspec.json.encode(told) + b"\n")
+def report(reported: Reported) -> None:
+    os.write(sys.stdout.fileno(), msgspec.json.encode(reported) + b"\n")
 
 
 def main() -> None:
@@ -187,7 +187,7 @@ def main() -> None:
             asyncio.run(obey(msgspec.json.decode(line, type=Order)))
         _, status = os.waitpid(child, 0)
         if status != 0:
-            tell(Told(wrong=[f"the process ended with {os.waitstatus_to_exitcode(status)}"]))
+            report(Reported(wrong=[f"the process ended with {os.waitstatus_to_exitcode(status)}"]))
 
 
 if __name__ == "__main__":

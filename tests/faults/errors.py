@@ -21,9 +21,9 @@ from typing import NamedTuple, Self
 import msgspec
 
 from tests.faults.disk import Disk, memory, write_image
-from tests.faults.driver import Order, Told
+from tests.faults.driver import Order, Reported
 from tests.faults.outage import Outage, outage
-from tests.faults.row import Fault, Figures, Outcome, Tell
+from tests.faults.row import Fault, Figures, Outcome, Report
 from tests.faults.shim import CALLS, FOR_EVER, Call, Record, Shim, unfit
 from tests.support.paths import ROOT
 
@@ -38,7 +38,7 @@ class Trial(NamedTuple):
     call: Call
     number: int
     hit: int
-    told: Told
+    reported: Reported
     wrong: list[str]
 
 
@@ -61,16 +61,16 @@ class Driver:
     ) -> None:
         self._process.communicate()
 
-    def ask(self, order: Order) -> Told:
-        """What came of an order."""
+    def ask(self, order: Order) -> Reported:
+        """Send an order and return its results."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(msgspec.json.encode(order) + b"\n")
         self._process.stdin.flush()
-        return msgspec.json.decode(self._process.stdout.readline(), type=Told)
+        return msgspec.json.decode(self._process.stdout.readline(), type=Reported)
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Let each n from 1 to the dose fail, of writes, reads and syncs."""
     plan = [(call, number, rng.getrandbits(64)) for number in range(1, dose + 1) for call in CALLS]
     trials: list[Trial] = []
@@ -80,7 +80,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
             free.put(drivers.enter_context(Driver(place / str(number))))
         for done, finished in enumerate(threads.map(lambda planned: _tried(free, *planned), plan), 1):
             trials.append(finished)
-            tell(done // len(CALLS), dose)
+            report(done // len(CALLS), dose)
     some = [planned for planned in plan if planned[1] % SERVED_OF == 1]
     with ThreadPoolExecutor(DRIVERS) as threads:
         served = list(threads.map(lambda planned: _served(folder, *planned), some))
@@ -108,31 +108,31 @@ def trial(driver: Driver, call: Call, number: int, seed: int) -> Trial:
     ledger = driver.folder / "disk" / run / "ledger.db"
     ledger.parent.mkdir()
     calls = rng.choice((1, 1, 3, FOR_EVER))
-    told = driver.ask(Order(task="work", ledger=str(ledger), seed=seed, call=call, number=number, calls=calls))
+    reported = driver.ask(Order(task="work", ledger=str(ledger), seed=seed, call=call, number=number, calls=calls))
     hit = shim.failed(call) - before
     shim.heal()
     worked = shim.trace()
-    retried = driver.ask(Order(task="retry", ledger=str(ledger), posted=told.posted))
+    retried = driver.ask(Order(task="retry", ledger=str(ledger), posted=reported.posted))
     everything = shim.trace()
-    wrong = told.wrong + retried.wrong
-    wrong += [f"{name} was acknowledged, and not there" for name in retried.new if name in told.acknowledged]
-    wrong += _elsewhere("retried", told.acknowledged, retried.acknowledged)
-    if told.unstopped and any("/" in record.names[0] for record in worked if record.kind == "F"):
+    wrong = reported.wrong + retried.wrong
+    wrong += [f"{name} was acknowledged, and not there" for name in retried.new if name in reported.acknowledged]
+    wrong += _elsewhere("retried", reported.acknowledged, retried.acknowledged)
+    if reported.unstopped and any("/" in record.names[0] for record in worked if record.kind == "F"):
         wrong.append("a sync failed, and appends were accepted after it")
     for when, path, acknowledged in (
         ("as it is", ledger, retried.acknowledged),
-        ("power cut before the retry", _left(worked, driver.folder / "before", run, rng), told.acknowledged),
+        ("power cut before the retry", _left(worked, driver.folder / "before", run, rng), reported.acknowledged),
         ("power cut after the retry", _left(everything, driver.folder / "after", run, rng), retried.acknowledged),
     ):
         looked = driver.ask(Order(task="look", ledger=str(path)))
         places = {name: place for place, name in enumerate(looked.ids, 1)}
         wrong += [f"{when}: {text}" for text in looked.wrong] + _elsewhere(when, acknowledged, places)
         shutil.rmtree(path.parent)
-    return Trial(call, number, hit, told, [f"{call} {number}, {calls} in a row: {text}" for text in wrong])
+    return Trial(call, number, hit, reported, [f"{call} {number}, {calls} in a row: {text}" for text in wrong])
 
 
 def _elsewhere(when: str, acknowledged: dict[str, int], found: dict[str, int]) -> list[str]:
-    """What was acknowledged at a position, and does not stand there."""
+    """Report acknowledged events that are no longer at their position."""
     lost = [name for name, position in acknowledged.items() if found.get(name) != position]
     return (
         [f"{when}: {len(lost)} of {len(acknowledged)} acknowledged are not where they were: {lost[0]}"] if lost else []
@@ -156,9 +156,9 @@ def _outcome(trials: Sequence[Trial], served: Sequence[Outage]) -> Outcome:
         figures[f"{call}s that failed"] = sum(one.hit for one in mine)
         if beyond := [one.number for one in mine if not one.hit]:
             figures[f"the first n beyond the last {call}"] = min(beyond)
-    figures["log stopped"] = sum(one.told.stopped for one in trials)
-    figures["opening refused"] = sum(not one.told.opened for one in trials)
-    figures["acknowledged"] = sum(len(one.told.acknowledged) for one in trials)
+    figures["log stopped"] = sum(one.reported.stopped for one in trials)
+    figures["opening refused"] = sum(not one.reported.opened for one in trials)
+    figures["acknowledged"] = sum(len(one.reported.acknowledged) for one in trials)
     figures["on a server"] = len(served)
     figures["of them stopped"] = sum(one.stopped for one in served)
     figures["acknowledged there"] = sum(one.acknowledged for one in served)

@@ -12,23 +12,23 @@ from pathlib import Path
 import httpx
 
 from tests.faults.lines import body, examine
-from tests.faults.row import Fault, Figures, Outcome, Tell
-from tests.faults.wire import Answer, Told, Wire
+from tests.faults.row import Fault, Figures, Outcome, Report
+from tests.faults.wire import Answer, Reported, Wire
 from tests.support.server import Served, served
 
 WRITERS = 8
 DISK_BYTES = 512 << 20
-ROOM_BYTES = 2 << 20
-"""As much room is left, at most, before it is filled."""
+SPACE_BYTES = 2 << 20
+"""At most this much space is left free before the writers fill the disk."""
 
 ENOUGH_BYTES = 96 << 20
-"""Room for everything that was refused, and for all of the write-ahead log to be moved into the file."""
+"""Enough space for every refused event, and to move the whole write-ahead log into the file."""
 
 TIMES = 10
 """A disk is filled so often under one server."""
 
 SMALL_TIMES = 6
-"""Of them, how often there is little room; then the write-ahead log is filled up to where it is moved into the file."""
+"""How many of these times the disk has little space. The write-ahead log then fills up until it is moved."""
 
 COUNTS = ("refused", "of them unknown, events", "acknowledged", "read meanwhile", "with a full write-ahead log")
 """Figures that say how much was tried; of the others each one is a failure."""
@@ -66,16 +66,16 @@ def unfit() -> str | None:
 
 
 class Disk:
-    """What room there is on it, made and taken by a file that is nothing else."""
+    """A disk whose free space we control with a ballast file."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
         self._ballast = place / "ballast"
 
-    def leave(self, room_bytes: int) -> None:
-        """Leave so much room, or as much as there is."""
+    def leave(self, space_bytes: int) -> None:
+        """Leave this much free space, or less if the disk has less."""
         held = self._ballast.stat().st_size if self._ballast.exists() else 0
-        size = max(0, held + self._free() - room_bytes)
+        size = max(0, held + self._free() - space_bytes)
         with self._ballast.open("ab") as file:
             if size > held:
                 os.posix_fallocate(file.fileno(), 0, size)
@@ -87,7 +87,7 @@ class Disk:
 
 
 class Writing:
-    """What was posted, and what came of it."""
+    """The posted batches and their results."""
 
     def __init__(self, rng: random.Random) -> None:
         self.acknowledged: dict[str, int] = {}
@@ -110,12 +110,12 @@ class Writing:
                 tasks.create_task(self._fill(url))
 
     async def again(self, url: str, share: float) -> None:
-        """Post a share of what was refused once more: there is room, and nothing of it is there. Forget the rest."""
+        """Post a share of the refused batches again: there is space now, and none was stored. Forget the rest."""
         refused, self.refused = self.refused, []
         async with Wire.open(url) as wire:
             for ids in refused:
                 if self._rng.random() < share:
-                    placed = Told.of(await wire.post(body(ids)))
+                    placed = Reported.of(await wire.post(body(ids)))
                     duplicates = sum(one.duplicate for one in placed)
                     self.torn += duplicates not in ((0, len(ids)) if ids[0] in self.unknown else (0,))
                     self._keep(ids, await wire.post(body(ids)))
@@ -131,10 +131,10 @@ class Writing:
         if answer.status in REFUSED:
             self.refused.append(ids)
             self.refusals += 1
-            if b"ledger-unavailable" in answer.body:  # it was in the write-ahead log, but the index found no room
+            if b"ledger-unavailable" in answer.body:  # it is in the write-ahead log, but not in the index
                 self.unknown.update(ids)
             return False
-        self.acknowledged |= {placed.id: placed.position for placed in Told.of(answer)}
+        self.acknowledged |= {placed.id: placed.position for placed in Reported.of(answer)}
         return True
 
     def _next(self) -> list[str]:
@@ -144,7 +144,7 @@ class Writing:
 
 
 class Reading:
-    """What is asked of a server on a full disk."""
+    """Requests to a server on a full disk."""
 
     def __init__(self, rng: random.Random) -> None:
         self.failed: set[str] = set()
@@ -168,21 +168,21 @@ class Reading:
             self.failed.add(f"{path} {status}")
 
 
-def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, room_bytes: int) -> None:
-    """Leave some room, write until there is none, and look."""
-    disk.leave(room_bytes)
+def _filled(disk: Disk, server: Served, writing: Writing, reading: Reading, space_bytes: int) -> None:
+    """Leave some space, write until the disk is full, and read."""
+    disk.leave(space_bytes)
     asyncio.run(writing.fill(server.url))
     with httpx.Client(base_url=server.url, timeout=60) as http:
         reading.ask(http)
 
 
 def _relieved(disk: Disk, server: Served, writing: Writing) -> None:
-    """Make room, and post half of what was refused again."""
+    """Free some space, and post half of the refused batches again."""
     disk.leave(ENOUGH_BYTES)
     asyncio.run(writing.again(server.url, share=0.5))
 
 
-def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]) -> Figures:
+def _disk(folder: Path, times: int, rng: random.Random, report: Callable[[], None]) -> Figures:
     """Fill a disk so many times under one server, and once more under one that is killed; what was found."""
     writing, reading = Writing(rng), Reading(rng)
     with small_disk(folder) as place:
@@ -190,12 +190,12 @@ def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]
         with served(ledger) as server:
             asyncio.run(writing.open(server.url))
             for number in range(times):
-                room_bytes = int(rng.uniform(0, ROOM_BYTES)) if number < SMALL_TIMES else WAL_BYTES
-                _filled(disk, server, writing, reading, room_bytes)
+                space_bytes = int(rng.uniform(0, SPACE_BYTES)) if number < SMALL_TIMES else WAL_BYTES
+                _filled(disk, server, writing, reading, space_bytes)
                 _relieved(disk, server, writing)
-                tell()
+                report()
             wal_bytes = ledger.with_name("ledger.db-wal").stat().st_size
-            _filled(disk, server, writing, reading, ROOM_BYTES)
+            _filled(disk, server, writing, reading, SPACE_BYTES)
             server.process.kill()
         with served(ledger, logs=folder) as server:
             _filled(disk, server, writing, reading, 0)
@@ -209,14 +209,14 @@ def _disk(folder: Path, times: int, rng: random.Random, tell: Callable[[], None]
     }  # fmt: skip
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Fill disk after disk, each so often; what was found, in all."""
     done = 0
 
     def count() -> None:
         nonlocal done
         done += 1
-        tell(done, dose)
+        report(done, dose)
 
     parts = [_disk(folder, min(TIMES, dose - start), rng, count) for start in range(0, dose, TIMES)]
     figures: Figures = {name: sum(int(part[name]) for part in parts) for name in parts[0] if name != "reads failed"} | {

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
-from benchmarks.ledgers import make
+from benchmarks.ledgers import make_ledger
 from tests.faults.lines import body, examine, wrong_tiles
-from tests.faults.row import Fault, Figures, Outcome, Tell
-from tests.faults.wire import GONE, Told, Wire
+from tests.faults.row import Fault, Figures, Outcome, Report
+from tests.faults.wire import GONE, Reported, Wire
 from tests.support.server import served
 
 WRITERS = 16
@@ -58,13 +58,13 @@ class Writer:
     async def _round(self, wire: Wire) -> None:
         again = bool(self._unanswered)
         self._unanswered = self._unanswered or self._next()
-        told = Told.of(await wire.post(body(self._unanswered)))
-        assert [placed.id for placed in told] == self._unanswered
-        duplicates = sum(placed.duplicate for placed in told)
-        self.torn += duplicates not in (0, len(told))
+        reported = Reported.of(await wire.post(body(self._unanswered)))
+        assert [placed.id for placed in reported] == self._unanswered
+        duplicates = sum(placed.duplicate for placed in reported)
+        self.torn += duplicates not in (0, len(reported))
         self.repeated += again
         self.there_already += again and bool(duplicates)
-        for placed in told:
+        for placed in reported:
             self.moved += self.acknowledged.setdefault(placed.id, placed.position) != placed.position
         self._unanswered = []
 
@@ -152,12 +152,12 @@ COUNTS = ("acknowledged", "posted again", "of them there already")
 def _large(folder: Path, kills: int, rng: random.Random) -> list[float]:
     """How long a ledger of a million events takes until it is ready, after each of some kills under load."""
     ledger = folder / "large.db"
-    asyncio.run(make(ledger, LARGE_EVENTS))
+    asyncio.run(make_ledger(ledger, LARGE_EVENTS))
     writers = [Writer(f"large{number}", random.Random(rng.random())) for number in range(WRITERS)]
     return [_killed(ledger, writers, rng) for _ in range(kills + 1)][1:]
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Kill so many times; what was found, summed over the ledgers."""
     lanes = [Lane(folder, "ab"[lane], (dose + lane) // LANES, random.Random(rng.random())) for lane in range(LANES)]
     done = 0
@@ -165,7 +165,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
     def count() -> None:
         nonlocal done
         done += 1
-        tell(done, dose)
+        report(done, dose)
 
     with ThreadPoolExecutor(LANES) as pool:
         parts = list(pool.map(lambda lane: lane.run(count), lanes))

@@ -16,10 +16,10 @@ from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
-from benchmarks.ledgers import make
+from benchmarks.ledgers import make_ledger
 from tests.api.cli.command import command, environment
 from tests.faults.lines import Line, stored, wrong_tiles
-from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.row import Fault, Outcome, Report
 from tests.support.cstp_installation import WHOLE, write_store
 from tests.support.paths import ROOT
 
@@ -39,11 +39,10 @@ AGAIN = 0.3
 
 
 class Work(NamedTuple):
-    """A verb that takes long: its words in a folder, and what came of it.
+    """A slow command: its arguments for a folder, and its result.
 
-    `begin` makes what the folder holds before; `result` is the same text for equal outcomes; `final` is the name under
-    which what it makes stands once it is whole. `says` is in the log line that ends it, of a server,
-    which does not end by itself.
+    `begin` makes the files that the command needs. `result` returns the same text for equal outcomes. `final` is the
+    name of the complete output. A server does not end by itself: `says` is in the log line after which we end it.
     """
 
     name: str
@@ -73,7 +72,7 @@ class Tally(NamedTuple):
 def works(folder: Path, dose: int) -> list[Work]:
     """Every work, over sources that are made once."""
     ledger, rows, store = folder / "source.db", folder / "rows.jsonl", folder / "store" / "decisions.db"
-    asyncio.run(make(ledger, EVENTS_PER_DOSE * dose))
+    asyncio.run(make_ledger(ledger, EVENTS_PER_DOSE * dose))
     rows.write_bytes(b"".join(_row(number) for number in range(ROWS_PER_DOSE * dose)))
     write_store(store, [WHOLE | {"id": f"{number:08x}"} for number in range(ROWS_PER_DOSE * dose // 4)])
 
@@ -163,7 +162,7 @@ def _copied(ledger: Path) -> str:
 
 
 def _half(work: Work, clean: Clean, place: Path) -> bool:
-    """Whether something that is not whole stands under the final name."""
+    """Return whether the file with the final name is incomplete."""
     if work.final is None or not (place / work.final).exists():
         return False
     try:
@@ -244,7 +243,7 @@ def _dose(work: Work, clean: Clean, place: Path, rng: random.Random) -> Tally:
     return Tally(kills, working, int(differing), half)
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Interrupt the works in turn, so often in all; what was found."""
     known = works(folder, dose)[:dose]
     clean = [_clean(work, folder / "clean") for work in known]
@@ -252,7 +251,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
     for number in range(dose):
         work = known[number % len(known)]
         tallies[work.name].append(_dose(work, clean[number % len(known)], folder / "place", rng))
-        tell(number + 1, dose)
+        report(number + 1, dose)
     found = [sum(column) for column in zip(*(one for each in tallies.values() for one in each), strict=True)]
     kills, working, differing, half = found
     each = ", ".join(f"{name} {sum(one.working for one in each)}" for name, each in tallies.items())

@@ -19,11 +19,11 @@ POSTS_AFTER = 10
 PAGES = 40
 
 READS = ("/events?limit=20&order=desc", "/calibration", "/decisions?limit=5", "/readyz")
-"""What is asked between posts."""
+"""The requests between posts."""
 
 
 class Outage(NamedTuple):
-    """What came of one fault under a server."""
+    """The result of one fault under a server."""
 
     stopped: bool
     acknowledged: int
@@ -31,7 +31,7 @@ class Outage(NamedTuple):
 
 
 class Asking:
-    """One client of the server, and what it was told."""
+    """One client of the server, and the answers it got."""
 
     def __init__(self, poster: Poster, shim: Shim, rng: random.Random) -> None:
         self.poster, self.shim, self.rng = poster, shim, rng
@@ -118,9 +118,9 @@ def again(ledger: Path, asking: Asking) -> list[str]:
 
 
 def positions(answer: Answer) -> dict[str, int]:
-    """Where an answer to a post says that its events stand."""
-    told = answer.json()
-    return {placed["id"]: placed["position"] for placed in told.get("events", [told])}
+    """Return the position of each event, from the answer to a post."""
+    reported = answer.json()
+    return {placed["id"]: placed["position"] for placed in reported.get("events", [reported])}
 
 
 def refused(answer: Answer) -> bool:

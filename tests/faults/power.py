@@ -1,8 +1,8 @@
 """Power loss: a server is recorded as it works, and every disk that a cut may leave is opened again.
 
 A workload is several clients with singles, batches, evidence, retries and reads; tiles fill, the write-ahead log is
-moved into the file, and some are stopped or killed when idle and go on. What the server sends stands in the trace, so
-the trace itself says which positions anybody had been told of before each cut.
+moved into the file, and some are stopped or killed when idle and go on. The trace contains everything
+that the server sends, so the trace itself shows which positions the server had acknowledged before each cut.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from tests.faults.disk import MANNERS, Disk, Image, memory, write_image
 from tests.faults.lines import stored
 from tests.faults.posting import Poster, event, some_text
-from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.row import Fault, Outcome, Report
 from tests.faults.served import WAL_PAGES
 from tests.faults.shim import Record, Shim, unfit
 from tests.faults.soundness import Examined, examine
@@ -33,7 +33,7 @@ _POSITION = re.compile(rb'"position":([0-9]+)')
 
 
 class Found(NamedTuple):
-    """What came of one workload: how much was tried, and what did not hold."""
+    """The result of one workload: how much it tried, and which checks failed."""
 
     events: int
     promised: int
@@ -42,7 +42,7 @@ class Found(NamedTuple):
     cuts: int
     images: int
     beyond: int
-    """Images that hold more than was acknowledged: nothing wrong, as nobody was told it failed."""
+    """Images that hold more than was acknowledged. This is allowed: the server did not report a failure either."""
     wrong: list[str]
 
 
@@ -76,7 +76,7 @@ class Client(threading.Thread):
         self.statuses.append(answer.status)
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """So many workloads, each on its own, in as many processes as there are cores."""
     seeds = [rng.getrandbits(64) for _ in range(dose)]
     found: list[Found] = []
@@ -84,7 +84,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
         works = [pool.submit(work, folder / str(number), seed) for number, seed in enumerate(seeds)]
         for done, finished in enumerate(as_completed(works), 1):
             found.append(finished.result())
-            tell(done, dose)
+            report(done, dose)
     wrong = [text for one in found for text in one.wrong]
     figures: dict[str, int | float | str] = {
         "events": sum(one.events for one in found),
@@ -141,7 +141,7 @@ async def cut(
 
     An image that was left before is not opened again.
     """
-    disk, told, promised, known, wrong = Disk(), 0, 0, dict[bytes, Examined](), list[str]()
+    disk, reported, promised, known, wrong = Disk(), 0, 0, dict[bytes, Examined](), list[str]()
     syncs = cuts = beyond = 0
     chosen = sorted(set(_cuts(trace, rng)))
     if most is not None:
@@ -158,17 +158,17 @@ async def cut(
                         f"cut before step {step} of {len(trace)}, {manner}: {text}" for text in known[digest].wrong
                     ]
                 left, signed = len(known[digest].lines), known[digest].signed
-                beyond += left > told
-                if left < told or signed < promised:
-                    short = f"{told} acknowledged, {promised} signed; {left} and {signed} are left"
+                beyond += left > reported
+                if left < reported or signed < promised:
+                    short = f"{reported} acknowledged, {promised} signed; {left} and {signed} are left"
                     wrong.append(f"{manner} before step {step} of {len(trace)}: {short}")
         if record is not None:
             disk.do(record)
             syncs += record.kind in "SD"
             if record.kind == "A":
-                told = max([told, *map(int, _POSITION.findall(record.data))])
+                reported = max([reported, *map(int, _POSITION.findall(record.data))])
                 promised = max([promised, *map(int, _CHECKPOINT.findall(record.data))])
-    assert told == len(history), (told, len(history))
+    assert reported == len(history), (reported, len(history))
     return Found(len(history), promised, syncs, cuts, len(known), beyond, wrong)
 
 

@@ -1,11 +1,11 @@
-"""What was measured, kept as JSON so that rows can be measured one by one, and told as a table."""
+"""Keep the measurements as JSON, so that each row can be measured separately, and write them as a table."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from benchmarks.measure import Machine, machine
+from benchmarks.measure import Machine, describe_machine
 from tests.faults.row import Row
 
 HEAD = """# Faults
@@ -27,7 +27,7 @@ def merge(path: Path, rows: Iterable[Row], order: Iterable[str]) -> Report:
     """Keep some rows in place of those of their names, in the order of the table."""
     kept = {row.name: row for row in msgspec.json.decode(path.read_bytes(), type=Report).rows} if path.exists() else {}
     kept |= {row.name: row for row in rows}
-    report = Report(machine=machine(), rows=[kept[name] for name in order if name in kept])
+    report = Report(machine=describe_machine(), rows=[kept[name] for name in order if name in kept])
     path.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     return report
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ledger import AppendedEvent
 from tests.faults.lines import body, examine
-from tests.faults.row import Fault, Figures, Outcome, Tell
-from tests.faults.wire import GONE, Told, Wire, request
+from tests.faults.row import Fault, Figures, Outcome, Report
+from tests.faults.wire import GONE, Reported, Wire, request
 from tests.support.server import served
 
 CLIENTS = 16
@@ -17,7 +17,7 @@ PATIENCE_S = 0.004
 
 
 class Client:
-    """Posts batches whose first answers it never has, and asks for each until it knows where its events stand."""
+    """Posts batches, gives up before the first answers, and retries each until it knows the positions of its events."""
 
     def __init__(self, name: str, rng: random.Random, url: str) -> None:
         self.acknowledged: dict[str, int] = {}
@@ -39,18 +39,18 @@ class Client:
                 await self._give_up(ids)
         together = [self._posted(ids) for _ in range(self._rng.choice((1, 2, 3)))]
         answers = await asyncio.gather(*together, *(self._gave_up(ids) for _ in range(self._rng.choice((0, 0, 1)))))
-        told = [answer for answer in answers if answer is not None]
-        new = sum(not placed.duplicate for answer in told for placed in answer)
+        reported = [answer for answer in answers if answer is not None]
+        new = sum(not placed.duplicate for answer in reported for placed in answer)
         self.stood_already += new == 0
         self.twice_new += new > len(ids)
-        told += [await self._posted([event_id]) for event_id in self._rng.sample(ids, min(len(ids), 3))]
+        reported += [await self._posted([event_id]) for event_id in self._rng.sample(ids, min(len(ids), 3))]
         other = self._next()
         self.posted.update(other)
-        told.append((await self._posted([*other, *ids]))[len(other) :])
-        first = {placed.id: _where(placed) for placed in told[0]}
+        reported.append((await self._posted([*other, *ids]))[len(other) :])
+        first = {placed.id: _where(placed) for placed in reported[0]}
         assert list(first) == ids
-        self.differing += sum(first[placed.id] != _where(placed) for answer in told for placed in answer)
-        self.acknowledged |= {placed.id: placed.position for placed in told[0]}
+        self.differing += sum(first[placed.id] != _where(placed) for answer in reported for placed in answer)
+        self.acknowledged |= {placed.id: placed.position for placed in reported[0]}
 
     async def _give_up(self, ids: list[str]) -> None:
         """Send a batch, or a part of it, and leave: before the answer, within it, or after some time."""
@@ -71,7 +71,7 @@ class Client:
 
     async def _posted(self, ids: list[str]) -> list[AppendedEvent]:
         async with Wire.open(self._url) as wire:
-            return Told.of(await wire.post(body(ids)))
+            return Reported.of(await wire.post(body(ids)))
 
     def _next(self) -> list[str]:
         self._number += 1
@@ -87,7 +87,7 @@ def _where(placed: AppendedEvent) -> tuple[int, str, int]:
     return placed.position, placed.subject, placed.streamversion
 
 
-async def _load(clients: list[Client], dose: int, tell: Tell) -> None:
+async def _load(clients: list[Client], dose: int, report: Report) -> None:
     """Share the dose among the clients."""
     left = dose
 
@@ -96,19 +96,19 @@ async def _load(clients: list[Client], dose: int, tell: Tell) -> None:
         while left > 0:
             left -= 1
             await client.ambiguous()
-            tell(dose - left, dose)
+            report(dose - left, dose)
 
     async with asyncio.TaskGroup() as tasks:
         for client in clients:
             tasks.create_task(work(client))
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """Leave so many batches without an answer, and post them again; what was found."""
     ledger = folder / "ledger.db"
     with served(ledger) as server:
         clients = [Client(f"c{number}", random.Random(rng.random()), server.url) for number in range(CLIENTS)]
-        asyncio.run(_load(clients, dose, tell))
+        asyncio.run(_load(clients, dose, report))
     acknowledged: dict[str, int] = {}
     posted: set[str] = set()
     for client in clients:

@@ -1,4 +1,4 @@
-"""A row of the table of faults: what was done to a ledger, how often, from which seed, and what came of it."""
+"""A row of the table of faults: the fault, its dose, its seed, and its result."""
 
 import random
 from collections.abc import Callable
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import msgspec
 
-Tell = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 """Told how many doses are done, of how many."""
 
 Figures = dict[str, int | float | str]
-"""What was counted and measured, in words that stand in the table."""
+"""Counts and measurements, by their names in the table."""
 
 
 class Outcome(NamedTuple):
-    """What came of a fault: whether what must hold did, and the figures that say so."""
+    """The result of a fault: whether the guarantee held, and the figures that show it."""
 
     held: bool
     figures: Figures
@@ -33,7 +33,7 @@ class Fault(NamedTuple):
     must_hold: str
     dose: int
     unit: str
-    run: Callable[[Path, int, random.Random, Tell], Outcome]
+    run: Callable[[Path, int, random.Random, Report], Outcome]
     unfit: Callable[[], str | None] = lambda: None
 
 

@@ -122,7 +122,7 @@ class Shim:
         self._fields[self.CLOCK_US] = ahead_s * 1_000_000
 
     def stop_clock(self, moment: datetime) -> None:
-        """Let the wall clock show this moment until it is told another."""
+        """Stop the wall clock at this moment, until the next call."""
         self._fields[self.STOPPED_US] = round(moment.timestamp() * 1_000_000)
 
     def trace(self) -> list[Record]:
@@ -130,7 +130,7 @@ class Shim:
         return list(_records(self.trace_path.read_bytes())) if self.trace_path.exists() else []
 
     def forget(self) -> None:
-        """Begin the trace anew, while nobody writes it."""
+        """Empty the trace. Call this while no process writes to it."""
         with suppress(FileNotFoundError):
             os.truncate(self.trace_path, 0)
 

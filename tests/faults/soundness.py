@@ -39,7 +39,7 @@ async def examine(ledger: Path, *, append: bool = False) -> Examined:
             signing = await CheckpointStore.open(ledger, log)
             signed = signing.newest.size if signing.newest else 0
             if append and (await log.append([draft("afterwards")]))[0].position != head + 1:
-                wrong.append(f"the next event does not stand after {head}")
+                wrong.append(f"the next event does not follow position {head}")
         finally:
             await log.close()
         with closing(sqlite3.connect(ledger)) as database:
@@ -67,7 +67,7 @@ async def _wrong(log: SqliteLog, lines: Sequence[bytes]) -> list[str]:
     wrong += [
         f"evidence {event.data.digest} is not there"
         for event in events
-        if isinstance(event.data, EvidenceStored) and not store.holds(event.data.digest, event.data.size_bytes)
+        if isinstance(event.data, EvidenceStored) and not store.is_readable(event.data.digest, event.data.size_bytes)
     ]
     return wrong
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from events.limits import QUEUE_EVENTS_MAX
 from tests.faults.posting import Poster, event
-from tests.faults.row import Fault, Outcome, Tell
+from tests.faults.row import Fault, Outcome, Report
 from tests.faults.shim import Shim, unfit
 from tests.support.server import Served
 
@@ -23,7 +23,7 @@ SOURCE = "/agents/anonymous"
 SYNC_MS = 500
 BATCH_EVENTS = 500
 CLIENTS = 2 * QUEUE_EVENTS_MAX // BATCH_EVENTS
-"""Twice as many as there is room for in the queue."""
+"""Twice as many clients as fill the queue."""
 
 WARM_POSTS = 40
 MEMORY_MIB_MAX = 300
@@ -36,7 +36,7 @@ _QUEUE = re.compile(rb"^tallystick_queue_events ([0-9.e+]+)$", re.MULTILINE)
 
 
 class Batch(NamedTuple):
-    """A batch that was acknowledged: the ids of its ends, and where they stand."""
+    """An acknowledged batch: the ids of its first and last event, its first position, and its size."""
 
     first: str
     last: str
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
 
 
 class Client(threading.Thread):
-    """Posts batch after batch until it is told to stop; waits as it is told when it is refused."""
+    """Posts batch after batch until the test stops it. Waits as the server asks when it refuses a batch."""
 
     def __init__(self, url: str, name: str, stop: threading.Event) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Watch(threading.Thread):
                 self.memory_most_mib = max(self.memory_most_mib, memory_mib(self._server))
 
 
-def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
+def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     """So many seconds of load over a disk that stalls."""
     shim = Shim(folder / "disk", folder / "beside")
     ledger = folder / "disk" / "ledger.db"
@@ -107,7 +107,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
             for number in range(WARM_POSTS):
                 assert poster.post(*[event(f"warm-{number}-{place}") for place in range(BATCH_EVENTS)]).status == 201
         before_mib = memory_mib(server)
-        clients, watch = _load(server, shim, dose, tell)
+        clients, watch = _load(server, shim, dose, report)
         recovered_s, after_ms = _recover(server, shim, clients)
     finally:
         server.stop()
@@ -132,7 +132,7 @@ def run(folder: Path, dose: int, rng: random.Random, tell: Tell) -> Outcome:
     )  # fmt: skip
 
 
-def _load(server: Served, shim: Shim, dose: int, tell: Tell) -> tuple[list[Client], Watch]:
+def _load(server: Served, shim: Shim, dose: int, report: Report) -> tuple[list[Client], Watch]:
     """The stall, for as long as the dose, under all the clients."""
     stop = threading.Event()
     clients = [Client(server.url, f"c{number}", stop) for number in range(CLIENTS)]
@@ -142,7 +142,7 @@ def _load(server: Served, shim: Shim, dose: int, tell: Tell) -> tuple[list[Clien
         thread.start()
     for second in range(dose):
         time.sleep(1)
-        tell(second + 1, dose)
+        report(second + 1, dose)
     stop.set()
     watch.join()
     return clients, watch
@@ -171,7 +171,7 @@ def memory_mib(server: Served) -> float:
 
 
 def missing(ledger: Path, acknowledged: list[Batch]) -> int:
-    """How many batches do not stand, from their first to their last event, where they were acknowledged."""
+    """Count the batches whose first or last event is not at its acknowledged position."""
     asked = "SELECT position FROM events WHERE source = ? AND id = ?"
     with closing(sqlite3.connect(ledger)) as database:
         places = [

@@ -7,6 +7,8 @@ import pytest
 
 from tests.faults import bits
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_flipped_bit_is_found_and_located_or_is_provably_unused(tmp_path: Path) -> None:
     if why := bits.unfit():

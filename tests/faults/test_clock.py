@@ -8,7 +8,7 @@ import pytest
 from tests.faults.clock import run
 from tests.faults.shim import unfit
 
-pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(unfit() is not None, reason=str(unfit()))]
 
 
 def test_i6_the_order_and_recordedtime_hold_whatever_the_clock_does(tmp_path: Path) -> None:

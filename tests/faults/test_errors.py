@@ -11,7 +11,7 @@ from tests.faults.errors import Driver, trial
 from tests.faults.outage import outage
 from tests.faults.shim import CALLS, Call, unfit
 
-pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(unfit() is not None, reason=str(unfit()))]
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +26,12 @@ def test_nothing_acknowledged_is_lost_when_a_call_fails(driver: Driver, call: Ca
     found = trial(driver, call, number, seed=number)
     assert found.hit
     assert found.wrong == []
-    assert found.told.opened or not found.told.acknowledged
+    assert found.reported.opened or not found.reported.acknowledged
 
 
-def test_a_failed_sync_stops_the_log_and_what_it_covered_is_synced_before_it_is_told_again(driver: Driver) -> None:
+def test_a_failed_sync_stops_the_log_and_what_it_covered_is_synced_before_it_is_reported_again(driver: Driver) -> None:
     stopped = [trial(driver, "sync", 15, seed) for seed in range(3)]
-    assert all(one.told.stopped and one.wrong == [] for one in stopped)
+    assert all(one.reported.stopped and one.wrong == [] for one in stopped)
 
 
 @pytest.mark.parametrize("call", ["read", "sync"])

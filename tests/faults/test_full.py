@@ -11,6 +11,8 @@ from tests.faults import full
 from tests.support.drafts import recorded
 from tests.support.event_loop import run
 
+pytestmark = pytest.mark.slow
+
 PAGE_BYTES = 4096
 INDEXED_BYTES = 4_030 * (PAGE_BYTES + 24)
 """A write-ahead log that is almost as long as the first page of its index tells: 4,062 frames."""
@@ -28,7 +30,7 @@ def test_a_full_disk_refuses_whole_batches_and_is_recovered_from(tmp_path: Path)
     assert int(figures["refused"]) > 0
 
 
-def test_an_index_of_the_write_ahead_log_that_finds_no_room_stops_no_writer(tmp_path: Path) -> None:
+def test_an_index_of_the_write_ahead_log_that_finds_no_space_stops_no_writer(tmp_path: Path) -> None:
     """SQLite writes a transaction, and then the index of where it is: that is the smaller file, and seldom grows."""
 
     async def scenario(place: Path) -> None:

@@ -3,7 +3,11 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.faults import kill
+
+pytestmark = pytest.mark.slow
 
 KILLS = 30
 SEED = 20260221

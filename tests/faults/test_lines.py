@@ -34,7 +34,7 @@ def ledger(tmp_path: Path) -> Path:
 
 
 def found(ledger: Path, **other: int) -> dict[str, int]:
-    """What is found wrong, of what was acknowledged as it stands."""
+    """Return the errors in a ledger whose events were acknowledged at their positions."""
     acknowledged = {event_id: position for position, event_id in enumerate(IDS, 1)} | other
     return {name: int(value) for name, value in examine(ledger, acknowledged, set(IDS)).items() if value}
 

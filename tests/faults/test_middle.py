@@ -3,7 +3,11 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.faults import middle
+
+pytestmark = pytest.mark.slow
 
 
 def test_long_work_that_is_killed_can_be_done_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.faults.lines import stored
 from tests.faults.power import NAME, cut, play
 from tests.faults.shim import Record, Shim, unfit
 
-pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(unfit() is not None, reason=str(unfit()))]
 
 SEED = 4
 CUTS = 8

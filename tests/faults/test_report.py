@@ -32,6 +32,6 @@ def test_rows_are_measured_one_by_one_and_stand_in_the_order_of_the_table(tmp_pa
 
 
 def test_a_table_tells_dose_seed_and_figures(tmp_path: Path) -> None:
-    told = markdown(merge(tmp_path / "faults.json", [row("kill", held=False, lost=12_345)], ["kill"]))
+    reported = markdown(merge(tmp_path / "faults.json", [row("kill", held=False, lost=12_345)], ["kill"]))
     line = "|the kill|1,000 kills|7|nothing lost|**no**|acknowledged lost 12,345; ready s 0.512; said so; 61 s in all|"
-    assert line in told.splitlines()
+    assert line in reported.splitlines()

@@ -3,7 +3,11 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.faults import retry
+
+pytestmark = pytest.mark.slow
 
 
 def test_i5_what_is_posted_again_without_an_answer_is_stored_once(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.faults.shim import unfit
 from tests.faults.stall import run
 
-pytestmark = pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(unfit() is not None, reason=str(unfit()))]
 
 
 def test_a_full_queue_refuses_at_once_while_the_disk_stalls_and_is_written_when_it_goes_on(tmp_path: Path) -> None:

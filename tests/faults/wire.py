@@ -23,14 +23,14 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class Told(msgspec.Struct):
-    """Of the answer to an append, where each of its events stands."""
+class Reported(msgspec.Struct):
+    """The answer to an append: the position of each event."""
 
     events: list[AppendedEvent]
 
     @classmethod
     def of(cls, answer: Answer) -> "list[AppendedEvent]":
-        """Where the events of an append stand; whatever refuses it ends the test."""
+        """Return the positions of an append's events. A refusal fails the test."""
         assert answer.status in (200, 201), (answer.status, answer.body)
         return msgspec.json.decode(answer.body, type=cls).events
 

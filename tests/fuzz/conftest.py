@@ -1,13 +1,13 @@
-"""One house for each module of fuzzers, with the application over it, in this process."""
+"""Open one ledger service for each fuzzing module, with the HTTP application on it, in this process."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.fuzz.indoors import Indoors
+from tests.fuzz.in_process import InProcess
 
 
 @pytest.fixture(scope="module")
-def indoors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indoors]:
-    with Indoors(tmp_path_factory.mktemp("fuzzed") / "ledger.db") as ledger:
+def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
+    with InProcess(tmp_path_factory.mktemp("fuzzed") / "ledger.db") as ledger:
         yield ledger

@@ -1,4 +1,4 @@
-"""Whatever is posted, a door takes it whole, or refuses it and writes nothing; it never answers by a fault."""
+"""Any posted body is stored completely, or refused without a write. It never causes an internal error."""
 
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from api.cstp.methods import METHODS
 from api.errors import INTERNAL_ERROR
 from api.http.media import EVENT_MEDIA
 from tests.events.samples import SAMPLES
-from tests.fuzz.indoors import Headers, Indoors
+from tests.fuzz.in_process import Headers, InProcess
 from tests.fuzz.mutated import SCALARS, VALUES, bodies, documents, noise
 from tests.support.cstp_installation import WHOLE
 
@@ -37,28 +37,28 @@ CALLS: list[dict[str, Any]] = [
 ]
 
 
-def posted(indoors: Indoors, body: bytes, headers: Headers) -> None:
+def posted(in_process: InProcess, body: bytes, headers: Headers) -> None:
     """Post events; what is taken is what the head moved by."""
-    answer = indoors.post("/events", body, headers)
-    told = msgspec.json.decode(answer.body)
+    answer = in_process.post("/events", body, headers)
+    reported = msgspec.json.decode(answer.body)
     if answer.status >= 400:
-        assert answer.status < 500, told
+        assert answer.status < 500, reported
         assert answer.moved == 0
-        assert told["detail"]
+        assert reported["detail"]
         return
-    new = told["count"] - told["duplicates"] if "count" in told else 1 - told["duplicate"]
+    new = reported["count"] - reported["duplicates"] if "count" in reported else 1 - reported["duplicate"]
     assert answer.moved == new
     assert answer.status == (201 if new else 200)
 
 
 @given(ONE | MANY | LINES, TYPES)
-def test_events_are_taken_whole_or_refused(indoors: Indoors, body: bytes, media: bytes) -> None:
-    posted(indoors, body, [(b"content-type", media)])
+def test_events_are_taken_whole_or_refused(in_process: InProcess, body: bytes, media: bytes) -> None:
+    posted(in_process, body, [(b"content-type", media)])
 
 
 @given(MANY)
-def test_batches_are_taken_whole_or_refused(indoors: Indoors, body: bytes) -> None:
-    posted(indoors, body, [(b"content-type", b"application/cloudevents-batch+json")])
+def test_batches_are_taken_whole_or_refused(in_process: InProcess, body: bytes) -> None:
+    posted(in_process, body, [(b"content-type", b"application/cloudevents-batch+json")])
 
 
 NAMES = st.sampled_from(
@@ -70,12 +70,12 @@ HEADERS = st.dictionaries(NAMES, WRITTEN.map(quote) | st.binary(max_size=8).map(
 
 @given(st.sampled_from(EVENTS), HEADERS, st.data())
 def test_binary_mode_is_taken_whole_or_refused(
-    indoors: Indoors, event: dict[str, Any], more: dict[str, str], data: st.DataObject
+    in_process: InProcess, event: dict[str, Any], more: dict[str, str], data: st.DataObject
 ) -> None:
     body = data.draw(bodies([event["data"]]))
     said = {name: value for name, value in event.items() if name != "data"} | {"specversion": "1.0"} | more
     headers = [(f"ce-{name}".encode("latin-1"), value.encode("latin-1")) for name, value in said.items()]
-    posted(indoors, body, headers)
+    posted(in_process, body, headers)
 
 
 FRAMES = documents(CALLS) | st.fixed_dictionaries(
@@ -85,10 +85,10 @@ CALLED = FRAMES.map(msgspec.json.encode)
 
 
 @given(CALLED | noise(CALLED))
-def test_a_call_is_answered_or_refused(indoors: Indoors, body: bytes) -> None:
-    answer = indoors.post("/cstp", body)
+def test_a_call_is_answered_or_refused(in_process: InProcess, body: bytes) -> None:
+    answer = in_process.post("/cstp", body)
     assert answer.status == 200, answer.body
-    told = msgspec.json.decode(answer.body)
-    if "error" in told:
-        assert told["error"]["code"] != INTERNAL_ERROR, told
+    reported = msgspec.json.decode(answer.body)
+    if "error" in reported:
+        assert reported["error"]["code"] != INTERNAL_ERROR, reported
         assert answer.moved == 0

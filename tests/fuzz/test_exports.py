@@ -1,4 +1,4 @@
-"""Whatever stands in an export, either the ledger that it was made of is made again, byte for byte, or none is."""
+"""Importing any export, damaged or not, makes the original ledger again, byte for byte, or makes none."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.export.manifest import MANIFEST
-from api.importers.ledger import rebuild
+from api.importers.ledger import rebuild_ledger
 from api.verify import verify_ledger
 from events.errors import TallystickError
 from tests.api.verify.exported import copied, export_all, zipped
@@ -41,10 +41,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def rebuilt(export: Path, made: Made) -> None:
-    """Import an export; what stands then is the ledger that it was made of, or nothing."""
+    """Import an export. Check that the result is the original ledger, or that there is none."""
     ledger = export.with_name("again.db")
     try:
-        found = rebuild(export, ledger, made.key)
+        found = rebuild_ledger(export, ledger, made.key)
     except TallystickError as error:
         assert (ledger.exists(), error.detail != "") == (False, True)  # noqa: PT017 - any other error is the finding
     else:

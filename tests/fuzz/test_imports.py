@@ -1,4 +1,4 @@
-"""Whatever stands in a file that is imported, it is taken whole, or refused in words, and nothing of it is written."""
+"""Any file is imported completely, or refused with a message and without a write."""
 
 import csv
 import io
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
-from api.importers.runs import RunImportResult, readable, take
-from api.service.evaluation.scenarios import record
+from api.importers.runs import RunImportResult, import_runs, read_runs
+from api.service.evaluation.scenarios import record_scenarios
 from instruments.evals import load
-from tests.fuzz.indoors import Indoors
+from tests.fuzz.in_process import InProcess
 from tests.fuzz.mutated import bodies, documents, noise
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 from tests.support.cstp_installation import (
@@ -40,7 +40,7 @@ ROWS = [
 
 
 def table(rows: list[Any]) -> bytes:
-    """Rows as CSV; what is no row is a cell."""
+    """Return rows as CSV. A value that is not a row becomes a cell."""
     named = [row if isinstance(row, dict) else {"decision": row} for row in rows]
     text = io.StringIO()
     writer = csv.writer(text)
@@ -58,10 +58,12 @@ DECISIONS = st.tuples(st.just("csv"), TABLES | noise(TABLES)) | st.tuples(st.jus
 @given(DECISIONS, st.booleans())
 @example(("jsonl", f'{{"agent": "ann", "decision": ["{57 * "x"}\xe9"]}}'.encode()), False)
 @example(("jsonl", b'{"agent": ' + 100_000 * b"["), True)
-def test_decisions_are_imported_or_refused(indoors: Indoors, file: tuple[str, bytes], skip_bad: bool) -> None:
-    path = indoors.folder / f"fuzzed.{file[0]}"
+def test_decisions_are_imported_or_refused(in_process: InProcess, file: tuple[str, bytes], skip_bad: bool) -> None:
+    path = in_process.folder / f"fuzzed.{file[0]}"
     path.write_bytes(file[1])
-    taken = indoors.admits(lambda: indoors.run(DecisionImport(path, (), skip_bad=skip_bad).write(indoors.sink)))
+    taken = in_process.admits(
+        lambda: in_process.run(DecisionImport(path, (), skip_bad=skip_bad).write(in_process.store_))
+    )
     if taken is not None:
         assert taken[0].appended == taken[1]
 
@@ -71,9 +73,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_store(tmp_path_factory.mktemp("store") / "s.db", [WHOLE, decision("a"), reviewed("b", "failure")])
 
 
-def taken_over(indoors: Indoors, path: Path, body: bytes) -> None:
+def taken_over(in_process: InProcess, path: Path, body: bytes) -> None:
     path.write_bytes(body)
-    taken = indoors.admits(lambda: indoors.run(CstpImport(path).write(indoors.sink)))
+    taken = in_process.admits(lambda: in_process.run(CstpImport(path).write(in_process.store_)))
     if taken is not None:
         assert taken[0].appended == taken[1]
 
@@ -84,15 +86,15 @@ WRITTEN = documents([WHOLE, decision("aaaa"), reviewed("bbbb", "success", lesson
 
 
 @given(WRITTEN | noise(WRITTEN) | st.binary(max_size=64))
-def test_decision_files_are_taken_over_or_refused(indoors: Indoors, body: bytes) -> None:
-    taken_over(indoors, indoors.folder / "2026-02-05-decision-fuzzed.yaml", body)
+def test_decision_files_are_taken_over_or_refused(in_process: InProcess, body: bytes) -> None:
+    taken_over(in_process, in_process.folder / "2026-02-05-decision-fuzzed.yaml", body)
 
 
-def test_a_name_in_a_store_that_is_no_utf8_is_told(indoors: Indoors, store: Path) -> None:
-    path = indoors.folder / "named.db"
+def test_a_name_in_a_store_that_is_no_utf8_is_reported(in_process: InProcess, store: Path) -> None:
+    path = in_process.folder / "named.db"
     body = store.read_bytes().replace(b"tabledecision_bridge", b"table\x80ecision_bridge")
     path.write_bytes(body.replace(b"CREATE TABLE decision_bridge", b"CREATE TABLX decision_bridge"))
-    report = indoors.run(CstpImport(path).write(indoors.sink, dry_run=True))
+    report = in_process.run(CstpImport(path).write(in_process.store_, dry_run=True))
     assert [loss.field for loss in report.losses] == ["file"]
     assert not report.complete
 
@@ -101,39 +103,41 @@ def test_a_name_in_a_store_that_is_no_utf8_is_told(indoors: Indoors, store: Path
     st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=8)), max_size=12), st.integers(0, 2**20)
 )
 def test_damaged_stores_are_taken_over_or_refused(
-    indoors: Indoors, store: Path, changes: list[tuple[int, bytes]], cut: int
+    in_process: InProcess, store: Path, changes: list[tuple[int, bytes]], cut: int
 ) -> None:
     body = bytearray(store.read_bytes())
     for place, said in changes:
         start = place % len(body)
         body[start : start + len(said)] = said
-    taken_over(indoors, indoors.folder / "fuzzed.db", bytes(body[: cut % len(body)] if cut % 5 == 0 else body))
+    taken_over(in_process, in_process.folder / "fuzzed.db", bytes(body[: cut % len(body)] if cut % 5 == 0 else body))
 
 
 REPORTS = bodies([report("run-1", "a", "b"), report("run-2"), report("run-3", "a", end_time=None)])
 
 
 @given(st.lists(REPORTS, max_size=3))
-def test_runs_are_imported_or_refused(indoors: Indoors, found: list[bytes]) -> None:
-    paths = [indoors.folder / f"run-{number}.json" for number in range(len(found))]
+def test_runs_are_imported_or_refused(in_process: InProcess, found: list[bytes]) -> None:
+    paths = [in_process.folder / f"run-{number}.json" for number in range(len(found))]
     for path, body in zip(paths, found, strict=True):
         path.write_bytes(body)
     taken = RunImportResult()
 
     def call() -> None:
         with show_progress("importing", "runs") as shown:
-            indoors.run(take(readable(map(os.fspath, paths), "ann"), indoors.sink, taken, shown, len(paths)))
+            in_process.run(
+                import_runs(read_runs(map(os.fspath, paths), "ann"), in_process.store_, taken, shown, len(paths))
+            )
 
-    told = indoors.admits(call)
-    assert told is not None, "a report that is wrong is left out, and the others are taken"
-    assert told[1] == taken.appended
+    reported = in_process.admits(call)
+    assert reported is not None, "a report that is wrong is left out, and the others are taken"
+    assert reported[1] == taken.appended
     assert all(fault.detail for fault in taken.faults)
 
 
 @given(bodies([DESCRIPTION]), bodies([INVESTIGATION]), st.sampled_from(["scenario.json", "scenario.yaml"]))
-def test_scenarios_are_recorded_or_refused(indoors: Indoors, described: bytes, found: bytes, name: str) -> None:
-    folder = indoors.folder / "suite" / name
+def test_scenarios_are_recorded_or_refused(in_process: InProcess, described: bytes, found: bytes, name: str) -> None:
+    folder = in_process.folder / "suite" / name
     scenario(folder, described, found, name=name)
-    taken = indoors.admits(lambda: indoors.run(record(indoors.sink, load(folder).scenarios)))
+    taken = in_process.admits(lambda: in_process.run(record_scenarios(in_process.store_, load(folder).scenarios)))
     if taken is not None:
         assert taken[1] in (0, 1, 2)

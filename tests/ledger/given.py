@@ -1,4 +1,4 @@
-"""Given what the log holds, when a batch is posted, then these events stand there: `given(...).when(...).then(...)`."""
+"""Given the events of a log, when a batch is posted, then the log has these: `given(...).when(...).then(...)`."""
 
 import random
 import re
@@ -52,7 +52,7 @@ def known_of(rows: Sequence[Row]) -> Lookups:
 
 
 class Scene:
-    """A log held in memory, the batch that was posted, and what came of it."""
+    """A log in memory, the posted batch, and its result."""
 
     def __init__(self, vocabulary: Vocabulary = RUNS, now: datetime = NOON, seed: int = 0) -> None:
         self.vocabulary = vocabulary
@@ -78,7 +78,7 @@ class Scene:
         return self
 
     def when(self, *batch: Draft) -> Self:
-        """Post a batch; `then` or `refused` looks at what came of it."""
+        """Post a batch. `then` or `refused` checks the result."""
         group = self.group()
         self.placed, self.refusal = [], None
         try:

@@ -51,7 +51,7 @@ def draft(
     expectedversion: int | None = None,
     subject: str | None = None,
 ) -> Draft:
-    """The draft of a payload of this vocabulary, as a door hands it over."""
+    """Return the draft of a payload of this vocabulary, like one from the HTTP interface."""
     (kind,) = (kind for kind in RUNS.kinds.values() if kind.payload is type(payload))
     return kind.draft(data=payload, id=id, source=source, expectedversion=expectedversion, subject=subject)
 

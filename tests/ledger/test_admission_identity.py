@@ -111,7 +111,7 @@ def test_a_draft_keeps_the_content_it_was_retried_with() -> None:
 
 @pytest.mark.parametrize("bad", ["a\nb", "\x00", "\ud800", "a\u200bb", "\x7f"])
 def test_an_id_is_printable(bad: str) -> None:
-    with pytest.raises(InvalidEvent, match="do not print") as caught:
+    with pytest.raises(InvalidEvent, match="are not printable") as caught:
         prepare(given().vocabulary, start("a", id=bad), 7)
     assert (caught.value.field, caught.value.index) == ("id", 7)
 
@@ -198,10 +198,10 @@ def test_a_line_is_bounded_to_the_byte() -> None:
 
     (row,) = scene.when(thought(0)).rows
     scene.history.pop()
-    room = LINE_BYTES_MAX - len(row.line)
-    error = scene.when(thought(room + 1)).refused(LineTooLong, "is 65,536 bytes as a line; at most 65,535")
+    space = LINE_BYTES_MAX - len(row.line)
+    error = scene.when(thought(space + 1)).refused(LineTooLong, "is 65,536 bytes as a line; at most 65,535")
     assert (error.field, error.index) == ("data", 0)
-    (row,) = scene.when(thought(room)).rows
+    (row,) = scene.when(thought(space)).rows
     assert len(row.line) == LINE_BYTES_MAX
 
 

@@ -1,4 +1,4 @@
-"""Where a type may stand in its stream, and which version the writer believed it had."""
+"""Where a type may occur in its stream, and which version the writer expected."""
 
 import pytest
 
@@ -108,7 +108,7 @@ def test_another_version_is_a_conflict(late: Draft, expected: int, found: int, a
     assert error.advice == advice
 
 
-def test_a_conflict_is_told_before_a_broken_life() -> None:
+def test_a_conflict_is_reported_before_a_broken_life() -> None:
     given(start("a"), finish("a")).when(step("a", expectedversion=1)).refused(StreamConflict)
 
 

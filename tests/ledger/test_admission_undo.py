@@ -36,7 +36,7 @@ BATCHES = st.lists(st.lists(DRAFTS, min_size=1, max_size=4), max_size=12)
 
 
 def admit(group: GroupAdmission, batch: Sequence[Draft]) -> list[AppendedEvent] | None:
-    """Where a batch stands, or None where it was refused."""
+    """Return the places of a batch's events, or None if the batch was refused."""
     try:
         return group.admit([prepare(RUNS, draft, index) for index, draft in enumerate(batch)])
     except TallystickError:

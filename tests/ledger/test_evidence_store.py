@@ -23,9 +23,9 @@ def digest_of(data: bytes) -> str:
 def keep(store: EvidenceStore, *blobs: bytes) -> list[str]:
     """Bytes put to their end; their digests."""
     digests = {digest_of(data): data for data in blobs}
-    store.hold(digests)
+    store.write_pending(digests)
     for digest in digests:
-        store.settle(digest)
+        store.publish(digest)
     return list(digests)
 
 
@@ -35,7 +35,7 @@ def files(store: EvidenceStore) -> list[Path]:
 
 
 def found(store: EvidenceStore, data: bytes) -> list[Path]:
-    """Files in which bytes of a blob stand, or of what zlib makes of it: runs of 32, from all over either."""
+    """Return the files that contain any of many 32-byte samples of a blob, or of its zlib form."""
     packed = zlib.compress(data)
     traces = [
         whole[start : start + 32]
@@ -70,11 +70,11 @@ def test_it_is_compressed_and_kept_once(tmp_path: Path) -> None:
 def test_what_is_pending_can_be_read(tmp_path: Path) -> None:
     store = EvidenceStore(tmp_path / "ledger.db")
     digest = digest_of(b"held")
-    assert store.hold({digest: b"held"}) == [digest]
-    assert store.hold({digest: b"held"}) == [], "it was there before"
+    assert store.write_pending({digest: b"held"}) == [digest]
+    assert store.write_pending({digest: b"held"}) == [], "it was there before"
     assert store.read(digest, 4) == b"held"
-    store.settle(digest)
-    store.withdraw(digest)
+    store.publish(digest)
+    store.unpublish(digest)
     assert store.pending() == [digest]
     assert store.read(digest, 4) == b"held"
 
@@ -95,7 +95,7 @@ def test_nothing_of_an_erased_blob_is_in_any_file(tmp_path: Path) -> None:
     keep(store, *small, *big)
     assert all(found(store, data) for data in erased), "the search sees what is there"
     for data in erased:
-        store.withdraw(digest_of(data))
+        store.unpublish(digest_of(data))
         store.remove(digest_of(data))
     assert [found(store, data) for data in erased] == [[]] * len(erased)
     assert sorted(path.name for path in files(store)) == sorted(map(digest_of, kept))
@@ -116,7 +116,7 @@ def test_the_blocks_are_written_over_before_they_are_let_go(tmp_path: Path) -> N
 def test_removing_finishes_what_was_begun_and_may_be_repeated(tmp_path: Path) -> None:
     store, data = EvidenceStore(tmp_path / "ledger.db"), b"sensitive" * 100
     (digest,) = keep(store, data)
-    store.hold({digest: data})
+    store.write_pending({digest: data})
     (store.folder / "pending" / f"{digest}.part").write_bytes(data[:50])
     assert store.pending() == [digest]
     store.remove(digest)
@@ -150,7 +150,7 @@ def test_a_damaged_file_is_an_error_and_never_other_bytes(tmp_path: Path, damage
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(Damaged, match=f"evidence {digest}: its file .* is damaged"):
         store.read(digest, len(data))
-    assert not store.holds(digest, len(data))
+    assert not store.is_readable(digest, len(data))
     keep(store, data)
     assert store.read(digest, len(data)) == data, "the same bytes again mend it"
 
@@ -167,28 +167,28 @@ def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path) -> None:
     blobs = {digest_of(data): data for data in (b"one", b"two", b"three", b"four")}
     (store.folder / "pending" / f"{digest_of(b'three')}.part").symlink_to("/dev/full")
     with pytest.raises(LedgerFull, match="The disk is full; nothing was kept"):
-        store.hold(blobs)
+        store.write_pending(blobs)
     assert [path.name for path in files(store)] == [before]
     assert store.pending() == []
-    assert sorted(store.hold(blobs)) == sorted(blobs), "it goes on when there is room"
+    assert sorted(store.write_pending(blobs)) == sorted(blobs), "the store works again when there is space"
 
 
 def test_what_was_pending_before_outlives_a_failure(tmp_path: Path) -> None:
     """Its event may be on its way into the log."""
     store = EvidenceStore(tmp_path / "ledger.db")
     first, second = digest_of(b"first"), digest_of(b"second")
-    store.hold({first: b"first"})
+    store.write_pending({first: b"first"})
     (store.folder / "pending" / f"{second}.part").symlink_to("/dev/full")
     with pytest.raises(LedgerFull):
-        store.hold({first: b"first", second: b"second"})
+        store.write_pending({first: b"first", second: b"second"})
     assert store.pending() == [first]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     store = EvidenceStore(tmp_path / "ledger.db")
     store.folder.write_text("a file where the folder should be")
     with pytest.raises(LedgerUnavailable, match="The evidence store failed"):
-        store.hold({digest_of(b"x"): b"x"})
+        store.write_pending({digest_of(b"x"): b"x"})
 
 
 @given(data=st.binary(max_size=3_000), cut=st.integers(0, 2**32), noise=st.binary(max_size=40))

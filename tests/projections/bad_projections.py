@@ -1,4 +1,4 @@
-"""Projections of the tests' own: later versions of the house's, one that lies, one that fails, one of a new shape."""
+"""Projections for tests: later versions of the shipped ones, one that lies, one that fails, one of a new shape."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
@@ -24,7 +24,7 @@ class DecisionsAnew(DecisionIndex):
 
 
 ANEW = tuple(DecisionsAnew if kind is DecisionIndex else kind for kind in PROJECTIONS)
-"""The projections of the house, with the index in its new version."""
+"""The shipped projections, with the index in its new version."""
 
 
 class Counting(Projection):

@@ -252,11 +252,11 @@ _STREAMS: Mapping[Verb, tuple[str, str]] = {
     "capture": ("c", "opens"), "revise": ("c", "continues"),
     "evaluate": ("e", "opens"), "mark": ("e", "continues"), "conclude": ("e", "closes"),
 }  # fmt: skip
-"""The stream of each verb, by the first letter of its names, and where its event stands in it."""
+"""The stream of each verb, by the first letter of its names, and its place in the life of the stream."""
 
 
 def drafts_of(steps: Sequence[Step]) -> list[Draft]:
-    """The drafts of some steps; what would go on with something while there is none of it is left out."""
+    """Return the drafts of some steps. A step that needs an open stream is left out if none is open."""
     drafts: list[Draft] = []
     made: Counter[str] = Counter()
     going: dict[str, list[str]] = {letter: [] for letter, _ in _STREAMS.values()}

@@ -28,7 +28,7 @@ STAKES_ORDER = {"low": 0, "medium": 1, "high": 2, "critical": 3}
 
 
 @dataclass
-class Told:
+class Reported:
     """What is known of one decision, in the order in which it was recorded."""
 
     subject: str
@@ -40,7 +40,7 @@ class Told:
     feature: str | None
     tags: tuple[str, ...]
     shown: float | None
-    """The confidence as it stands now."""
+    """The current confidence."""
     counted: float | None
     """The confidence in force before the first review."""
     outcome: str | None = None
@@ -52,15 +52,15 @@ class Told:
         return Fraction(repr(self.counted))
 
 
-def tell(lines: Iterable[bytes]) -> list[Told]:
+def report(lines: Iterable[bytes]) -> list[Reported]:
     """Read stored lines as JSON and remember each decision."""
-    told: dict[str, Told] = {}
+    reported: dict[str, Reported] = {}
     for line in lines:
         event = json.loads(line)
         subject, data = event["subject"], event["data"]
         if event["type"] == "decision.recorded.v1":
             stated = data.get("confidence")
-            told[subject] = Told(
+            reported[subject] = Reported(
                 subject=subject,
                 agent=event["source"].rpartition("/")[2],
                 time=datetime.fromisoformat(event["time"]),
@@ -74,23 +74,23 @@ def tell(lines: Iterable[bytes]) -> list[Told]:
                 pr=data.get("pr"),
             )
         elif event["type"] == "decision.reviewed.v1":
-            told[subject].outcome = data["outcome"]
+            reported[subject].outcome = data["outcome"]
         elif event["type"] == "decision.asked.v1":
-            told[subject].question = data["question"]
+            reported[subject].question = data["question"]
         elif event["type"] == "decision.amended.v1":
-            one = told[subject]
+            one = reported[subject]
             one.tags = tuple(data.get("tags", one.tags))
             one.shown = data.get("confidence", one.shown)
             if one.outcome is None:
                 one.counted = one.shown
-    return list(told.values())
+    return list(reported.values())
 
 
-def within(one: Told, when: TimeRange) -> bool:
+def within(one: Reported, when: TimeRange) -> bool:
     return (when.since is None or one.time >= when.since) and (when.until is None or one.time <= when.until)
 
 
-def about(one: Told, wanted: CalibrationFilter | DecisionSelection) -> bool:
+def about(one: Reported, wanted: CalibrationFilter | DecisionSelection) -> bool:
     """What the two kinds of question have in common."""
     stakes = wanted.stakes if isinstance(wanted.stakes, tuple) else (wanted.stakes,)
     return (
@@ -102,9 +102,9 @@ def about(one: Told, wanted: CalibrationFilter | DecisionSelection) -> bool:
     )
 
 
-def counting(told: Iterable[Told]) -> list[Told]:
+def counting(reported: Iterable[Reported]) -> list[Reported]:
     """Those that calibration counts: reviewed, with a stated confidence."""
-    return [one for one in told if one.outcome is not None and one.counted is not None]
+    return [one for one in reported if one.outcome is not None and one.counted is not None]
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:
@@ -129,9 +129,9 @@ def agree(seen: float, exact: Fraction) -> None:
     assert repr(float(seen)) != "-0.0"
 
 
-def figures_agree(seen: CalibrationScores, told: Sequence[Told]) -> None:
+def figures_agree(seen: CalibrationScores, reported: Sequence[Reported]) -> None:
     """The figures are those of these decisions."""
-    counted = counting(told)
+    counted = counting(reported)
     worth = [WORTH[one.outcome or ""] for one in counted]
     gap = mean(worth) - mean([one.c for one in counted])
     brier = mean([(one.c - o) ** 2 for one, o in zip(counted, worth, strict=True)])
@@ -140,14 +140,14 @@ def figures_agree(seen: CalibrationScores, told: Sequence[Told]) -> None:
     agree(seen.mean_confidence, mean([one.c for one in counted]))
     agree(seen.gap, gap)
     assert (seen.interpretation, seen.brier_reading) == (verdict(gap), reading(brier))
-    assert (seen.reviewed, seen.total) == (len(counted), len(told))
+    assert (seen.reviewed, seen.total) == (len(counted), len(reported))
 
 
-def buckets_agree(seen: Sequence[Bucket], told: Sequence[Told]) -> None:
+def buckets_agree(seen: Sequence[Bucket], reported: Sequence[Reported]) -> None:
     """The buckets are those of these decisions, from the top, none with fewer than three."""
     left = list(seen)
     for name, (low, high, expected) in BANDS.items():
-        inside = [one for one in counting(told) if low <= one.c < high]
+        inside = [one for one in counting(reported) if low <= one.c < high]
         if len(inside) < 3:
             continue
         bucket = left.pop(0)
@@ -162,9 +162,9 @@ def buckets_agree(seen: Sequence[Bucket], told: Sequence[Told]) -> None:
     assert left == []
 
 
-def spread_agrees(seen: ConfidenceSpread | None, told: Sequence[Told]) -> None:
+def spread_agrees(seen: ConfidenceSpread | None, reported: Sequence[Reported]) -> None:
     """The spread is that of every stated confidence."""
-    stated = [one.c for one in told if one.counted is not None]
+    stated = [one.c for one in reported if one.counted is not None]
     if not stated:
         assert seen is None
         return
@@ -180,7 +180,7 @@ def spread_agrees(seen: ConfidenceSpread | None, told: Sequence[Told]) -> None:
     assert seen.count == len(stated)
 
 
-def group_key(group_by: str) -> Callable[[Told], str | None]:
+def group_key(group_by: str) -> Callable[[Reported], str | None]:
     if group_by != "confidence_bucket":
         return lambda one: getattr(one, group_by)
     bands = BANDS.items()
@@ -189,16 +189,16 @@ def group_key(group_by: str) -> Callable[[Told], str | None]:
     )
 
 
-def groups_agree(seen: CalibrationView, told: Sequence[Told], group_by: str, min_decisions: int) -> None:
+def groups_agree(seen: CalibrationView, reported: Sequence[Reported], group_by: str, min_decisions: int) -> None:
     """One row a value: buckets from the top, names sorted with the unnamed last."""
     key = group_key(group_by)
     if group_by == "confidence_bucket":
-        names: list[str | None] = [name for name in BANDS if any(key(one) == name for one in told)]
+        names: list[str | None] = [name for name in BANDS if any(key(one) == name for one in reported)]
     else:
-        names = sorted({key(one) for one in told}, key=lambda name: (name is None, name or ""))
+        names = sorted({key(one) for one in reported}, key=lambda name: (name is None, name or ""))
     assert [group.group for group in seen.groups] == names
     for group in seen.groups:
-        inside = [one for one in told if key(one) == group.group]
+        inside = [one for one in reported if key(one) == group.group]
         counted = counting(inside)
         assert (group.reviewed, group.total) == (len(counted), len(inside))
         if not counted or len(counted) < min_decisions:
@@ -219,10 +219,10 @@ def groups_agree(seen: CalibrationView, told: Sequence[Told], group_by: str, min
 
 
 def view_agrees(
-    seen: CalibrationView, told: Sequence[Told], wanted: CalibrationFilter, group_by: str, least: int
+    seen: CalibrationView, reported: Sequence[Reported], wanted: CalibrationFilter, group_by: str, least: int
 ) -> None:
     """The whole view is what these decisions give."""
-    kept = [one for one in told if about(one, wanted)]
+    kept = [one for one in reported if about(one, wanted)]
     counted = counting(kept)
     if not counted or len(counted) < least:
         assert seen.overall is None
@@ -235,11 +235,11 @@ def view_agrees(
     groups_agree(seen, kept, group_by, least)
 
 
-def find(told: Sequence[Told], wanted: DecisionSelection) -> list[Told]:
+def find(reported: Sequence[Reported], wanted: DecisionSelection) -> list[Reported]:
     """The decisions that fit, the oldest first."""
     return [
         one
-        for one in told
+        for one in reported
         if about(one, wanted)
         and (wanted.status is None or ("reviewed" if one.outcome else "pending") in wanted.status)
         and wanted.outcome in (None, one.outcome)
@@ -251,9 +251,9 @@ def find(told: Sequence[Told], wanted: DecisionSelection) -> list[Told]:
     ]
 
 
-def order(told: Sequence[Told], sort: str, *, descending: bool) -> list[Told]:
+def order(reported: Sequence[Reported], sort: str, *, descending: bool) -> list[Reported]:
     """Sorted by a field, ties by age, those that lack it at the end."""
-    fields: dict[str, Callable[[Told], datetime | float | str | None]] = {
+    fields: dict[str, Callable[[Reported], datetime | float | str | None]] = {
         "created_at": lambda one: one.time,
         "confidence": lambda one: one.shown,
         "category": lambda one: one.category,
@@ -261,7 +261,7 @@ def order(told: Sequence[Told], sort: str, *, descending: bool) -> list[Told]:
         "status": lambda one: one.outcome is not None,
     }
     field = fields[sort]
-    by_age = list(reversed(told)) if descending else list(told)
+    by_age = list(reversed(reported)) if descending else list(reported)
     having = [one for one in by_age if field(one) is not None]
     having.sort(key=field, reverse=descending)  # type: ignore[arg-type]
     return having + [one for one in by_age if field(one) is None]
@@ -273,16 +273,16 @@ def tally(names: Iterable[str | None]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def count(told: Sequence[Told]) -> DecisionCounts:
+def count(reported: Sequence[Reported]) -> DecisionCounts:
     """Counts of some decisions; a tag that a decision bears twice is one tag of one decision."""
-    statuses = Counter("pending" if one.outcome is None else "reviewed" for one in told)
-    days = Counter(one.time.date().isoformat() for one in told)
+    statuses = Counter("pending" if one.outcome is None else "reviewed" for one in reported)
+    days = Counter(one.time.date().isoformat() for one in reported)
     return DecisionCounts(
-        total=len(told),
-        by_category=tally(one.category for one in told),
-        by_stakes=tally(one.stakes for one in told),
+        total=len(reported),
+        by_category=tally(one.category for one in reported),
+        by_stakes=tally(one.stakes for one in reported),
         by_status=dict(statuses),
-        by_agent=tally(one.agent for one in told),
+        by_agent=tally(one.agent for one in reported),
         by_day=sorted(days.items(), reverse=True),
-        top_tags=list(tally(tag for one in told for tag in set(one.tags)).items()),
+        top_tags=list(tally(tag for one in reported for tag in set(one.tags)).items()),
     )

@@ -43,11 +43,11 @@ def end(run: str) -> Draft:
 
 def found(*findings: tuple[str, str, bool]) -> tuple[Component, ...]:
     """The part of a score that says of patterns whether they matched: expectation, pattern, matched."""
-    told = tuple(
+    reported = tuple(
         PatternFinding(expectation=where, pattern=pattern, match_type="substring", matched=matched)
         for where, pattern, matched in findings
     )
-    return (Component(name="root_cause", applicable=True, findings=told),)
+    return (Component(name="root_cause", applicable=True, findings=reported),)
 
 
 def evaluation(*drafts: Draft) -> Evaluation:
@@ -56,7 +56,7 @@ def evaluation(*drafts: Draft) -> Evaluation:
 
 
 @dataclass
-class Told:
+class Reported:
     """One score that counts, with what it says or its run says for it."""
 
     run: str
@@ -79,7 +79,7 @@ class Told:
     weight: float | None
 
 
-def tell(events: Sequence[Event]) -> list[Told]:
+def report(events: Sequence[Event]) -> list[Reported]:
     """Every score that no later one replaces, in the order of the log."""
     runs = {event.data.run_id: event for event in events if isinstance(event.data, EvalStarted)}
     ended = {event.data.run_id for event in events if isinstance(event.data, EvalFinished)}
@@ -96,7 +96,7 @@ def tell(events: Sequence[Event]) -> list[Told]:
         agent, version = stated(data.agent, data.agent_version, began.agent, began.agent_version)
         scorer, scorer_version = stated(data.scorer_id, data.scorer_version, began.scorer_id, began.scorer_version)
         made.append(
-            Told(
+            Reported(
                 run=data.run_id, suite=began.suite, scenario=data.scenario_id, attempt=data.attempt, time=event.time,
                 started=runs[data.run_id].time, ended=data.run_id in ended, state=data.state,
                 points=Fraction(data.total_score or 0), passed=bool(data.passed), agent=agent, version=version,
@@ -116,13 +116,13 @@ def stated(
     return name, version
 
 
-def newest(scores: Iterable[Told], field: str) -> str | None:
+def newest(scores: Iterable[Reported], field: str) -> str | None:
     """What the newest score that states something states; of scores at one time, the last in the log."""
-    told = [score for score in sorted(scores, key=lambda one: one.time) if getattr(score, field) is not None]
-    return getattr(told[-1], field) if told else None
+    reported = [score for score in sorted(scores, key=lambda one: one.time) if getattr(score, field) is not None]
+    return getattr(reported[-1], field) if reported else None
 
 
-def current(scores: Sequence[Told]) -> list[Told]:
+def current(scores: Sequence[Reported]) -> list[Reported]:
     """Of the scores of one suite those that are of what it holds now, by what scores it now."""
     scorer = newest(scores, "scorer")
     version = newest([score for score in scores if score.scorer == scorer], "scorer_version") if scorer else None
@@ -137,16 +137,16 @@ def current(scores: Sequence[Told]) -> list[Told]:
     return kept
 
 
-def weights_of(scores: Sequence[Told]) -> dict[str, float]:
+def weights_of(scores: Sequence[Reported]) -> dict[str, float]:
     """What each scenario counts: as the last of some scores that state it say, else 1."""
     return {score.scenario: 1.0 for score in scores} | {
         score.scenario: score.weight for score in scores if score.weight is not None
     }
 
 
-def pooled(scores: Sequence[Told], weights: dict[str, float]) -> dict[str, Any]:
+def pooled(scores: Sequence[Reported], weights: dict[str, float]) -> dict[str, Any]:
     """The figures over scenarios; those that there are none of are left out."""
-    by: dict[str, list[Told]] = {}
+    by: dict[str, list[Reported]] = {}
     for score in scores:
         by.setdefault(score.scenario, []).append(score)
     tried = {name: [one for one in own if one.state != "skipped"] for name, own in by.items()}
@@ -159,7 +159,7 @@ def pooled(scores: Sequence[Told], weights: dict[str, float]) -> dict[str, Any]:
         name: sum((one.points for one in own), Fraction(0)) / (len(own) - errors[name])
         for name, own in answered.items()
     }
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "scenarios": len(by),
         "scored": sum(one.state == "scored" for one in scores),
         "passed": sum(passed.values()),
@@ -172,13 +172,13 @@ def pooled(scores: Sequence[Told], weights: dict[str, float]) -> dict[str, Any]:
         "broken": sum(errors[name] == len(own) for name, own in tried.items()),
     }
     if (mean := mean_of(means, weights)) is not None:
-        told["mean"] = float(mean)
-        told["mean_interval"] = interval_of(means, weights)
+        reported["mean"] = float(mean)
+        reported["mean_interval"] = interval_of(means, weights)
     if (mean := mean_of(scored_means, weights)) is not None:
-        told["mean_scored"] = float(mean)
+        reported["mean_scored"] = float(mean)
     if tried:
-        told["pass_rate"] = float(sum(Fraction(passed[name], len(own)) for name, own in tried.items()) / len(tried))
-    return told
+        reported["pass_rate"] = float(sum(Fraction(passed[name], len(own)) for name, own in tried.items()) / len(tried))
+    return reported
 
 
 def mean_of(values: dict[str, Fraction], weights: dict[str, float]) -> Fraction | None:

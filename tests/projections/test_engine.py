@@ -166,7 +166,7 @@ def test_a_position_beyond_the_head_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_a_projection_that_lies_is_found_out(tmp_path: Path) -> None:
+def test_a_wrong_projection_is_detected(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db", (DecisionIndex, Lying, Counting)) as opened:
             for draft in some(3):
@@ -183,7 +183,7 @@ def test_a_projection_that_lies_is_found_out(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_projection_that_forgets_is_found_out_after_a_restart(tmp_path: Path) -> None:
+def test_a_projection_that_loses_state_is_detected_after_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db", (Forgetting,)) as opened:
             await opened.log.append(some(3))
@@ -281,9 +281,9 @@ def test_a_new_version_is_kept_though_nothing_was_appended(tmp_path: Path) -> No
             pass
         async with engine(path, ANEW):
             pass
-        told: list[tuple[int, int]] = []
-        async with engine(path, ANEW, progress=lambda at, end: told.append((at, end))):
-            assert told == []
+        reported: list[tuple[int, int]] = []
+        async with engine(path, ANEW, progress=lambda at, end: reported.append((at, end))):
+            assert reported == []
 
     run(scenario())
 
@@ -313,22 +313,22 @@ def test_an_empty_log_has_empty_views(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_up_to_the_end(tmp_path: Path) -> None:
+    reported: list[tuple[int, int]] = []
 
     async def scenario() -> None:
         await write(tmp_path / "ledger.db", some(4))
-        async with engine(tmp_path / "ledger.db", progress=lambda at, to: told.append((at, to))) as opened:
-            assert told == [(3, 12), (5, 12), (8, 12), (10, 12), (12, 12)]
-            told.clear()
-            await opened.engine.replay(7, lambda at, to: told.append((at, to)))
-            assert told == [(3, 7), (6, 7), (7, 7)]
+        async with engine(tmp_path / "ledger.db", progress=lambda at, to: reported.append((at, to))) as opened:
+            assert reported == [(3, 12), (5, 12), (8, 12), (10, 12), (12, 12)]
+            reported.clear()
+            await opened.engine.replay(7, lambda at, to: reported.append((at, to)))
+            assert reported == [(3, 7), (6, 7), (7, 7)]
 
     run(scenario())
 
 
 def test_what_is_found_is_what_was_posted(tmp_path: Path) -> None:
-    """From the door's side: after an append the views hold it."""
+    """As an interface sees it: after an append the views have the event."""
 
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db") as opened:

@@ -1,4 +1,4 @@
-"""The first fold: nobody need wait for it, who asks does, and what was folded before a stop is kept."""
+"""The first fold: only callers of a view wait for it, and a stop keeps what was folded before."""
 
 import asyncio
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_who_asks_while_the_first_fold_goes_on_waits_for_it(tmp_path: Path) -> N
     run(scenario())
 
 
-def test_a_state_that_nobody_has_started_begins_with_its_snapshot(tmp_path: Path) -> None:
+def test_an_engine_that_was_not_started_begins_with_its_snapshots(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
 
     async def scenario() -> None:
@@ -52,9 +52,9 @@ def test_a_state_that_nobody_has_started_begins_with_its_snapshot(tmp_path: Path
         async with ledger(path) as log:
             snapshots = await Snapshots.open(views_of(path), writable=True)
             lazy = engine_module.Engine(log, PROJECTIONS, snapshots)
-            told: list[int] = []
-            await lazy.catch_up(lambda at, _: told.append(at))
-            assert (lazy.position, told) == (60, []), "nothing was left to fold"
+            reported: list[int] = []
+            await lazy.catch_up(lambda at, _: reported.append(at))
+            assert (lazy.position, reported) == (60, []), "nothing was left to fold"
             await lazy.close()
 
     run(scenario())

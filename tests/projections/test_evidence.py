@@ -47,7 +47,7 @@ def histories(draw: st.DrawFn) -> list[Draft]:
     return drafts
 
 
-def test_a_piece_is_told_with_its_place_and_its_erasure() -> None:
+def test_an_entry_has_its_position_and_its_erasure() -> None:
     events = events_of([stored(1), stored(2, 7), erased(1)])
     projection = folded(events)
     entries = {entry.digest: entry for entry in projection.page(0, 100)}

@@ -56,7 +56,7 @@ def spoil(path: Path, statement: str) -> None:
 
 
 def garbled(state: bytes) -> bytes:
-    """Well-formed MessagePack that is no state."""
+    """Well-formed MessagePack that is not a state."""
     return encode({**decode(state), "outcome": b"one too many" * 99})
 
 
@@ -64,9 +64,9 @@ async def start(path: Path, kinds: tuple[type[Projection], ...] = PROJECTIONS, *
     """Start an engine, see that it is right, and say behind which positions it folded."""
     folded: set[Position] = set()
     async with engine(path, kinds, progress=lambda at, _: folded.add(at), crash=crash) as opened:
-        told = set(folded)
+        reported = set(folded)
         await all_agree(opened)
-    return told
+    return reported
 
 
 async def append(path: Path, drafts: list[Draft], *, crash: bool = False) -> None:
@@ -132,7 +132,7 @@ def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Pa
     shutil.copy(backup, path)
     assert run(start(path)) == set(range(1, 13)), "none was kept at or before 12 but those let go"
     run(append(path, some(1, "other")))
-    assert run(start(path)) == set(), "what is kept now is not crowded out by what stood ahead"
+    assert run(start(path)) == set(), "new snapshots are kept, although the lost history had later ones"
     assert {position for *_, position in kept(path)} == {12, 15}
 
 
@@ -174,7 +174,7 @@ def cut_short(file: Path) -> None:
 
 
 def riddled(file: Path) -> None:
-    """The header stands, and every page behind the first is garbage."""
+    """Keep the header, and overwrite every page after the first with garbage."""
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
 

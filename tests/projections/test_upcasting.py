@@ -74,7 +74,7 @@ def new(number: int) -> Draft:
 
 
 async def folded(path: Path, drafts: Sequence[Draft]) -> dict[str, bytes]:
-    """Append half, fold, start again, append the rest; the state is a replay's, and is what stood half way."""
+    """Append half, fold, restart, append the rest. Check the state against a replay, at the end and half way."""
     half = len(drafts) // 2
     async with engine(path, (Slowest,), vocabulary=BOTH) as opened:
         await opened.log.append(drafts[:half])

@@ -16,7 +16,7 @@ def draft_of(
     expectedversion: int | None = None,
     vocabulary: Vocabulary = VOCABULARY,
 ) -> Draft:
-    """The draft that carries a payload, as a door hands it over: source filled in."""
+    """Return a draft with this payload, like one from the HTTP interface: with its source."""
     (kind,) = (kind for kind in vocabulary.kinds.values() if kind.payload is type(payload))
     return kind.draft(data=payload, id=id, source=source, expectedversion=expectedversion)
 

@@ -15,7 +15,7 @@ def bind(handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
 
 @contextmanager
 def listening(server: ThreadingHTTPServer, closing: threading.Event) -> Iterator[None]:
-    """Serve; at the end `closing` is set, which lets go of requests that stall."""
+    """Serve. At the end set `closing`, which releases stalled requests."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -153,6 +153,14 @@ def of_strings(tree: ast.Module) -> Iterator[Text]:
             yield Text(node.lineno, text)
 
 
+def of_docstrings(tree: ast.Module) -> Iterator[Text]:
+    """Yield the docstrings of modules, classes and functions, and those below assignments."""
+    for node in ast.walk(tree):
+        for child in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+                yield from of_strings(ast.Module(body=[child], type_ignores=[]))
+
+
 def of_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield each name that the source defines, with its line: classes, functions, arguments, variables, fields."""
     for node in ast.walk(tree):

@@ -53,14 +53,14 @@ def reports(draw: st.DrawFn, run_id: str | None = None) -> Json:
     """Any report that may be imported."""
     found = draw(st.lists(results, max_size=4))
     iterations = draw(st.permutations(range(len(found))))
-    told = [{"iteration": number, **result} for number, result in zip(iterations, found, strict=True)]
-    named = [result["model"] for result in told]
+    reported = [{"iteration": number, **result} for number, result in zip(iterations, found, strict=True)]
+    named = [result["model"] for result in reported]
     ended = draw(st.booleans())
     report: Json = {
         "run_id": run_id or draw(st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True)),
         "start_time": draw(times),
         "config": draw(configs),
-        "results": told,
+        "results": reported,
         "unique_models": named if not ended else draw(st.just(named) | st.lists(models, max_size=3)),
     }
     if ended:

@@ -42,9 +42,11 @@ class Served:
         self.process: Warm | subprocess.Popen[bytes]
         if module or environment or "PYTEST_VERSION" not in os.environ:
             command = [sys.executable, "-m", module or COMMAND, *words]
-            told = {**os.environ, **(environment or {})}
+            reported = {**os.environ, **(environment or {})}
             with self.errors.open("wb") as errors:
-                self.process = subprocess.Popen(command, cwd=ROOT, env=told, stdin=subprocess.DEVNULL, stderr=errors)
+                self.process = subprocess.Popen(
+                    command, cwd=ROOT, env=reported, stdin=subprocess.DEVNULL, stderr=errors
+                )
         else:
             self.errors.touch()
             self.process = Warm(words, os.environ, ROOT, NULL, NULL, self.errors)

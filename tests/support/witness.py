@@ -1,6 +1,6 @@
 """A C2SP witness on a real socket: it checks what it is asked to cosign, as tlog-witness says, and signs.
 
-It stands on `cryptography` alone and on RFC 6962, on nothing of ours.
+It uses only `cryptography` and RFC 6962, and none of the code under test.
 """
 
 import struct
@@ -33,7 +33,7 @@ class Witness:
         self.asked: list[bytes] = []
         self.late_s = 0
         self.answer: Answer | None = None
-        """What it says to everything, where a test wants that."""
+        """The answer to every request, if a test sets one."""
         self.closing = threading.Event()
         self.server = bind(_handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}/witness"

@@ -51,7 +51,7 @@ async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
     from api.importers.ndjson import LineBatches
-    from api.importers.pipeline import AppendTotals, Batch, pump
+    from api.importers.pipeline import AppendTotals, Batch, append_batches
 
     totals = AppendTotals()
     with LineBatches.open(file) as lines, show_progress("appending", "events") as report:
@@ -64,7 +64,7 @@ async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int
 
         try:
             async with open_store(target) as store:
-                await pump(lines.batches(batch, agent), store, totals, lines.name, report_batch)
+                await append_batches(lines.batches(batch, agent), store, totals, lines.name, report_batch)
         finally:
             lines.stopped = True
     return totals

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ledger import Receipt, SignedCheckpoint, Verifier
 
 Key = Annotated[
-    str | None, typer.Option(help="With --check: the log's verifier key, from somebody you trust.", metavar="VKEY")
+    str | None, typer.Option(help="With --check: the log's verifier key, from a source you trust.", metavar="VKEY")
 ]
 
 
@@ -154,7 +154,7 @@ def witness(
 
     from api.cli.output import print_json
     from api.service.ledger import open_for_signing
-    from api.service.witness import CosignResult, ask
+    from api.service.witness import CosignResult, request_cosignature
     from api.text import many, moment
     from ledger import Verifier
 
@@ -162,7 +162,7 @@ def witness(
 
     async def cosign() -> CosignResult:
         async with open_for_signing(target.ledger) as service:
-            return await ask(service, url, verifier)
+            return await request_cosignature(service, url, verifier)
 
     cosigned = asyncio.run(cosign())
     if target.json:

@@ -17,24 +17,31 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store
 from api.cli.output import print_json, print_note
 from api.cli.render.capture import print_alerts, print_captured, print_choice
-from api.service.evaluation.capture import CaptureFolder, Opened, checked, investigation_of, place_of, reach
+from api.service.evaluation.capture import (
+    CaptureFolder,
+    OpenStore,
+    check_investigation,
+    check_ledger,
+    read_investigation,
+    resolve_folder,
+)
 from api.service.evaluation.capture import capture as capture_incident
 from instruments.evals.capture.alertmanager import (
     Alertmanager,
     BadAlertmanager,
     FiringAlert,
-    at_index,
-    with_fingerprint,
+    select_by_fingerprint,
+    select_by_index,
 )
 from instruments.evals.capture.investigator import ADVICE, Investigator, NoInvestigation
 from instruments.evals.capture.scenario_template import (
     ScenarioDetails,
-    asked,
-    description_of,
-    failure_of,
-    family_of,
-    labels_of,
-    window_s,
+    alert_description,
+    alert_family,
+    alert_labels,
+    initial_investigation,
+    parse_window_s,
+    stated_failure,
 )
 from ledger.errors import InvalidQuery, NotFound
 
@@ -166,7 +173,7 @@ def _capture(options: CaptureOptions, target: LedgerTarget) -> None:
     address = _alertmanager_of(options, show=False)
     if options.output is None:
         raise InvalidQuery("output", "is missing.", "Name the scenario's folder: --output fixtures/NAME.")
-    place = place_of(options.output, options.fixtures, force=options.force)
+    place = resolve_folder(options.output, options.fixtures, force=options.force)
     if address is None:
         found, details = _read_investigation(options, place)
     else:
@@ -190,7 +197,7 @@ def _alertmanager_of(options: CaptureOptions, *, show: bool) -> Alertmanager | N
         raise InvalidQuery("investigation", "is missing, and so is --alertmanager.", advice)
     if options.index is not None and options.fingerprint is not None:
         raise InvalidQuery("alert_index", "does not go with --fingerprint.", "Choose the alert by one of them.")
-    if window_s(options.time_window) is None:
+    if parse_window_s(options.time_window) is None:
         raise InvalidQuery("time_window", f"{options.time_window!r} is not a time span.", "Write 30m, 1h or 2d.")
     if investigation is not None or not address:
         return None
@@ -240,12 +247,12 @@ def _fetch_alerts(address: Alertmanager, timeout_s: float) -> list[FiringAlert]:
 def _read_investigation(options: CaptureOptions, place: CaptureFolder) -> tuple[dict[str, Any], ScenarioDetails]:
     """Return a finished investigation with its details. Errors: InvalidQuery, typer.Abort."""
     assert options.investigation is not None
-    found = investigation_of(options.investigation)
+    found = read_investigation(options.investigation)
     return found, _details(options, "investigation", *_names(options, place, found), found)
 
 
 def _investigate(
-    options: CaptureOptions, place: CaptureFolder, address: Alertmanager, trial: Opened
+    options: CaptureOptions, place: CaptureFolder, address: Alertmanager, trial: OpenStore
 ) -> tuple[dict[str, Any], ScenarioDetails]:
     """Return the investigation of an alert by the command, or only the alert, with its details.
 
@@ -256,13 +263,13 @@ def _investigate(
         command = options.investigate
         investigator = None if command is None else Investigator(command, timeout_s=options.timeout_s)
     alert = _choose(options, _fetch_alerts(address, options.timeout_s), address.name)
-    given = found = asked(alert, options.time_window, datetime.now(UTC))
+    given = found = initial_investigation(alert, options.time_window, datetime.now(UTC))
     names = _names(options, place, given)
     if investigator is not None:
-        asyncio.run(reach(trial, place))
+        asyncio.run(check_ledger(trial, place))
         with _instrument_errors():
             answered = asyncio.run(investigator.investigate(given))
-        checked("investigate", "its answer", answered)
+        check_investigation("investigate", "its answer", answered)
         found = {name: given[name] for name in ("alert", "time_window") if name not in answered} | answered
     return found, _details(options, "alertmanager", *names, found)
 
@@ -274,9 +281,9 @@ def _choose(options: CaptureOptions, alerts: list[FiringAlert], address: str) ->
         raise NotFound(detail, "Silenced and inhibited alerts do not count.")
     with _instrument_errors():
         if options.index is not None:
-            return at_index(alerts, options.index)
+            return select_by_index(alerts, options.index)
         if options.fingerprint is not None:
-            return with_fingerprint(alerts, options.fingerprint)
+            return select_by_fingerprint(alerts, options.fingerprint)
     print_choice(alerts)
     numbers = {str(index): alert for index, alert in enumerate(alerts)}
     while (answer := _ask("Which alert", "0")) not in numbers:
@@ -288,9 +295,9 @@ def _names(options: CaptureOptions, place: CaptureFolder, found: dict[str, Any])
     """Return the scenario's name and failure type, from options or from the user. Errors: InvalidQuery, typer.Abort."""
     name, failure = options.name, options.failure_type
     if options.interactive:
-        alertname = labels_of(found).get("alertname")
+        alertname = alert_labels(found).get("alertname")
         name = name or _ask("Scenario name", alertname or place.folder.name)
-        failure = failure or _ask("Failure type", failure_of(found) or alertname)
+        failure = failure or _ask("Failure type", stated_failure(found) or alertname)
     for option, value in (("scenario-name", name), ("failure-type", failure)):
         if value is None:
             advice = f"Give --{option}, or type it with --interactive."
@@ -306,8 +313,8 @@ def _details(
     return ScenarioDetails(
         name=name,
         failure_type=failure_type,
-        family=options.family or family_of(found),
-        description=options.description or description_of(found),
+        family=options.family or alert_family(found),
+        description=options.description or alert_description(found),
         source=source,
         captured_at=datetime.now(UTC),
         captured_by=options.captured_by or os.environ.get("USER") or None,

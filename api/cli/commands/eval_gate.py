@@ -55,7 +55,7 @@ def gate(
     from api.cli.output import print_json, print_note
     from api.cli.render.evaluations import print_comparison
     from api.reports import GateLimits, ReportFiles
-    from api.service.evaluation.report_data import GateQuery, answer_of
+    from api.service.evaluation.report_data import GateQuery, build_gate_answer
 
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     limits = GateLimits(regressions=max_regressions, errors=max_errors, score=min_score)
@@ -65,7 +65,7 @@ def gate(
     if baseline == "latest":
         print_note(_latest(report))
     if target.json:
-        print_json(answer_of(report))
+        print_json(build_gate_answer(report))
     else:
         print_comparison(report)
     assert report.judgement is not None
@@ -83,7 +83,7 @@ def _latest(report: "EvaluationReport") -> str:
 
 async def _gate(target: LedgerTarget, query: "GateQuery", as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
-    from api.service.evaluation.report_data import gate
+    from api.service.evaluation.report_data import judge_run
 
     async with open_reader(target.ledger) as service:
-        return await gate(service, query, await service.resolve(as_of))
+        return await judge_run(service, query, await service.resolve(as_of))

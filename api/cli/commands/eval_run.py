@@ -106,7 +106,7 @@ def run(
     options = EvalOptions(
         fixtures=fixtures,
         agent=agent,
-        terms=settings,
+        settings=settings,
         jobs=jobs,
         timeout_s=timeout,
         run_id=run,
@@ -126,10 +126,10 @@ def _run(options: "EvalOptions", target: LedgerTarget) -> None:
     from api.cli.render.eval_run import print_evaluation
     from api.service.evaluation.report_data import without_analyses
     from api.service.evaluation.runner import EvalRunner
-    from instruments.evals.scoring.semantic import meaning_of
+    from instruments.evals.scoring.semantic import matcher_from_environment
 
     cache = None if target.url is not None else target.ledger.with_name(f"{target.ledger.name}.embeddings")
-    runner = EvalRunner(options, meaning_of(os.environ, cache))
+    runner = EvalRunner(options, matcher_from_environment(os.environ, cache))
     report, signals = asyncio.run(_run_until_stopped(runner, target))
     found = report.evaluation
     if target.json:
@@ -206,7 +206,7 @@ class ProgressReporter:
         """Report a score; before the first one, how many there are."""
         import sys
 
-        from api.reports.escape import line
+        from api.reports.escape import one_line
         from api.reports.format import points, seconds
 
         self._done, self._total = done, total
@@ -216,7 +216,7 @@ class ProgressReporter:
         score = graded.score
         result = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
         if score.state != "scored":
-            result = line(f"{score.failure}: {score.detail}")
+            result = one_line(f"{score.failure}: {score.detail}")
         self._print_line(
             f"[{done}/{total}] {score.scenario_id} #{score.attempt}: {result} ({seconds(score.elapsed_ns)})"
         )

@@ -48,11 +48,11 @@ def show(
     from api.cli.output import print_json
     from api.cli.render.evaluations import print_evaluation_detail, print_scenario
     from api.reports import ReportFiles
-    from api.service.evaluation.report_data import scenario_of, without_analyses
+    from api.service.evaluation.report_data import find_scenario_result, without_analyses
 
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     report = asyncio.run(_show(target, run_id, as_of))
-    one = scenario_of(report.evaluation, scenario) if scenario is not None else None
+    one = find_scenario_result(report.evaluation, scenario) if scenario is not None else None
     files.write(report)
     if target.json:
         shown = report.evaluation if one is None else one
@@ -65,10 +65,10 @@ def show(
 
 async def _show(target: LedgerTarget, run_id: str, as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
-    from api.service.evaluation.report_data import report_of
+    from api.service.evaluation.report_data import build_evaluation_report
 
     async with open_reader(target.ledger) as service:
-        return await report_of(service, run_id, await service.resolve(as_of))
+        return await build_evaluation_report(service, run_id, await service.resolve(as_of))
 
 
 @verb()
@@ -104,10 +104,10 @@ def compare(
 
 async def _compare(target: LedgerTarget, baseline: str, candidate: str, as_of: str | None) -> "EvaluationReport":
     from api.cli.open_ledger import open_reader
-    from api.service.evaluation.report_data import comparison
+    from api.service.evaluation.report_data import build_comparison_report
 
     async with open_reader(target.ledger) as service:
-        return await comparison(service, baseline, candidate, await service.resolve(as_of))
+        return await build_comparison_report(service, baseline, candidate, await service.resolve(as_of))
 
 
 @verb()
@@ -185,9 +185,9 @@ def scoreboard(
 
 async def _scoreboard(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "ScoreboardAnswer":
     from api.cli.open_ledger import open_reader
-    from api.service.evaluation.queries import scoreboard
+    from api.service.evaluation.queries import show_scoreboard
     from api.service.query_params import parse_scoreboard_query
 
     query = parse_scoreboard_query(parameters)
     async with open_reader(target.ledger) as service:
-        return await scoreboard(service, query, await service.resolve(as_of))
+        return await show_scoreboard(service, query, await service.resolve(as_of))

@@ -43,20 +43,20 @@ def export(
     import asyncio
 
     from api.cli.output import print_json, show_progress
-    from api.client.download import fetch
-    from api.export import selection_of
-    from api.export.output_path import check_place
+    from api.client.download import download_export
+    from api.export import parse_selection
+    from api.export.output_path import check_output
 
     parameters = given(
         since=since, until=until, type=type_, subject=subject, agent=agent, format=format_,
         gzip="true" if gzip else None, evidence="true" if evidence else None,
     )  # fmt: skip
-    check_place(output)
+    check_output(output)
     if target.url is not None:
         with show_progress("receiving", "bytes") as report:
-            manifest = asyncio.run(fetch(target.url, target.token, parameters, output, report))
+            manifest = asyncio.run(download_export(target.url, target.token, parameters, output, report))
     else:
-        manifest = asyncio.run(_export(target.ledger, selection_of(parameters), output))
+        manifest = asyncio.run(_export(target.ledger, parse_selection(parameters), output))
     if target.json:
         print_json(manifest)
     else:
@@ -65,11 +65,11 @@ def export(
 
 async def _export(ledger: Path, selection: "ExportSelection", output: Path) -> "Manifest":
     from api.cli.output import show_progress
-    from api.export import opened, place
+    from api.export import open_export, write_export
 
-    async with _open_ledger(ledger) as service, opened(service, selection) as export:
+    async with _open_ledger(ledger) as service, open_export(service, selection) as export:
         with show_progress("exporting", "events") as report:
-            return await place(export, output, report)
+            return await write_export(export, output, report)
 
 
 @asynccontextmanager

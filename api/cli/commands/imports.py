@@ -56,7 +56,7 @@ async def _import_decisions(checked: "DecisionImport", target: LedgerTarget) -> 
 
 def _print_decisions(found: "DecisionImportResult") -> None:
     from api.cli.output import print_note
-    from api.importers.decisions import listed
+    from api.importers.decisions import bad_row_lines
     from api.text import many
 
     elapsed_s = max(found.elapsed_ms / 1000, 0.001)
@@ -70,7 +70,7 @@ def _print_decisions(found: "DecisionImportResult") -> None:
     )
     if found.skipped:
         print_note(f"{many(found.skipped, 'bad row')} skipped:")
-        for line in listed(found):
+        for line in bad_row_lines(found):
             print_note(line)
     if found.unused_columns:
         print_note(f"Columns not used: {', '.join(found.unused_columns)}.")
@@ -162,14 +162,14 @@ async def _import_runs(
 
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
-    from api.importers.runs import FileFault, RunImportResult, readable, take
+    from api.importers.runs import FileFault, RunImportResult, import_runs, read_runs
 
-    result, found = RunImportResult(), readable(files, agent)
+    result, found = RunImportResult(), read_runs(files, agent)
     for one in found:
         if not isinstance(one, FileFault):
             async with open_store(target) as store:
                 with show_progress("importing", "runs") as report:
-                    await take(chain([one], found), store, result, report, len(files), rescore=rescore)
+                    await import_runs(chain([one], found), store, result, report, len(files), rescore=rescore)
             break
         result.files += 1
         result.faults.append(one)
@@ -181,7 +181,7 @@ def ledger(
     target: LedgerTarget,
     export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A complete export: its folder or its ZIP.")],
     key: Annotated[
-        str | None, typer.Option(help="The verifier key of the exported log, from somebody you trust.", metavar="KEY")
+        str | None, typer.Option(help="The verifier key of the exported log, from a source you trust.", metavar="KEY")
     ] = None,
 ) -> None:
     """Create a ledger from a complete export.
@@ -193,10 +193,10 @@ def ledger(
     Example: tallystick --ledger again.db import ledger audit.zip --key "$(cat log.vkey)"
     """
     from api.cli.output import print_json, show_progress
-    from api.importers.ledger import rebuild
+    from api.importers.ledger import rebuild_ledger
 
     with show_progress("importing", "events") as report:
-        rebuilt = rebuild(export, target.ledger, key, progress=report)
+        rebuilt = rebuild_ledger(export, target.ledger, key, progress=report)
     if target.json:
         print_json(rebuilt)
     else:

@@ -39,7 +39,7 @@ def inventory(
 
 async def _inventory(target: LedgerTarget, model: str | None, as_of: str | None) -> "InventoryAnswer":
     from api.cli.open_ledger import open_reader
-    from api.service.models import inventory
+    from api.service.models import list_inventory
 
     async with open_reader(target.ledger) as service:
-        return await inventory(service, model, await service.resolve(as_of))
+        return await list_inventory(service, model, await service.resolve(as_of))

@@ -100,7 +100,7 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
 
 async def _list(target: LedgerTarget, as_of: str | None) -> "ModelList":
     from api.cli.open_ledger import open_reader
-    from api.service.models import registered
+    from api.service.models import list_registered_models
 
     async with open_reader(target.ledger) as service:
-        return await registered(service, await service.resolve(as_of))
+        return await list_registered_models(service, await service.resolve(as_of))

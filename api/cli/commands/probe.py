@@ -46,11 +46,11 @@ def scores(
 
 async def _scores(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "ProbesAnswer":
     from api.cli.open_ledger import open_reader
-    from api.service.models import probe_scores
+    from api.service.models import compare_probe_scores
     from projections.discovery.probe_score_tables import ProbeScoreQuery
 
     async with open_reader(target.ledger) as service:
-        return await probe_scores(service, ProbeScoreQuery(**parameters), await service.resolve(as_of))
+        return await compare_probe_scores(service, ProbeScoreQuery(**parameters), await service.resolve(as_of))
 
 
 @verb(json=False)
@@ -73,9 +73,9 @@ def prompt(
     Example: tallystick probe prompt --exclude-file seen.txt | some-model > answer.txt
     """
     from api.cli.output import print_line
-    from api.service.discovery.prompts import prompt_of
+    from api.service.discovery.prompts import build_discovery_prompt
 
-    print_line(prompt_of(probe, exclude_file).rstrip("\n").encode())
+    print_line(build_discovery_prompt(probe, exclude_file).rstrip("\n").encode())
 
 
 @verb()
@@ -94,9 +94,9 @@ def analyze(
     import asyncio
 
     from api.cli.output import print_json
-    from api.service.discovery.prompts import analyzed, read
+    from api.service.discovery.prompts import analyze_response, read_input
 
-    found = asyncio.run(analyzed(read(response_file, "response_file"), probe, target.ledger))
+    found = asyncio.run(analyze_response(read_input(response_file, "response_file"), probe, target.ledger))
     print_json(found)
     if found.verdict != "identified":
         raise typer.Exit(1)
@@ -109,17 +109,17 @@ def list_probes(target: LedgerTarget) -> None:
     Example: tallystick probe list
     """
     from api.cli.output import make_table, open_console, print_json
-    from instruments.probes import PROBES, name_of
+    from instruments.probes import PROBES, scorer_name
 
     if target.json:
         names = ("id", "version", "kind", "language")
         print_json(
-            [{name: getattr(probe, name) for name in names} | {"scorer": name_of(probe.scorer)} for probe in PROBES]
+            [{name: getattr(probe, name) for name in names} | {"scorer": scorer_name(probe.scorer)} for probe in PROBES]
         )
         return
     shown = make_table("id", "version", "kind", "language", "scorer")
     for probe in PROBES:
-        shown.add_row(probe.id, probe.version, probe.kind, probe.language or "-", name_of(probe.scorer))
+        shown.add_row(probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer))
     open_console().print(shown)
 
 

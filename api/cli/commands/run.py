@@ -40,7 +40,7 @@ def save(
 
 async def _save(target: LedgerTarget, path: str, agent: str | None) -> "SaveResult":
     from api.cli.open_ledger import open_store
-    from api.importers.runs import read_run, save
+    from api.importers.runs import read_run, save_run
     from events.errors import InvalidEvent
 
     try:
@@ -49,7 +49,7 @@ async def _save(target: LedgerTarget, path: str, agent: str | None) -> "SaveResu
         error.detail = f"{'standard input' if path == '-' else path}: {error.detail}"
         raise
     async with open_store(target) as store:
-        return await save(report, store)
+        return await save_run(report, store)
 
 
 @verb()

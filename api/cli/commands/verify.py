@@ -19,7 +19,7 @@ def verify(
     ledger: Annotated[Path | None, typer.Option(help="A ledger file, with or without a running server.")] = None,
     url: Annotated[str | None, typer.Option(help="The address of a server to verify.")] = None,
     key: Annotated[
-        str | None, typer.Option(help="The log's verifier key, from somebody you trust.", metavar="NAME+ID+KEY")
+        str | None, typer.Option(help="The log's verifier key, from a source you trust.", metavar="NAME+ID+KEY")
     ] = None,
     since: Annotated[
         Path | None, typer.Option(help="An earlier checkpoint that the log must continue.", metavar="FILE")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from api.importers.cstp.report import APART, HALF, ZERO, CstpImportResult, Loss, SourceConflict
+from api.importers.cstp.report import HALF, OTHER_TIME, ZERO, CstpImportResult, Loss, SourceConflict
 from api.text import many, one_line
 
 LISTED_MAX = 20
@@ -45,7 +45,10 @@ def warning_lines(report: CstpImportResult) -> Iterator[str]:
     for subject, number in (
         ("Confidences of exactly 0.5, which CSTP also writes if none was stated", report.doubtful.get(HALF, 0)),
         ("Confidences of 0 in SQLite alone, which it also writes if none was stated", report.doubtful.get(ZERO, 0)),
-        ("Decisions with another time in the store than in their file, which counts", report.doubtful.get(APART, 0)),
+        (
+            "Decisions with another time in the store than in their file, which counts",
+            report.doubtful.get(OTHER_TIME, 0),
+        ),
         ("Decisions without an agent, imported as anonymous", report.without_agent),
         ("Reviews without a reviewer, imported as anonymous", report.without_reviewer),
         ("Decisions without a time, imported with the current time", report.without_time),

@@ -7,9 +7,22 @@ from rich.text import Text
 
 from api.cli.output import make_table, open_console
 from api.cli.render.evaluations import STYLES, mean_component
-from api.reports.escape import line, visible
-from api.reports.format import against, between, bracketed, points, rate, rates, seconds
-from api.reports.report import COMPONENTS, failures, unwanted, who
+from api.reports.escape import one_line, visible
+from api.reports.format import (
+    bracketed,
+    point_interval,
+    points,
+    points_below,
+    rate,
+    rate_interval,
+    seconds,
+)
+from api.reports.report import (
+    COMPONENTS,
+    agent_name,
+    failed_patterns,
+    is_forbidden,
+)
 from api.text import many
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
@@ -60,7 +73,7 @@ def print_evaluation(found: Evaluation) -> None:
 def summary_lines(found: Evaluation) -> Iterator[str]:
     """Yield the summary of a run: agent and suite, counts, and figures."""
     version = f" {found.agent_version}" if found.agent_version else ""
-    yield line(f"{found.suite}: {who(found)}{version}, run {found.run_id}")
+    yield one_line(f"{found.suite}: {agent_name(found)}{version}, run {found.run_id}")
     counts = {"passed": found.passed, "failed": found.failed, "skipped": found.skipped}
     words = [f"{number:,} {word}" for word, number in counts.items() if number or word != "skipped"]
     if found.errors:
@@ -75,8 +88,8 @@ def summary_lines(found: Evaluation) -> Iterator[str]:
         if found.mean_scored is None:
             errors = " Nothing could be scored; errors count 0."
         yield (
-            f"Mean {points(found.mean)} of 100{bracketed(between(found.mean_interval))}, "
-            f"pass rate {rate(found.pass_rate)}{bracketed(rates(found.pass_interval))}.{errors}"
+            f"Mean {points(found.mean)} of 100{bracketed(point_interval(found.mean_interval))}, "
+            f"pass rate {rate(found.pass_rate)}{bracketed(rate_interval(found.pass_interval))}.{errors}"
         )
 
 
@@ -102,9 +115,9 @@ def _missed(result: ScenarioResult) -> Iterator[str]:
     if row is None:  # its other attempts are errors, which have a list of their own
         return
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
-    total = against(row.total_score, row.pass_threshold)
+    total = points_below(row.total_score, row.pass_threshold)
     yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"
-    findings = list(dict.fromkeys(_finding(one) for one in failures(row)))
+    findings = list(dict.fromkeys(_finding(one) for one in failed_patterns(row)))
     yield from findings[:FINDINGS_MAX]
     if len(findings) > FINDINGS_MAX:
         yield f"  and {len(findings) - FINDINGS_MAX} more"
@@ -112,14 +125,14 @@ def _missed(result: ScenarioResult) -> Iterator[str]:
 
 def _finding(finding: PatternFinding) -> str:
     pattern = f"  {finding.expectation} {_quoted(finding.pattern)} ({finding.match_type})"
-    if not unwanted(finding):
+    if not is_forbidden(finding):
         return f"{pattern} not found"
     return f"{pattern} found in {finding.where}: {_quoted(finding.text or '')}"
 
 
 def _quoted(text: str) -> str:
     """Return a text in quotes, with the backslashes of a regular expression as they are."""
-    return f"'{line(text, PATTERN_CHARS)}'"
+    return f"'{one_line(text, PATTERN_CHARS)}'"
 
 
 def _total(row: ScoreRow) -> float:
@@ -135,9 +148,9 @@ def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
                 alike.setdefault((row.failure, row.detail, row.said), []).append(str(row.attempt))
         for (failure, detail, output), attempts in alike.items():
             which = f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(attempts)}"
-            yield f"\n{result.scenario_id}, {which}: {failure}, {line(detail or '')}"
+            yield f"\n{result.scenario_id}, {which}: {failure}, {one_line(detail or '')}"
             yield from (f"  | {one}" for one in visible(output or "").splitlines())
     skipped = [result for result in results if result.verdict == "skipped"]
     reasons = sorted({row.detail or "" for result in skipped for row in result.rows})
     if skipped:
-        yield f"\n{many(len(skipped), 'scenario')} skipped: {line('; '.join(reasons))}"
+        yield f"\n{many(len(skipped), 'scenario')} skipped: {one_line('; '.join(reasons))}"

@@ -12,11 +12,26 @@ from api.cli.output import (
     print_note,
     truncate,
 )
-from api.reports import EvaluationReport, sentence
-from api.reports.escape import line, visible
-from api.reports.format import against, between, bracketed, counted, points, rate, rates, seconds
-from api.reports.report import COMPONENTS, costs, ordered, scorer, who
-from api.reports.score_text import breakdown, lost
+from api.reports import EvaluationReport, verdict_sentence
+from api.reports.escape import one_line, visible
+from api.reports.format import (
+    bracketed,
+    count_noun,
+    point_interval,
+    points,
+    points_below,
+    rate,
+    rate_interval,
+    seconds,
+)
+from api.reports.report import (
+    COMPONENTS,
+    agent_name,
+    by_urgency,
+    lost_patterns,
+    scorer_name,
+)
+from api.reports.score_text import lost_pattern_line, score_lines
 from api.service.evaluation.queries import EvaluationPage
 from api.text import count, moment
 from projections.evaluation.view_types import (
@@ -50,9 +65,9 @@ def print_evaluation_list(page: EvaluationPage) -> None:
         shown.add_row(
             head.run_id,
             moment(head.started_at) if wide else f"{head.started_at:%Y-%m-%d}",
-            truncate(line(head.suite)),
-            truncate(line(who(head))),
-            truncate(line(head.agent_version or "-")),
+            truncate(one_line(head.suite)),
+            truncate(one_line(agent_name(head))),
+            truncate(one_line(head.agent_version or "-")),
             points(head.mean),
             rate(head.pass_rate),
             *([count(head.scenarios)] if wide else []),
@@ -61,14 +76,14 @@ def print_evaluation_list(page: EvaluationPage) -> None:
         )
     console.print(shown)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
-    print_note(f"{count(len(page.evaluations))} of {counted(page.total, 'evaluation')}.{more}")
+    print_note(f"{count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
 
 
 def print_evaluation_detail(run: Evaluation) -> None:
     """Print one evaluation: its facts, each scenario, failures, and figures."""
     console = open_console()
     _print_facts(console, run)
-    results = ordered(EvaluationReport(evaluation=run))
+    results = by_urgency(EvaluationReport(evaluation=run))
     if results:
         console.print()
         _print_scenarios(console, results)
@@ -81,14 +96,14 @@ def print_evaluation_detail(run: Evaluation) -> None:
 
 
 def _print_facts(console: Console, run: Evaluation) -> None:
-    console.print(f"{run.run_id}  {line(run.suite)}", style="bold", soft_wrap=True)
+    console.print(f"{run.run_id}  {one_line(run.suite)}", style="bold", soft_wrap=True)
     facts = {
-        "agent": " ".join(filter(None, (who(run), run.agent_version))),
+        "agent": " ".join(filter(None, (agent_name(run), run.agent_version))),
         "begun": f"{moment(run.started_at)} UTC",
         "ended": f"{moment(run.finished_at)} UTC" if run.ended else "not ended: still running, or abandoned",
         "because": run.reason,
         "took": None if run.elapsed_ns is None else seconds(run.elapsed_ns),
-        "scorer": scorer(run),
+        "scorer": scorer_name(run),
         "chosen": run.selection,
         **(run.meta or {}),
     }
@@ -96,7 +111,7 @@ def _print_facts(console: Console, run: Evaluation) -> None:
     shown.show_header = False
     for name, value in facts.items():
         if value is not None:
-            shown.add_row(line(name), line(value))
+            shown.add_row(one_line(name), one_line(value))
     console.print(shown)
 
 
@@ -126,7 +141,7 @@ def mean_component(result: ScenarioResult, name: str) -> float | None:
 def print_scenario(result: ScenarioResult, *, analyses: bool) -> None:
     """Print one scenario with every attempt, its components, and the expected patterns."""
     console = open_console()
-    console.print(line(" ".join(filter(None, (result.scenario_id, result.name)))), style="bold", soft_wrap=True)
+    console.print(one_line(" ".join(filter(None, (result.scenario_id, result.name)))), style="bold", soft_wrap=True)
     for row in result.rows:
         _print_row(console, result, row)
         if analyses and row.analysis is not None:
@@ -144,17 +159,17 @@ def _print_row(console: Console, result: ScenarioResult, row: ScoreRow) -> None:
 
 def _scored(result: ScenarioResult, row: ScoreRow) -> Iterator[str]:
     if row.state == "skipped":
-        yield f"{result.scenario_id}, attempt {row.attempt}: skipped{bracketed(line(row.detail or ''))}"
+        yield f"{result.scenario_id}, attempt {row.attempt}: skipped{bracketed(one_line(row.detail or ''))}"
         return
     needed = "" if row.pass_threshold is None else f" of {points(row.pass_threshold)} needed"
-    yield f"{result.scenario_id}, attempt {row.attempt}: {against(row.total_score, row.pass_threshold)}{needed}"
-    yield from (f"  {text}" for text in breakdown(row))
+    yield f"{result.scenario_id}, attempt {row.attempt}: {points_below(row.total_score, row.pass_threshold)}{needed}"
+    yield from (f"  {text}" for text in score_lines(row))
 
 
 def _error(scenario_id: str, row: ScoreRow) -> list[str]:
     reason = ": ".join(filter(None, (row.failure, row.detail))) or "no reason given"
     output = [f"  | {text}" for text in visible(row.said or "").splitlines()]
-    return [f"Error: {scenario_id}, attempt {row.attempt}: {line(reason)}", *output]
+    return [f"Error: {scenario_id}, attempt {row.attempt}: {one_line(reason)}", *output]
 
 
 def _print_lines(console: Console, texts: Iterable[str], style: str) -> None:
@@ -173,7 +188,9 @@ def print_comparison(report: EvaluationReport) -> None:
     for text in _figures(contrast):
         console.print(text, soft_wrap=True)
     if report.judgement is not None:
-        console.print(sentence(report.judgement, contrast), style=JUDGED[report.judgement.verdict], soft_wrap=True)
+        console.print(
+            verdict_sentence(report.judgement, contrast), style=JUDGED[report.judgement.verdict], soft_wrap=True
+        )
 
 
 def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple[str, Iterable[str]]]:
@@ -183,7 +200,7 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
     for result in report.evaluation.results:
         yield from (("magenta", _error(result.scenario_id, row)) for row in result.rows if row.state == "error")
     groups = {
-        "Not comparable": [f"{one.scenario_id}: {line(one.reason or '')}" for one in contrast.not_comparable],
+        "Not comparable": [f"{one.scenario_id}: {one_line(one.reason or '')}" for one in contrast.not_comparable],
         "Missing": list(map(_missing, contrast.missing)),
         "Fewer points, as many passes": list(map(_moved, contrast.lower)),
         "New": [f"{one.scenario_id}: {points(one.after)}" for one in contrast.added],
@@ -195,16 +212,16 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
 
 
 def _regressed(change: ScenarioChange) -> Iterator[str]:
-    named = f"{change.scenario_id}{f' ({line(change.name)})' if change.name else ''}"
-    passes = f"{change.passed_before} of {counted(change.attempts, 'attempt')} passed, now {change.passed_after}"
+    named = f"{change.scenario_id}{f' ({one_line(change.name)})' if change.name else ''}"
+    passes = f"{change.passed_before} of {count_noun(change.attempts, 'attempt')} passed, now {change.passed_after}"
     yield f"Regressed: {named}: {points(change.before)} before, {points(change.after)} now; {passes}"
     if change.reason:
-        yield f"  error: {line(change.reason)}"
-    yield from (f"  {lost(finding)}" for finding in costs(change))
+        yield f"  error: {one_line(change.reason)}"
+    yield from (f"  {lost_pattern_line(finding)}" for finding in lost_patterns(change))
 
 
 def _missing(change: ScenarioChange) -> str:
-    return f"{change.scenario_id}: {line(change.reason or '')}, {points(change.before)} before"
+    return f"{change.scenario_id}: {one_line(change.reason or '')}, {points(change.before)} before"
 
 
 def _moved(change: ScenarioChange) -> str:
@@ -213,31 +230,31 @@ def _moved(change: ScenarioChange) -> str:
 
 def _figures(contrast: RunComparison) -> Iterator[str]:
     for title, head in (("Baseline", contrast.baseline), ("Candidate", contrast.candidate)):
-        named = line(" ".join(filter(None, (who(head), head.agent_version))))
-        chosen = f", scenarios matching {line(head.selection)}" if head.selection is not None else ""
+        named = one_line(" ".join(filter(None, (agent_name(head), head.agent_version))))
+        chosen = f", scenarios matching {one_line(head.selection)}" if head.selection is not None else ""
         left = "" if head.ended else ", not ended"
         figures = f"mean {_mean(head)}, pass rate {_rate(head)}"
-        yield f"{title} {head.run_id}: {named} on {line(head.suite)}{chosen}{left}: {figures}."
+        yield f"{title} {head.run_id}: {named} on {one_line(head.suite)}{chosen}{left}: {figures}."
     if contrast.scenarios:
         test = contrast.mcnemar
         p = "" if test.p is None else f" (exact McNemar, p = {test.p:.3f})"
-        interval = bracketed(between(contrast.difference_interval, "+"))
+        interval = bracketed(point_interval(contrast.difference_interval, "+"))
         yield (
             f"Difference {points(contrast.difference, '+')}{interval} over "
-            f"{counted(contrast.scenarios, 'scenario')}, {counted(contrast.pairs, 'pair')} of attempts: "
+            f"{count_noun(contrast.scenarios, 'scenario')}, {count_noun(contrast.pairs, 'pair')} of attempts: "
             f"{test.passed_to_failed} passed only before, {test.failed_to_passed} only now{p}."
         )
 
 
 def _mean(head: EvaluationSummary) -> str:
-    return f"{points(head.mean)}{bracketed(between(head.mean_interval))}"
+    return f"{points(head.mean)}{bracketed(point_interval(head.mean_interval))}"
 
 
 def _rate(head: EvaluationSummary) -> str:
-    return f"{rate(head.pass_rate)}{bracketed(rates(head.pass_interval))}"
+    return f"{rate(head.pass_rate)}{bracketed(rate_interval(head.pass_interval))}"
 
 
 def _verdicts(head: EvaluationSummary) -> str:
     counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
     verdicts = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
-    return f"of {counted(head.scenarios, 'scenario')} {verdicts}"
+    return f"of {count_noun(head.scenarios, 'scenario')} {verdicts}"

@@ -14,7 +14,7 @@ from api.cli.output import (
     truncate,
 )
 from api.cli.render.calibration import format_as_of
-from api.service.model_registry import registration
+from api.service.model_registry import registration_command
 from api.service.models import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.store import AppendResult
 from api.text import count, many, moment, one_line
@@ -125,7 +125,7 @@ def _place(where: AttemptPlace) -> str:
 def _command(model: InventoryModel) -> str:
     """Return the command that registers a model under the name it claims most often."""
     claimed = ModelIdentity(model_name=next(iter(model.claims)), provider=next(iter(model.providers), None))
-    command = registration(claimed)
+    command = registration_command(claimed)
     assert command is not None, "the claimed name names a model"
     return command
 

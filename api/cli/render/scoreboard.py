@@ -4,8 +4,15 @@ from rich.console import Console
 
 from api.cli.output import make_table, open_console, truncate
 from api.cli.render.calibration import format_as_of
-from api.reports.escape import line
-from api.reports.format import DASH, between, bracketed, counted, points, rate
+from api.reports.escape import one_line
+from api.reports.format import (
+    DASH,
+    bracketed,
+    count_noun,
+    point_interval,
+    points,
+    rate,
+)
 from api.reports.report import BASELINES
 from api.service.evaluation.queries import ScoreboardAnswer
 from api.text import count
@@ -37,20 +44,22 @@ def print_scoreboard(board: ScoreboardAnswer, *, filtered: bool = False) -> None
 
 def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
     scorer = " ".join(filter(None, (suite.scorer_id, suite.scorer_version)))
-    by = f", scored by {line(scorer)}" if scorer else ""
-    console.print(f"{line(suite.suite)}: {counted(suite.scenarios, 'scenario')}{by}", style="bold", soft_wrap=True)
+    by = f", scored by {one_line(scorer)}" if scorer else ""
+    console.print(
+        f"{one_line(suite.suite)}: {count_noun(suite.scenarios, 'scenario')}{by}", style="bold", soft_wrap=True
+    )
     wide = console.width >= WIDE
     since = "since the one before" if wide else "change"
     numbers = ("mean", "its interval", "pass rate", "errors", *(VERDICTS if wide else ()), since)
     shown = make_table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
     for row in suite.rows:
-        interval = bracketed(between(row.difference_interval, "+")) if wide else ""
+        interval = bracketed(point_interval(row.difference_interval, "+")) if wide else ""
         counts = (row.stable, row.flaky, row.failing + row.broken, row.runs)
         shown.add_row(
             truncate(_agent(row)),
-            truncate(line(row.agent_version or DASH)),
+            truncate(one_line(row.agent_version or DASH)),
             points(row.mean),
-            between(row.mean_interval) or DASH,
+            point_interval(row.mean_interval) or DASH,
             rate(row.pass_rate),
             count(row.errors),
             *(map(count, counts) if wide else ()),
@@ -58,24 +67,24 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
         )
     console.print(shown)
     if suite.left_out:
-        console.print(f"and {counted(suite.left_out, 'older version')}: --versions", style="dim")
+        console.print(f"and {count_noun(suite.left_out, 'older version')}: --versions", style="dim")
     for row in suite.rows:
         _print_lost(console, row)
     console.print()
 
 
 def _agent(row: ScoreboardRow) -> str:
-    return BASELINES[row.baseline] if row.baseline is not None else line(row.agent or "unnamed")
+    return BASELINES[row.baseline] if row.baseline is not None else one_line(row.agent or "unnamed")
 
 
 def _print_lost(console: Console, row: ScoreboardRow) -> None:
     if row.regressed:
         named = ", ".join(row.regressed[:NAMED_MAX])
         more = f" and {len(row.regressed) - NAMED_MAX:,} more" if len(row.regressed) > NAMED_MAX else ""
-        who = f"{_agent(row)} {line(row.agent_version or DASH)}"
-        before = f" since {line(row.previous_version)}" if row.previous_version is not None else ""
+        who = f"{_agent(row)} {one_line(row.agent_version or DASH)}"
+        before = f" since {one_line(row.previous_version)}" if row.previous_version is not None else ""
         console.print(f"! {who} lost{before}: {named}{more}", style="yellow", soft_wrap=True)
     if row.superseded:
-        who = f"{_agent(row)} {line(row.agent_version or DASH)}"
-        left_out = f"{counted(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
+        who = f"{_agent(row)} {one_line(row.agent_version or DASH)}"
+        left_out = f"{count_noun(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
         console.print(f"{who}: {left_out}.", style="dim", soft_wrap=True)

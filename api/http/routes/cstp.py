@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import AccessRefused, Principal, Unauthenticated
-from api.cstp.jsonrpc import Id, RpcError, call_of, error_reply, id_of, parse, result_reply
-from api.cstp.methods import METHODS, perform
+from api.cstp.jsonrpc import Id, RpcError, call_of, error_reply, id_of, parse_request, result_reply
+from api.cstp.methods import METHODS, call_method
 from api.errors import error_codes, slug
 from api.http.media import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, Operation, json_answer, reference
@@ -85,9 +85,9 @@ async def post_cstp(request: Request) -> Response:
 async def _reply(ledger: LedgerService, caller: Principal, body: bytes) -> bytes:
     call_id: Id = None
     try:
-        frame = parse(body)
+        frame = parse_request(body)
         call_id = id_of(frame)
-        return result_reply(call_id, await perform(ledger, caller, call_of(frame)))
+        return result_reply(call_id, await call_method(ledger, caller, call_of(frame)))
     except RpcError as error:
         return error_reply(call_id, error)
 

@@ -36,7 +36,7 @@ CANDIDATE = text_parameter("candidate", "The run to compare.", STREAM_ID_SCHEMA,
 async def get_scoreboard(call: Call) -> Response:
     """Rank the versions of each agent by suite, with two baselines."""
     query = parse_scoreboard_query(call.parameters)
-    return json_response(await queries.scoreboard(call.ledger, query, await call.as_of()))
+    return json_response(await queries.show_scoreboard(call.ledger, query, await call.as_of()))
 
 
 @Operation(
@@ -79,4 +79,4 @@ async def get_evaluation(call: Call) -> Response:
 async def get_comparison(call: Call) -> Response:
     """Compare two evaluations by scenario and attempt."""
     baseline, candidate = BASELINE.read(call.parameters), CANDIDATE.read(call.parameters)
-    return json_response(await queries.compare(call.ledger, baseline, candidate, await call.as_of()))
+    return json_response(await queries.compare_evaluations(call.ledger, baseline, candidate, await call.as_of()))

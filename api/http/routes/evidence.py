@@ -9,10 +9,10 @@ from api.http.request import Call, headers_of, json_response, read_body
 from api.parameters import text_parameter
 from api.service.evidence import Blob, ErasureReceipt, EvidencePage, StoredEvidence, digest_of
 from api.service.query_params import AS_OF, LIMIT, OFFSET
-from events.limits import EVIDENCE_WORDS_CHARS_MAX
+from events.limits import EVIDENCE_NOTE_CHARS_MAX
 from ledger.errors import InvalidQuery
 
-_WORDS = {"type": "string", "minLength": 1, "maxLength": EVIDENCE_WORDS_CHARS_MAX}
+_WORDS = {"type": "string", "minLength": 1, "maxLength": EVIDENCE_NOTE_CHARS_MAX}
 
 DIGEST = text_parameter("digest", "The SHA-256 of the bytes, in hex.", DIGEST_SCHEMA)
 EXPECTED_DIGEST = text_parameter(

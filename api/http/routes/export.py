@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from starlette.responses import Response, StreamingResponse
 
-from api.export import ExportSelection, ZipTarget, opened, selection_of
+from api.export import ExportSelection, ZipTarget, open_export, parse_selection
 from api.export.selection import EXPORT_PARAMETERS
 from api.http.media import ZIP
 from api.http.operation import BYTES, Answer, Operation
@@ -31,7 +31,7 @@ async def get_export(call: Call) -> Response:
 
     The ZIP explains in its README.md how to verify it.
     """
-    pieces = _zip_pieces(call.ledger, selection_of(call.parameters))
+    pieces = _zip_pieces(call.ledger, parse_selection(call.parameters))
     first = await anext(pieces)
     headers = {
         "content-disposition": 'attachment; filename="tallystick-export.zip"',
@@ -43,7 +43,7 @@ async def get_export(call: Call) -> Response:
 async def _zip_pieces(ledger: LedgerService, selection: ExportSelection) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of the ZIP. Every error of the selection is raised before the first."""
     made: list[bytes] = []
-    async with opened(ledger, selection) as export:
+    async with open_export(ledger, selection) as export:
         with ZipTarget(made.append, export.created) as archive:
             async with aclosing(export.write(archive)) as written:
                 async for _ in written:

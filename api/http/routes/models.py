@@ -5,7 +5,12 @@ from starlette.responses import Response
 from api.http.operation import Operation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
-from api.service.models import InventoryAnswer, ProbesAnswer, inventory, probe_scores
+from api.service.models import (
+    InventoryAnswer,
+    ProbesAnswer,
+    compare_probe_scores,
+    list_inventory,
+)
 from api.service.query_params import AS_OF
 from projections.discovery.probe_score_tables import ProbeScoreQuery
 
@@ -26,7 +31,7 @@ async def get_inventory(call: Call) -> Response:
     The inventory separates host products and answers that name no model, compares claims with what the endpoint
     reports, and finds one output under several names.
     """
-    return json_response(await inventory(call.ledger, MODEL.find(call.parameters), await call.as_of()))
+    return json_response(await list_inventory(call.ledger, MODEL.find(call.parameters), await call.as_of()))
 
 
 @Operation(
@@ -40,4 +45,4 @@ async def get_probes(call: Call) -> Response:
     query = ProbeScoreQuery(
         probe=PROBE.find(call.parameters), scorer=SCORER.find(call.parameters), model=MODEL.find(call.parameters)
     )
-    return json_response(await probe_scores(call.ledger, query, await call.as_of()))
+    return json_response(await compare_probe_scores(call.ledger, query, await call.as_of()))

@@ -1,4 +1,4 @@
-"""Taking a CSTP installation over: its decision files and its SQLite store, with all they say."""
+"""Import a CSTP installation: its decision files and its SQLite stores."""
 
 from api.importers.cstp.importer import CstpImport
 from api.importers.cstp.report import CstpImportResult, Loss, SourceConflict

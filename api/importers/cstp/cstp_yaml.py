@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
-from api.importers.cstp.report import quoted
+from api.importers.cstp.report import quote
 from instruments.yaml_reader import OpenCollection, YamlReader
 
 _COLLECTION_TAGS = frozenset({None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
@@ -41,8 +41,8 @@ class CstpYaml(YamlReader):
         return None if null else str(event.value)
 
     def key(self, event: yaml.Event, value: object) -> str:
-        said = self.scalar(event) if isinstance(event, yaml.ScalarEvent) else value
-        return said if isinstance(said, str) else quoted(said)
+        key = self.scalar(event) if isinstance(event, yaml.ScalarEvent) else value
+        return key if isinstance(key, str) else quote(key)
 
     def add(self, into: OpenCollection, key: str, value: object, event: yaml.Event) -> None:
         if key in into.value and len(self.stack) == 1:

@@ -1,4 +1,4 @@
-"""What a takeover found, what became of it, and everything that could not be kept as it stood."""
+"""The report of a CSTP import: counts, and everything that could not be kept as CSTP stored it."""
 
 from collections import Counter
 
@@ -6,14 +6,20 @@ import msgspec
 
 HALF = "confidence 0.5"
 ZERO = "confidence 0 in SQLite alone"
-APART = "created_at apart from date"
-"""Values that CSTP also writes where none was stated, and times of a store that an older CSTP made when it migrated."""
+OTHER_TIME = "created_at apart from date"
+"""Doubtful values: CSTP writes these confidences if none was stated, and older versions changed times on migration."""
+
+VALUE_CHARS_MAX = 80
+"""Characters of a value that a report quotes."""
+
+LEVELS_MAX = 50
+"""Levels of nested lists and objects that a report quotes; for deeper values it names only the type."""
 
 
 class Loss(msgspec.Struct, kw_only=True):
-    """Something that was not taken over: where it stands, what stands there, what would be right, what was left out.
+    """A value that was not imported: its file and field, the value, what is allowed, and what was left out.
 
-    `left_out` is `file`, `decision`, `review`, or the path of the field that the decision goes without.
+    `left_out` is `file`, `decision`, `review`, or the path of the field that was left out of the decision.
     """
 
     file: str
@@ -25,7 +31,7 @@ class Loss(msgspec.Struct, kw_only=True):
 
 
 class SourceConflict(msgspec.Struct, kw_only=True, frozen=True):
-    """Two places that say otherwise of one field. `taken` is what counts now, from the place that changed later."""
+    """Two sources with different values of one field. `taken` counts; its source changed later."""
 
     decision_id: str
     field: str
@@ -36,13 +42,13 @@ class SourceConflict(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class CstpImportResult(msgspec.Struct, kw_only=True):
-    """The whole account. `complete` is true where nothing was lost and nothing contradicted.
+    """The result of an import. `complete` is true if nothing was lost and no sources conflict.
 
-    `no_place` counts values of fields that no event has; `doubtful` counts what may not be as it was said;
-    `passed_over` are files and tables that hold no decisions. Of `unchanged` decisions the ledger has all it can take;
-    `recorded`, `reviewed`, `amended` and `thoughts` count the events that are new, `appended` those that were written.
-    A decision without an agent, and a review without a reviewer, is `anonymous`; a decision without a time is dated by
-    the takeover.
+    `no_place` counts values of fields that no event has. `doubtful` counts values that CSTP may have filled in.
+    `passed_over` lists files and tables without decisions. The ledger already has everything of `unchanged` decisions.
+    `recorded`, `reviewed`, `amended` and `thoughts` count new events, `appended` the written ones.
+    A decision without an agent, and a review without a reviewer, gets the agent `anonymous`; a decision without a time
+    gets the time of the import.
     """
 
     path: str
@@ -75,7 +81,7 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
 
 
 class ReportBuilder:
-    """Where the rooms of a takeover note what they could not keep."""
+    """Collects what could not be kept."""
 
     def __init__(self) -> None:
         self.losses: list[Loss] = []
@@ -86,42 +92,48 @@ class ReportBuilder:
 
     def lose(
         self, file: str, field: str, value: object, allowed: str, left_out: str | None = None, of: str | None = None
-    ) -> Loss:
-        """Note a loss, of a decision where it has an id; without `left_out` it is the field itself."""
-        loss = Loss(
-            file=file, decision_id=of, field=field, value=quoted(value), allowed=allowed, left_out=left_out or field
+    ) -> None:
+        """Note a loss, of a decision if its id is known; without `left_out` the field itself is left out."""
+        self.losses.append(
+            Loss(
+                file=file, decision_id=of, field=field, value=quote(value), allowed=allowed, left_out=left_out or field
+            )
         )
-        self.losses.append(loss)
-        return loss
+
+    def conflict(self, decision_id: str, field: str, taken: tuple[object, str], other: tuple[object, str]) -> None:
+        """Note two values, each with its source; `taken` counts."""
+        (value, taken_from), (other_value, other_from) = taken, other
+        self.contradictions.append(
+            SourceConflict(
+                decision_id=decision_id,
+                field=field,
+                taken=quote(msgspec.to_builtins(value)),
+                taken_from=taken_from,
+                other=quote(msgspec.to_builtins(other_value)),
+                other_from=other_from,
+            )
+        )
 
 
-VALUE_CHARS_MAX = 80
-"""Characters of a value that a report quotes."""
-
-
-LEVELS_MAX = 50
-"""Lists and objects within each other that a report quotes; of more it says what the outermost is."""
-
-
-def quoted(value: object) -> str:
-    """A value as a report shows it: cut, on one line, and Unicode whatever it was."""
+def quote(value: object) -> str:
+    """Format a value for a report: cut, on one line, as valid Unicode."""
     if value is None:
         return ""
-    text = value if isinstance(value, str) else _written(value)
+    text = value if isinstance(value, str) else _as_json(value)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= VALUE_CHARS_MAX else f"{text[: VALUE_CHARS_MAX - 3]}..."
 
 
-def _written(value: object) -> str:
+def _as_json(value: object) -> str:
     try:
-        if _nests(value, LEVELS_MAX):
+        if _is_shallow(value, LEVELS_MAX):
             return msgspec.json.encode(value).decode()
     except (TypeError, ValueError):
         pass
     return f"a {type(value).__name__}"
 
 
-def _nests(value: object, levels: int) -> bool:
-    """Whether a value has at most so many levels."""
+def _is_shallow(value: object, levels: int) -> bool:
+    """Whether a value nests at most so many levels."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_nests(one, levels - 1) for one in inner)
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)

@@ -1,6 +1,14 @@
-"""Runs of discovery: their reports taken in, and shown."""
+"""Import and show run reports of discovery."""
 
-from api.importers.runs.importer import FileFault, RunImportResult, SaveResult, read_run, readable, save, take
+from api.importers.runs.importer import (
+    FileFault,
+    RunImportResult,
+    SaveResult,
+    import_runs,
+    read_run,
+    read_runs,
+    save_run,
+)
 from api.importers.runs.score_check import TOLERANCE, UnsupportedScore
 from api.service.discovery.queries import RunPage, RunQuery, RunView, list_runs, show_run
 
@@ -13,10 +21,10 @@ __all__ = [
     "RunView",
     "SaveResult",
     "UnsupportedScore",
+    "import_runs",
     "list_runs",
     "read_run",
-    "readable",
-    "save",
+    "read_runs",
+    "save_run",
     "show_run",
-    "take",
 ]

@@ -1,4 +1,4 @@
-"""Run reports as files hold them: read, decoded and checked, before anything is written."""
+"""Read, decode and check run reports, before anything is written."""
 
 import os
 import re
@@ -23,21 +23,21 @@ MIB = 1 << 20
 
 
 def read(path: str) -> bytes:
-    """The bytes of a file, or of standard input as `-`. Errors: MalformedInput."""
+    """Read a file, or standard input as `-`. Errors: MalformedInput."""
     try:
         descriptor = os.dup(sys.stdin.fileno()) if path == "-" else os.open(path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as file:
             body = file.read(BODY_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise MalformedInput(f"It cannot be read: {said}.", "Name a file that holds a run report.") from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MalformedInput(f"It cannot be read: {reason}.", "Name a run report.") from None
     if len(body) > BODY_BYTES_MAX:
         raise MalformedInput(f"It is larger than {BODY_BYTES_MAX // MIB} MiB.", "Is it the report of one run?")
     return body
 
 
 def decode(body: bytes) -> RunReport:
-    """A report, checked. Errors: MalformedInput, InvalidEvent with its field."""
+    """Decode and check a report. Errors: MalformedInput, InvalidEvent with its field."""
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
         raise MalformedInput("It is empty.", "A run report is one JSON object.")
@@ -53,8 +53,8 @@ def decode(body: bytes) -> RunReport:
     return report
 
 
-def moment(field: str, text: str) -> datetime:
-    """The instant that an RFC 3339 text names, to the microsecond. Errors: InvalidEvent."""
+def parse_time(field: str, text: str) -> datetime:
+    """Parse an RFC 3339 time, to the microsecond. Errors: InvalidEvent."""
     try:
         if _time.fullmatch(text) is None:
             raise ValueError
@@ -66,27 +66,27 @@ def moment(field: str, text: str) -> datetime:
 
 
 def _check(report: RunReport) -> None:
-    """What the types do not say. Errors: InvalidEvent."""
+    """Check what the types do not. Errors: InvalidEvent."""
     if report.run_id is not None and _run_id.fullmatch(report.run_id) is None:
         raise _wrong("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
-    moment("start_time", report.start_time)
+    parse_time("start_time", report.start_time)
     if report.end_time is not None:
-        moment("end_time", report.end_time)
+        parse_time("end_time", report.end_time)
     if (report.end_time is None) != (report.termination_reason is None):
         missing = "end_time" if report.end_time is None else "termination_reason"
-        raise _wrong(missing, "is missing, and the other is there", "A run that ended has end_time and reason.")
+        raise _wrong(missing, "is missing, and the other is there", "A run that ended has both.")
     if report.termination_reason == "":
         raise _wrong("termination_reason", "is empty", "Say why the run ended.")
     _check_results(report)
     if report.end_time is None and report.unique_models not in (None, report_models(report)):
-        raise _wrong("unique_models", "are not those of the results", "Leave them out of a run that goes on.")
+        raise _wrong("unique_models", "differ from the results", "Omit them for a run that has not ended.")
 
 
 def _check_results(report: RunReport) -> None:
     seen: dict[int, int] = {}
     for number, result in enumerate(report.results or ()):
         at = f"results[{number}]"
-        moment(f"{at}.timestamp", result.timestamp)
+        parse_time(f"{at}.timestamp", result.timestamp)
         first = seen.setdefault(result.iteration, number)
         if first != number:
             detail = f"{result.iteration} is the iteration of results[{first}], too"
@@ -96,7 +96,7 @@ def _check_results(report: RunReport) -> None:
             if getattr(probe, name) is None:
                 raise _wrong(f"{at}.probe.{name}", "is required and missing", "Add it.")
         if probe.output_digest is not None or probe.erased is not None:
-            raise _wrong(f"{at}.probe", "holds a digest in place of its output", "Give the output alone.")
+            raise _wrong(f"{at}.probe", "has a digest in place of its output", "Give the output itself.")
         _check_score(f"{at}.probe.score", probe.score or {})
 
 
@@ -105,21 +105,21 @@ def _check_score(field: str, score: dict[str, int | float]) -> None:
         if name == TOTAL_KEY and not 0 <= value <= 1:
             raise _wrong(f"{field}.{name}", f"{value} is not a number from 0 to 1", "Correct the value.")
         if name != TOTAL_KEY and not (isinstance(value, int) and abs(value) <= COUNT_MAX):
-            raise _wrong(f"{field}.{name}", f"{value} is no count", f"Only {TOTAL_KEY} may be a fraction.")
+            raise _wrong(f"{field}.{name}", f"{value} is not a count", f"Only {TOTAL_KEY} may be a fraction.")
 
 
 _ID_ADVICE = f"Use 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
 
 
 def _refuse(complaint: str) -> InvalidEvent:
-    """What a decoder says, as field, detail and advice."""
+    """Return a decoder's message as an error with field, detail and advice."""
     match = _place.match(complaint)
     assert match is not None
     what, field = match["what"], (match["path"] or "").rstrip(".")
     if named := _named.search(what):
         field = f"{field}.{named['name']}".lstrip(".")
     if what.startswith("Object contains unknown field"):
-        return _wrong(field, "is not a field of a run report", "Leave it out, or correct its name.")
+        return _wrong(field, "is not a field of a run report", "Omit it, or correct its name.")
     if what.startswith("Object missing required field"):
         return _wrong(field, "is required and missing", "Add it.")
     if not field:

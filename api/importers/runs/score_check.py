@@ -1,8 +1,8 @@
-"""Whether outputs bear out the scores that reports state: a stated score is a fact and kept; what denies it is told.
+"""Find stated scores that the outputs do not support. A stated score is a fact and is kept.
 
-The counts and the total that a report states are those of its own scorer, which may have counted otherwise: so each is
-looked at by itself, whether the output can be scored at all, whether the total is what the counts come to, and what our
-scorer of the same probe makes of the output.
+The counts and the total in a report come from its own scorer, which may count differently. So three questions are
+checked separately: can the output be scored at all, does the total match the counts, and what does our scorer of the
+same probe give?
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,24 +12,24 @@ from typing import Literal
 import msgspec
 
 from api.importers.runs.to_events import RunEvents
-from instruments.probes import FORMERLY, Probe, ProbeScore, find_probe, name_of
+from instruments.probes import FORMER_PROBE_IDS, Probe, ProbeScore, find_probe, scorer_name
 from instruments.probes.refactor.scorer import WEIGHTS
 from projections.discovery.run_report import TOTAL_KEY
 
 TOLERANCE = 0.005
-"""How far two totals may lie apart: half of the second decimal that run reports show."""
+"""The largest accepted difference of two totals: half of the second decimal that run reports show."""
 
 SCORES_KEPT = 10_000
-"""Outputs whose scores are remembered: the same output comes again and again."""
+"""Outputs whose scores are cached: many outputs repeat."""
 
 Why = Literal["invalid", "counts", "rescored"]
 
 
 class UnsupportedScore(msgspec.Struct, frozen=True, kw_only=True):
-    """A stated score that its own report does not bear out, and in what: `why`.
+    """A stated score that its own report does not support, and `why`.
 
-    `invalid`: our scorer finds nothing in the output that could be scored. `counts`: `stated` is not `by_counts`, what
-    the stated counts come to. `rescored`: it is not `by_scorer`, what our scorer gives. Each beyond TOLERANCE.
+    `invalid`: our scorer finds nothing in the output to score. `counts`: `stated` differs from `by_counts`, the total
+    of the stated counts. `rescored`: it differs from `by_scorer`, the total by our scorer. Each by more than TOLERANCE.
     """
 
     file: str
@@ -44,26 +44,26 @@ class UnsupportedScore(msgspec.Struct, frozen=True, kw_only=True):
     why: list[Why]
 
 
-def unborne(told: RunEvents) -> Iterator[UnsupportedScore]:
-    """The stated scores of a run that are not borne out, of probes that are known here."""
-    for number, result in enumerate(told.report.results or (), 1):
-        probe = known(result.probe.probe_id or "")
+def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
+    """Yield the unsupported scores of a run, for probes that are known here."""
+    for number, result in enumerate(run.report.results or (), 1):
+        probe = probe_of(result.probe.probe_id or "")
         stated = result.probe.score
         if probe is None or not stated:
             continue
         score = _scored(probe.id, result.probe.raw_output or "")
         total, by_counts = stated.get(TOTAL_KEY), _by_counts(probe, stated)
         why: list[Why] = [] if score.valid else ["invalid"]
-        why += ["counts"] if _apart(total, by_counts) else []
-        why += ["rescored"] if _apart(total, score.total) else []
+        why += ["counts"] if _differ(total, by_counts) else []
+        why += ["rescored"] if _differ(total, score.total) else []
         if why:
             yield UnsupportedScore(
-                file=told.file,
-                run_id=told.run_id,
+                file=run.file,
+                run_id=run.run_id,
                 attempt=number,
                 model_name=result.model.model_name,
                 probe_id=result.probe.probe_id or "",
-                scorer=name_of(probe.scorer),
+                scorer=scorer_name(probe.scorer),
                 stated=total,
                 by_counts=by_counts,
                 by_scorer=score.total,
@@ -71,9 +71,9 @@ def unborne(told: RunEvents) -> Iterator[UnsupportedScore]:
             )
 
 
-def known(probe_id: str) -> Probe | None:
-    """The probe that a report means: ours of that id, or the one that an earlier id names."""
-    return find_probe(FORMERLY.get(probe_id, probe_id))
+def probe_of(probe_id: str) -> Probe | None:
+    """Return our probe of that id, or the one that an earlier id names."""
+    return find_probe(FORMER_PROBE_IDS.get(probe_id, probe_id))
 
 
 @lru_cache(SCORES_KEPT)
@@ -84,11 +84,11 @@ def _scored(probe_id: str, output: str) -> ProbeScore:
 
 
 def _by_counts(probe: Probe, stated: Mapping[str, float]) -> float | None:
-    """What stated counts come to by the formula of the refactor probes; None where it is another's or they lack one."""
+    """Return the total of stated counts by the formula of the refactor probes; None for others or missing counts."""
     if probe.kind != "code" or not WEIGHTS.keys() <= stated.keys():
         return None
     return sum(most * min(1.0, stated[label] / enough) for label, (most, enough) in WEIGHTS.items())
 
 
-def _apart(one: float | None, other: float | None) -> bool:
+def _differ(one: float | None, other: float | None) -> bool:
     return one is not None and other is not None and abs(one - other) > TOLERANCE

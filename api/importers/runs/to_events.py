@@ -1,6 +1,6 @@
-"""A run report as the events that say the same: pure.
+"""Convert a run report into events; pure.
 
-Each event's id is its place in the run, so that telling the same run again is a retry.
+Each event's id is its place in the run, so that importing the same run again is a retry.
 """
 
 from hashlib import sha256
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from api.importers.runs.reader import moment
+from api.importers.runs.reader import parse_time
 from api.service.evidence import Blob
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
 from events.envelope import Draft, source_of
@@ -21,10 +21,10 @@ from events.registry import VOCABULARY
 from projections.discovery.run_report import REPORTED_SCORER_ID, TOTAL_KEY, DiscoveryResult, RunReport, report_models
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""Bytes of a payload that leave room on its line for the longest attributes."""
+"""The most bytes of a payload, so that the longest attributes still fit on its line."""
 
 LINE_BYTES = 512
-"""Bytes of a line beside its payload, more than most have."""
+"""Bytes of a line without its payload: an upper estimate."""
 
 TEXT = "text/plain; charset=utf-8"
 
@@ -32,8 +32,8 @@ _encode = msgspec.json.Encoder().encode
 _kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
 
 
-class StatedValue(NamedTuple):
-    """One event, about how many bytes it takes, and the text beside the log that it names."""
+class RunDraft(NamedTuple):
+    """One event, its approximate size, and the evidence that it names."""
 
     draft: Draft
     size_bytes: int
@@ -41,16 +41,16 @@ class StatedValue(NamedTuple):
 
     @property
     def events(self) -> int:
-        """How many events it may take."""
+        """The most events that it becomes."""
         return 1 if self.blob is None else 2
 
 
 class RunEvents(NamedTuple):
-    """A report with its run named, and its events."""
+    """A report with its run id, and its events."""
 
     file: str
     report: RunReport
-    sayings: list[StatedValue]
+    drafts: list[RunDraft]
 
     @property
     def run_id(self) -> str:
@@ -58,13 +58,13 @@ class RunEvents(NamedTuple):
         return self.report.run_id
 
 
-def tell(file: str, report: RunReport, agent: str | None) -> RunEvents:
-    """The events of a checked report, spoken by an agent. Errors: InvalidEvent, for what no line holds."""
+def run_events(file: str, report: RunReport, agent: str | None) -> RunEvents:
+    """Return the events of a checked report, with an agent as source. Errors: InvalidEvent, if one fits on no line."""
     results = report.results or ()
-    run_id = report.run_id or _made(report)
+    run_id = report.run_id or _id_from_content(report)
     unique = report_models(report) if report.unique_models is None else report.unique_models
     named = structs.replace(report, run_id=run_id, results=results, unique_models=unique)
-    teller = _Teller(run_id, None if agent is None else source_of(agent))
+    collector = _Collector(run_id, None if agent is None else source_of(agent))
     config = report.config
     started = DiscoveryStarted(
         run_id=run_id,
@@ -73,15 +73,15 @@ def tell(file: str, report: RunReport, agent: str | None) -> RunEvents:
         terminate_on_repeat=config.terminate_on_repeat,
         start_time=report.start_time,
     )
-    teller.say("started", started, "start_time", report.start_time)
+    collector.add("started", started, "start_time", report.start_time)
     for number, result in enumerate(results):
-        _tell_result(teller, number, result, config.probe_id)
+        _add_result(collector, number, result, config.probe_id)
     if report.end_time is not None:
         assert report.termination_reason is not None
         same = named.unique_models == report_models(report)
         if not same and len(report.unique_models or ()) > ITEMS_MAX:
             raise InvalidEvent(
-                f"unique_models: more than {ITEMS_MAX}, and not those of the results.", "Correct them.",
+                f"unique_models: more than {ITEMS_MAX}, and different from the results.", "Correct them.",
                 field="unique_models",
             )  # fmt: skip
         finished = DiscoveryFinished(
@@ -90,17 +90,17 @@ def tell(file: str, report: RunReport, agent: str | None) -> RunEvents:
             end_time=report.end_time,
             unique_models=None if same else report.unique_models,
         )
-        teller.say("finished", finished, "end_time", report.end_time)
-    return RunEvents(file, named, teller.sayings)
+        collector.add("finished", finished, "end_time", report.end_time)
+    return RunEvents(file, named, collector.drafts)
 
 
-def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked: str | None) -> None:
+def _add_result(collector: "_Collector", number: int, result: DiscoveryResult, default_probe: str | None) -> None:
     attempt, at, probe = number + 1, f"results[{number}]", result.probe
     assert probe.raw_output is not None
     assert probe.probe_id is not None
     digest = sha256(probe.raw_output.encode()).hexdigest()
     attempted = DiscoveryAttempted(
-        run_id=teller.run_id,
+        run_id=collector.run_id,
         attempt=attempt,
         outcome="accepted",
         iteration=result.iteration,
@@ -114,17 +114,17 @@ def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked:
     )
     blob = None
     if len(_encode(attempted)) > DATA_BYTES_MAX:
-        blob = Blob(probe.raw_output.encode(), TEXT, f"Output of run {teller.run_id}, attempt {attempt}")
+        blob = Blob(probe.raw_output.encode(), TEXT, f"Output of run {collector.run_id}, attempt {attempt}")
         attempted = structs.replace(attempted, output=None)
-    teller.say(f"attempt:{attempt}", attempted, f"{at}.timestamp", result.timestamp, blob)
-    if probe.score is None and probe.dimension_scores is None and probe.probe_id == asked:
+    collector.add(f"attempt:{attempt}", attempted, f"{at}.timestamp", result.timestamp, blob)
+    if probe.score is None and probe.dimension_scores is None and probe.probe_id == default_probe:
         return
     score = probe.score
     scored = ProbeScored(
-        score_id=score_id_of(teller.run_id, attempt, REPORTED_SCORER_ID),
+        score_id=score_id_of(collector.run_id, attempt, REPORTED_SCORER_ID),
         probe_id=probe.probe_id,
         scorer_id=REPORTED_SCORER_ID,
-        run_id=teller.run_id,
+        run_id=collector.run_id,
         attempt=attempt,
         model_name=result.model.model_name or None,
         output_digest=digest,
@@ -132,34 +132,32 @@ def _tell_result(teller: "_Teller", number: int, result: DiscoveryResult, asked:
         total_score=None if score is None else score.get(TOTAL_KEY),
         dimension_scores=probe.dimension_scores,
     )
-    teller.say(f"score:{attempt}", scored, f"{at}.timestamp", result.timestamp)
+    collector.add(f"score:{attempt}", scored, f"{at}.timestamp", result.timestamp)
 
 
-class _Teller:
+class _Collector:
     """Collects the events of one run."""
 
     def __init__(self, run_id: str, source: str | None) -> None:
         self.run_id = run_id
-        self.sayings: list[StatedValue] = []
+        self.drafts: list[RunDraft] = []
         self._source = source
 
-    def say(self, place: str, data: Payload, field: str, time: str, blob: Blob | None = None) -> None:
-        """Add an event. Errors: InvalidEvent, for one that no line holds."""
+    def add(self, place: str, data: Payload, field: str, time: str, blob: Blob | None = None) -> None:
+        """Add an event. Errors: InvalidEvent, if it fits on no line."""
         size_bytes = len(_encode(data))
         if size_bytes > DATA_BYTES_MAX:
             what = field.rpartition(".")[0] or field
             raise InvalidEvent(
-                f"{what}: {size_bytes:,} bytes of texts are more than the {DATA_BYTES_MAX:,} that a line holds.",
+                f"{what}: {size_bytes:,} bytes of text; a line holds at most {DATA_BYTES_MAX:,}.",
                 "Shorten them.",
                 field=what,
             )
         draft = _kinds[type(data)].draft
-        made = draft(data=data, id=f"run:{self.run_id}:{place}", source=self._source, time=moment(field, time))
-        self.sayings.append(
-            StatedValue(made, size_bytes + LINE_BYTES + len(blob.data if blob is not None else b""), blob)
-        )
+        made = draft(data=data, id=f"run:{self.run_id}:{place}", source=self._source, time=parse_time(field, time))
+        self.drafts.append(RunDraft(made, size_bytes + LINE_BYTES + len(blob.data if blob is not None else b""), blob))
 
 
-def _made(report: RunReport) -> str:
-    """An id for a report without one, made of what it says: the same report has the same."""
+def _id_from_content(report: RunReport) -> str:
+    """Make an id for a report without one, from its content: the same report gets the same id."""
     return sha256(_encode(report)).hexdigest()[:16]

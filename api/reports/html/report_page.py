@@ -11,11 +11,21 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from api.reports import format as formats
-from api.reports.escape import cut, line, visible
-from api.reports.excerpt import answer_of, excerpts
-from api.reports.gate import sentence
+from api.reports.escape import cut, one_line, visible
+from api.reports.excerpt import excerpt_finder, scored_texts
+from api.reports.gate import verdict_sentence
 from api.reports.html.trend_chart import trend_chart
-from api.reports.report import COMPONENTS, EvaluationReport, changes, costs, course, ordered, scorer, unwanted, who
+from api.reports.report import (
+    COMPONENTS,
+    EvaluationReport,
+    agent_name,
+    by_urgency,
+    changes_by_scenario,
+    is_forbidden,
+    lost_patterns,
+    scorer_name,
+    versions_of,
+)
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, ScenarioResult, ScoreRow
 
 if TYPE_CHECKING:
@@ -30,22 +40,22 @@ ANSWER_CHARS_MAX = 1_000
 _Error = tuple[str | None, str | None, str | None]
 
 FORMATTERS = (
-    formats.against,
-    formats.between,
+    formats.points_below,
+    formats.point_interval,
     formats.bracketed,
-    formats.counted,
-    formats.moment,
+    formats.count_noun,
+    formats.minute_utc,
     formats.points,
     formats.rate,
-    formats.rates,
+    formats.rate_interval,
     formats.seconds,
 )
 
 
-def page(report: EvaluationReport) -> str:
+def html_page(report: EvaluationReport) -> str:
     """Render the report as HTML."""
     run, contrast = report.evaluation, report.contrast
-    trend = course(report)
+    trend = versions_of(report)
     return (
         _environment()
         .get_template("report.html.j2")
@@ -58,8 +68,8 @@ def page(report: EvaluationReport) -> str:
             errors=_errors(run),
             trend=trend,
             chart=trend_chart(trend, run.agent_version) if trend else None,
-            results=ordered(report),
-            changes=changes(contrast),
+            results=by_urgency(report),
+            changes=changes_by_scenario(contrast),
         )
     )
 
@@ -68,16 +78,16 @@ def _banner(report: EvaluationReport) -> tuple[str, str]:
     """Return the banner's CSS class and text: the gate's verdict, or a summary if there was no gate."""
     run, contrast = report.evaluation, report.contrast
     if report.judgement is not None and contrast is not None:
-        return report.judgement.verdict, sentence(report.judgement, contrast)
+        return report.judgement.verdict, verdict_sentence(report.judgement, contrast)
     if contrast is not None and contrast.regressions:
-        return "worse", f"{formats.counted(contrast.regressions, 'regression')} against the baseline."
+        return "worse", f"{formats.count_noun(contrast.regressions, 'regression')} against the baseline."
     if not run.scored:
         return "unusable", "Nothing was scored."
     if not (run.failed or run.errors):
-        return "passed", f"Passed: every attempt at {formats.counted(run.scenarios, 'scenario')}."
+        return "passed", f"Passed: every attempt at {formats.count_noun(run.scenarios, 'scenario')}."
     counts = {"flaky": run.flaky, "failing": run.failing, "in error": run.broken}
     rest = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
-    passed = f"{run.stable:,} of {formats.counted(run.scenarios, 'scenario')} passed every attempt"
+    passed = f"{run.stable:,} of {formats.count_noun(run.scenarios, 'scenario')} passed every attempt"
     return ("worse" if run.failed else "unusable"), f"Not all passed: {passed}; {rest}."
 
 
@@ -121,8 +131,8 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {one.__name__: one for one in (*FORMATTERS, cut, line)} | {"trusted": Markup}
-    functions = (answer_of, costs, excerpts, scorer, unwanted, who)
+    environment.filters |= {one.__name__: one for one in (*FORMATTERS, cut, one_line)} | {"trusted": Markup}
+    functions = (scored_texts, lost_patterns, excerpt_finder, scorer_name, is_forbidden, agent_name)
     environment.globals |= {one.__name__: one for one in functions} | {
         "ANSWER_CHARS_MAX": ANSWER_CHARS_MAX,
         "COMPONENTS": COMPONENTS,

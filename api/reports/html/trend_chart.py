@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import msgspec
 
-from api.reports.escape import line
-from api.reports.format import between, points
+from api.reports.escape import one_line
+from api.reports.format import point_interval, points
 from projections.evaluation.view_types import TrendPoint
 
 HEIGHT, TOP, BOTTOM = 240, 16, 34
@@ -73,8 +73,9 @@ def _dot(trend: Sequence[TrendPoint], number: int, version: str | None) -> Trend
         y=None if point.mean is None else _y(point.mean),
         low=None if interval is None else _y(interval.low),
         high=None if interval is None else _y(interval.high),
-        title=f"{line(name)}: {points(point.mean)}" + (f" ({between(interval)})" if interval is not None else ""),
-        label=line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)) if labelled else None,
+        title=f"{one_line(name)}: {points(point.mean)}"
+        + (f" ({point_interval(interval)})" if interval is not None else ""),
+        label=one_line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)) if labelled else None,
         narrow=_labelled(number, len(trend), NARROW_LABELS_MAX),
         here=point.agent_version == version,
     )

@@ -1,7 +1,7 @@
-"""The loop of a live run: a router is asked and what it answers is written, until the run ends or somebody stops it.
+"""The loop of a live run: ask a router and record each answer, until the run ends or the caller stops it.
 
-Each answer is durable before the next prompt is sent. What was answered while the ledger could not be reached is kept
-in hand and written when it can; an answer that was written before is not written twice.
+Each answer is durable before the next prompt is sent. An answer that arrives while the ledger cannot be reached is
+kept and written later; an answer that was already written is not written twice.
 """
 
 import asyncio
@@ -18,21 +18,21 @@ from api.service.store import EventStore
 from instruments.answer import RouterAnswer
 from instruments.routers import Router
 
-Tell = Callable[[ResponseResult, RouterAnswer], None]
-"""Told what came of each answer, once that is durable, and the answer."""
+OnResponse = Callable[[ResponseResult, RouterAnswer], None]
+"""Called with the result of each answer, once it is durable, and the answer."""
 
 
 class RetrySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How long an attempt may take, and how long all of them, in seconds."""
+    """How long one attempt may take, and how long all attempts together, in seconds."""
 
     timeout_s: float
     max_time_s: float | None = None
 
 
 async def drive(
-    store: EventStore, run_id: str, router: Router, pace: RetrySettings, stop: asyncio.Event, tell: Tell
+    store: EventStore, run_id: str, router: Router, pace: RetrySettings, stop: asyncio.Event, on_response: OnResponse
 ) -> NextPrompt:
-    """Go on with a run until it has ended, or `stop` is set; where it stands then.
+    """Continue a run until it ends or `stop` is set; return its next prompt, or how it ended.
 
     The run's limits bound the attempts, `pace` bounds their time. Errors: those of `respond`.
     """
@@ -43,17 +43,17 @@ async def drive(
         if left_s <= 0:
             await finish(store, run_id, "max time reached", "max_time")
             return await prompt(store, run_id)
-        answer = await _answer(router, step.prompt, min(pace.timeout_s, left_s), stop)
+        answer = await _ask_router(router, step.prompt, min(pace.timeout_s, left_s), stop)
         if answer is None:
             break
-        responded = await _written(store, run_id, answer, step.attempt)
-        tell(responded, answer)
+        responded = await _record(store, run_id, answer, step.attempt)
+        on_response(responded, answer)
         step = responded.next
     return step
 
 
-async def _answer(router: Router, text: str, timeout_s: float, stop: asyncio.Event) -> RouterAnswer | None:
-    """A router's answer; None where it was stopped before."""
+async def _ask_router(router: Router, text: str, timeout_s: float, stop: asyncio.Event) -> RouterAnswer | None:
+    """Return a router's answer; None if `stop` was set first."""
     asking = asyncio.create_task(router.ask(text, timeout_s))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait([asking, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -65,6 +65,6 @@ async def _answer(router: Router, text: str, timeout_s: float, stop: asyncio.Eve
     return None if asking.cancelled() else asking.result()
 
 
-async def _written(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:
-    """What an answer brought, once it is durable. Errors: those of `respond`."""
+async def _record(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:
+    """Record an answer, waiting for a ledger that cannot be reached. Errors: those of `respond`."""
     return await retry(lambda again: respond(store, run_id, answer, attempt), while_unavailable)

@@ -1,4 +1,4 @@
-"""The file that keeps the first accepted response of a run, byte for byte, for a test suite to read."""
+"""The file that keeps the first accepted response of a run, byte for byte, as a fixture of a test suite."""
 
 import os
 from pathlib import Path
@@ -8,17 +8,17 @@ from ledger.errors import InvalidQuery
 
 
 class GoldenFile:
-    """One such file. No file that is there is overwritten, unless `force` says so."""
+    """A golden file. An existing file is overwritten only with `force`."""
 
     def __init__(self, path: Path, *, force: bool) -> None:
-        """Look whether it may be written. Errors: InvalidQuery, before anything is asked."""
+        """Check that the file can be written, before a router is asked. Errors: InvalidQuery."""
         self.path = path
         self._force = force
         if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-            raise InvalidQuery("golden", f"{path} cannot be written.", "Name a file in a folder that is there.")
+            raise InvalidQuery("golden", f"{path} cannot be written.", "Name a file in an existing, writable folder.")
 
     def check(self, text: str | None = None) -> None:
-        """Refuse a file that is there, unless it holds `text` already. Errors: InvalidQuery."""
+        """Refuse an existing file, unless it holds `text` already. Errors: InvalidQuery."""
         if self._force or not os.path.lexists(self.path) or (text is not None and self.holds(text)):
             return
         raise InvalidQuery(
@@ -26,9 +26,9 @@ class GoldenFile:
         )
 
     def holds(self, text: str) -> bool:
-        """Whether the file holds a text."""
+        """Tell whether the file holds a text."""
         return self.path.is_file() and self.path.read_bytes() == text.encode()
 
     def keep(self, text: str) -> None:
-        """Write a text, whole or not at all. Errors: OSError, FileExistsError among them."""
+        """Write a text atomically. Errors: OSError, including FileExistsError."""
         write_text(self.path, text, exclusive=not self._force)

@@ -1,4 +1,4 @@
-"""What the verbs of a live run are asked and what they answer, and the ledger they write in."""
+"""Parameters and results of the operations on live runs."""
 
 from typing import Annotated
 
@@ -10,18 +10,18 @@ from instruments.discovery import ResponseAnalysis
 from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
 
 PROBE = "refactor-go"
-"""The probe of a run that names none."""
+"""The default probe of a run."""
 
 ATTEMPTS_MAX = 1_000
-"""The most attempts, and the most models, that a run may be given."""
+"""The highest limit of attempts, and of models, that a run may have."""
 
 Limit = Annotated[int, msgspec.Meta(ge=1, le=ATTEMPTS_MAX)]
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run asks and when it stops. `keep_going` lets it go on to its limits, whatever is answered.
+    """What a run asks and when it stops. `keep_going` lets it continue to its limits, whatever the answers are.
 
-    `sensitive` keeps what is answered as evidence alone, which can be erased; no event has a word of it.
+    `sensitive` keeps answers only as evidence, which can be erased; no event contains their text.
     """
 
     run_id: StreamId | None = None
@@ -36,7 +36,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class NextPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run wants next: the prompt of the attempt that is due; where it has ended, why, and no prompt."""
+    """The prompt of the attempt that is due; of a run that has ended, no prompt, and why it ended."""
 
     run_id: str
     attempt: int | None
@@ -48,7 +48,7 @@ class NextPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one response, what a person watching is told of it, and what the run wants next."""
+    """The result of one response, the lines to show to people who watch the run, and the next prompt."""
 
     run_id: str
     attempt: int
@@ -73,7 +73,7 @@ class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class SignalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A signal as it stands in the log: `time` is the event's, `ts` what its sender wrote."""
+    """A signal in the log: `time` is the time of the event, `ts` the time that its sender wrote."""
 
     position: int
     time: str
@@ -86,14 +86,14 @@ class SignalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class SignalPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Signals in the order of the log; `next` is what to give as `since` for those that come later."""
+    """Signals in the order of the log; pass `next` as `since` to get later ones."""
 
     signals: list[SignalEntry]
     next: int
 
 
 class StartResult(msgspec.Struct, frozen=True):
-    """A run that began; `duplicate` when that was before, alike."""
+    """A run that began; `duplicate` if an identical run of that id began before."""
 
     run_id: str
     duplicate: bool

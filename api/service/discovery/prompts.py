@@ -1,4 +1,4 @@
-"""Discovery piece by piece, for scripts: a prompt to ask with, and what one answer to it is. Nothing is written."""
+"""Parts of discovery for scripts: build a prompt, and analyse one answer. Nothing is written."""
 
 from pathlib import Path
 
@@ -9,12 +9,18 @@ from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
 from instruments.discovery import ResponseAnalysis, analyze, build_prompt
 from instruments.discovery.analyze import Verdict
-from instruments.probes import FORMERLY, PROBES, Probe, ProbeScore, find_probe
+from instruments.probes import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    Probe,
+    ProbeScore,
+    find_probe,
+)
 from ledger.errors import InvalidQuery
 
 
 class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """The analysis of one answer, field for field as run reports name things."""
+    """The analysis of one answer; fields are named as in run reports."""
 
     identity: ModelIdentity | None
     key: str | None
@@ -26,48 +32,50 @@ class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def probe_named(probe_id: str | None) -> Probe:
-    """The probe of an id or a former id, the newest version; the default for None. Errors: InvalidQuery."""
-    wanted = PROBE if probe_id is None else probe_id
-    found = find_probe(FORMERLY.get(wanted, wanted))
+def get_probe(probe_id: str | None) -> Probe:
+    """Return the newest probe of an id or a former id; the default for None. Errors: InvalidQuery."""
+    requested = PROBE if probe_id is None else probe_id
+    found = find_probe(FORMER_PROBE_IDS.get(requested, requested))
     if found is None:
         ids = sorted({probe.id for probe in PROBES})
-        raise InvalidQuery("probe", f"there is no probe {wanted!r}.", f"Choose of: {', '.join(ids)}.")
+        raise InvalidQuery("probe", f"there is no probe {requested!r}.", f"Probes: {', '.join(ids)}.")
     return found
 
 
-def prompt_of(probe_id: str | None, exclude_file: str | None) -> str:
-    """The prompt that asks who answers, excluding those that a file names.
+def build_discovery_prompt(probe_id: str | None, exclude_file: str | None) -> str:
+    """Return the prompt that asks a model for its identity, excluding the models that a file names.
 
     The file is a JSON array of identities or names, or has one name a line. Errors: InvalidQuery, OSError.
     """
-    probe = probe_named(probe_id)
-    return build_prompt(probe.prompt, [] if exclude_file is None else _identities(read(exclude_file, "exclude_file")))
+    probe = get_probe(probe_id)
+    return build_prompt(
+        probe.prompt, [] if exclude_file is None else _parse_identities(read_input(exclude_file, "exclude_file"))
+    )
 
 
-async def analyzed(answer: bytes, probe_id: str | None, ledger: Path) -> AnalyzedResponse:
-    """What an answer is; whether its model is known, the ledger tells, where there is one.
+async def analyze_response(answer: bytes, probe_id: str | None, ledger: Path) -> AnalyzedResponse:
+    """Analyse an answer; look up in the ledger, if the file exists, whether its model is registered.
 
-    Bytes that are no UTF-8 are taken as unreadable characters, not refused: the answer is evidence as it came.
+    Bytes that are not UTF-8 are replaced, not refused: the answer is evidence as it came.
     Errors: InvalidQuery, LedgerUnusable.
     """
-    probe = probe_named(probe_id)
+    probe = get_probe(probe_id)
     analysis = analyze(answer.decode(errors="replace"), probe)
     return AnalyzedResponse(
         identity=analysis.identity,
         key=analysis.key,
         code=analysis.code,
-        score=None if analysis.score is None else _figures(analysis.score, probe),
-        known=await _known(analysis, ledger),
+        score=None if analysis.score is None else _score_fields(analysis.score, probe),
+        known=await _is_registered(analysis, ledger),
         wrapper=analysis.wrapper,
         verdict=analysis.verdict,
         reason=analysis.reason,
     )
 
 
-def read(file: str, field: str) -> bytes:
-    """What a file holds, or standard input for `-`. Errors: InvalidQuery where it is too long, OSError."""
-    import sys  # noqa: PLC0415 - standard input is for the command line alone
+def read_input(file: str, field: str) -> bytes:
+    """Read a file, or standard input for `-`. Errors: InvalidQuery if it is too long, OSError."""
+    import sys  # noqa: PLC0415 - only the command line reads standard input
 
     if file == "-":
         found = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
@@ -81,47 +89,47 @@ def read(file: str, field: str) -> bytes:
     return found
 
 
-async def _known(analysis: ResponseAnalysis, ledger: Path) -> bool:
-    """Whether the identity is of a model that the ledger's owner registered."""
+async def _is_registered(analysis: ResponseAnalysis, ledger: Path) -> bool:
+    """Tell whether the identity belongs to a model that is registered in the ledger."""
     from api.service.ledger import open_for_reading  # noqa: PLC0415
-    from api.service.models import known  # noqa: PLC0415 - views take long to load, and only a model asks for them
+    from api.service.models import is_registered  # noqa: PLC0415 - views load slowly, and only answers with an identity need them
 
     if analysis.identity is None or not ledger.is_file():
         return False
     async with open_for_reading(ledger) as service:
-        return await known(service, analysis.identity.model_name)
+        return await is_registered(service, analysis.identity.model_name)
 
 
-def _figures(score: ProbeScore, probe: Probe) -> dict[str, object]:
-    """A score as a run report has it: each count under its own name; and what scored it."""
-    told: dict[str, object] = {"valid": score.valid, **(score.counts or {}), "total_score": score.total}
+def _score_fields(score: ProbeScore, probe: Probe) -> dict[str, object]:
+    """Return a score as a run report has it: each count under its own name, and the scorer."""
+    fields: dict[str, object] = {"valid": score.valid, **(score.counts or {}), "total_score": score.total}
     if score.dimensions is not None:
-        told["dimension_scores"] = score.dimensions
+        fields["dimension_scores"] = score.dimensions
     if score.apart is not None:
-        told["apart"] = score.apart
-    return told | {"scorer": f"{probe.scorer.id}@{probe.scorer.version}"}
+        fields["apart"] = score.apart
+    return fields | {"scorer": f"{probe.scorer.id}@{probe.scorer.version}"}
 
 
-def _identities(given: bytes) -> list[ModelIdentity]:
-    """Identities as a file names them. Errors: InvalidQuery, with the item or line."""
+def _parse_identities(data: bytes) -> list[ModelIdentity]:
+    """Parse the identities in a file. Errors: InvalidQuery, with the item or line."""
     try:
-        text = given.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidQuery("exclude_file", f"it is no UTF-8: {error}.") from error
+        raise InvalidQuery("exclude_file", f"it is not UTF-8: {error}.") from error
     if not text.lstrip().startswith("["):
         lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
-        return [_identity(line, f"line {number}") for number, line in lines if line]
+        return [_check_identity(line, f"line {number}") for number, line in lines if line]
     try:
         items = msgspec.json.decode(text, type=list[ModelIdentity | str])
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidQuery(
-            "exclude_file", f"it is no JSON array of identities or names: {error}.", "An identity has a model_name."
+            "exclude_file", f"it is not a JSON array of identities or names: {error}.", "An identity has a model_name."
         ) from error
-    return [_identity(item, f"item {number}") for number, item in enumerate(items, 1)]
+    return [_check_identity(item, f"item {number}") for number, item in enumerate(items, 1)]
 
 
-def _identity(item: ModelIdentity | str, place: str) -> ModelIdentity:
-    """An identity, or a name as one. Errors: InvalidQuery where the name is empty or too long."""
+def _check_identity(item: ModelIdentity | str, place: str) -> ModelIdentity:
+    """Return an identity, or a name as one. Errors: InvalidQuery if the name is empty or too long."""
     identity = ModelIdentity(model_name=item.strip()) if isinstance(item, str) else item
     if not 0 < len(identity.model_name.strip()) <= LABEL_CHARS_MAX:
         raise InvalidQuery("exclude_file", f"{place}: a name has 1..{LABEL_CHARS_MAX} characters.")

@@ -1,4 +1,4 @@
-"""One use of `tallystick discover`: a run is begun or gone on with, and driven as far as it goes."""
+"""Run `tallystick discover`: begin or resume a run, and drive it until it ends."""
 
 import asyncio
 import math
@@ -12,9 +12,9 @@ from api.service.discovery.driver import RetrySettings, drive
 from api.service.discovery.golden_file import GoldenFile
 from api.service.discovery.messages import ResponseResult, RunConfig, StartResult
 from api.service.discovery.runs import prompt, start
-from api.service.discovery.summary import DiscoverySummary, found, response_of
+from api.service.discovery.summary import DiscoverySummary, read_first_response, summarize_run
 from api.service.store import EventStore
-from events.decode_errors import refuse
+from events.decode_errors import explain_decode_error
 from events.discovery import DiscoveryStarted
 from events.errors import TallystickError
 from events.registry import VOCABULARY
@@ -23,7 +23,7 @@ from instruments.routers import Router
 from ledger.errors import InvalidQuery, LifecycleViolation
 
 TIME_S_MAX = 7 * 86_400.0
-"""Longer than any run; a time that is none is refused with it."""
+"""The longest accepted time, longer than any run. The check refuses NaN and infinity too."""
 
 _started = VOCABULARY.kinds["discovery.started.v1"]
 
@@ -31,16 +31,16 @@ Say = Callable[[str], None]
 
 
 class RunnerResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it: the findings so far, and what went wrong with the golden file."""
+    """The findings so far, and why the golden file could not be written."""
 
     findings: DiscoverySummary
     golden_error: str | None
 
 
 class DiscoveryRunner:
-    """What was asked for on the command line, checked. `settings` are those of a new run, by the names of its events.
+    """Checked options of the command line. `settings` are those of a new run, by their names in events.
 
-    `router` makes the router, asking for a model where one is named. Errors: InvalidQuery.
+    `router` makes the router for a requested model, or for none. Errors: InvalidQuery.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class DiscoveryRunner:
     ) -> None:
         for name, value in (("timeout", timeout_s), ("max_time", max_time_s)):
             if value is not None and not (math.isfinite(value) and 0 < value <= TIME_S_MAX):
-                raise InvalidQuery(name, f"{value:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+                raise InvalidQuery(name, f"{value:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
         self.settings = dict(settings or {})
         if resume is not None and self.settings:
             own = next(iter(self.settings)).removesuffix("_id")
-            raise InvalidQuery(own, "is settled by the run that is resumed.", "Leave it out, or start another run.")
+            raise InvalidQuery(own, "is fixed by the run that is resumed.", "Leave it out, or start another run.")
         self.model = model
         self.resume = resume
         self._make = router
@@ -73,49 +73,49 @@ class DiscoveryRunner:
         self._golden_error: str | None = None
 
     async def run(self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say) -> RunnerResult:
-        """Begin or go on, until the run has ended or `stop` is set. `say` is told each line as it comes.
+        """Begin or resume, until the run has ended or `stop` is set. `say` receives each line as it comes.
 
-        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with how to go on.
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice how to resume.
         """
         run_id = await (self._begin(store) if self.resume is None else self._resume(store, self.resume, warn))
         say(f"run {run_id}: asking {self.router.name}")
 
-        def tell(responded: ResponseResult, answer: RouterAnswer) -> None:
+        def on_response(responded: ResponseResult, answer: RouterAnswer) -> None:
             for line in responded.lines:
                 say(line)
             if responded.iteration == 0:
                 self._keep(answer.text or "")
 
         try:
-            step = await drive(store, run_id, self.router, self._pace, stop, tell)
+            step = await drive(store, run_id, self.router, self._pace, stop, on_response)
             if step.ending == "max_time":
                 say(f"ended: {step.reason}")
-            return RunnerResult(findings=await found(store, run_id), golden_error=self._golden_error)
+            return RunnerResult(findings=await summarize_run(store, run_id), golden_error=self._golden_error)
         except TallystickError as error:
-            error.advice = f"{error.advice} What was answered before is kept: --resume {run_id} goes on.".lstrip()
+            error.advice = f"{error.advice} Earlier answers are recorded: --resume {run_id} continues.".lstrip()
             raise
 
     async def _begin(self, store: EventStore) -> str:
-        """Begin a run; one that is there already is not gone on with by accident."""
+        """Begin a run; an existing one is not resumed by accident."""
         asked = {"router": self.router.name, "requested_model": self.router.model, **self.settings}
         try:
             config = msgspec.convert(asked, RunConfig)
         except msgspec.ValidationError as error:
-            raise refuse(error, ()) from None
+            raise explain_decode_error(error, ()) from None
         run_id = _started.stream_id(DiscoveryStarted(run_id=config.run_id))
         there = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
         begun = StartResult(run_id or "", duplicate=True) if there else await start(store, config)
         if begun.duplicate:
             raise LifecycleViolation(
                 f"run {begun.run_id} is there already; nothing was written.",
-                f"--resume {begun.run_id} goes on with it where it has not ended; give another id for another run.",
+                f"--resume {begun.run_id} continues it if it has not ended; give another id for another run.",
                 subject=f"discovery/{begun.run_id}",
                 index=0,
             )
         return begun.run_id
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> str:
-        """Check a run that is to go on, and ask for what it asked for."""
+        """Check a run that is to be resumed, and request the model that it requested."""
         step = await prompt(store, run_id)
         if step.prompt is None:
             raise RunEnded(f"Run {run_id} has ended: {step.reason}.", "Start another; `tallystick run show` shows it.")
@@ -126,19 +126,19 @@ class DiscoveryRunner:
             self.router = self._make(started.requested_model)
         for what, was, now in (
             ("the router", started.router, self.router.name),
-            ("the model asked for", started.requested_model, self.router.model),
+            ("the requested model", started.requested_model, self.router.model),
         ):
             if was != now:
                 warn(f"warning: {what} was {was}, and is {now} from here on.")
         if self._golden is not None:
-            text = await response_of(store, events)
+            text = await read_first_response(store, events)
             self._golden.check(text)
             if text is not None and not self._golden.holds(text):
                 self._keep(text)
         return run_id
 
     def _keep(self, text: str) -> None:
-        """Keep the first accepted response; a run goes on where that fails."""
+        """Write the first accepted response; if that fails, the run continues."""
         if self._golden is None:
             return
         try:

@@ -1,8 +1,8 @@
-"""The verbs of a live run, once: for the command line's loop, and for agents that spawn their own answers.
+"""The operations on live runs, shared by the command line's loop and by agents that produce answers themselves.
 
-A run stands in the log and nowhere else. Each verb reads its stream, lets `instruments.discovery.Session` decide, and
-appends what follows behind exactly what it read: of two that decide at once one is written, and the other reads and
-decides again. What was answered is durable before anybody is told.
+The state of a run is in the log alone. Each operation reads its stream, lets `instruments.discovery.Session` decide,
+and appends the result at exactly the version that it read: of two concurrent operations one is written, and the other
+reads and decides again. An answer is durable before the caller gets its result.
 """
 
 import re
@@ -57,33 +57,33 @@ _kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as its stream holds it: its events, and what they come to."""
+    """A run in its stream: its events, and the state that follows from them."""
 
     events: list[Event]
     session: Session
 
     @property
     def version(self) -> int:
-        """How many events its stream holds."""
+        """The number of events in its stream."""
         return self.events[-1].streamversion
 
     @property
     def probe(self) -> Probe:
-        """The probe it asks. Errors: LifecycleViolation, where that is not here."""
+        """The probe of the run. Errors: LifecycleViolation, if this version does not have it."""
         started = self.session.started
         probe = None if started.probe_id is None else find_probe(started.probe_id, started.probe_version)
         if probe is None:
-            asked = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
+            named = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
             raise LifecycleViolation(
-                f"Run {self.session.run_id} asks {asked}, which is not here: {_PROBE_IDS} are.",
-                "Finish it, and start another; what it found is kept.",
+                f"Run {self.session.run_id} asks {named}, which this version does not have: it has {_PROBE_IDS}.",
+                "Finish it, and start another; its findings stay.",
                 subject=f"discovery/{self.session.run_id}",
                 index=0,
             )
         return probe
 
     def before(self, attempt: int) -> Session:
-        """The run as it stood when an attempt was due."""
+        """Return the state of the run when an attempt was due."""
         earlier = []
         for event in self.events:
             if isinstance(event.data, DiscoveryAttempted) and event.data.attempt == attempt:
@@ -92,18 +92,18 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
         return Session.of(earlier)
 
     def recorded(self, attempt: int) -> DiscoveryAttempted | None:
-        """An attempt that was answered."""
+        """Return an attempt that was answered."""
         found = (event.data for event in self.events if isinstance(event.data, DiscoveryAttempted))
         return next((data for data in found if data.attempt == attempt), None)
 
 
 async def start(store: EventStore, config: RunConfig) -> StartResult:
-    """Begin a run. One whose id is given is a retry where a run of that id began alike.
+    """Begin a run. With an explicit id, it is a retry if an identical run of that id exists.
 
     Errors: InvalidEvent, naming the field; LifecycleViolation, for an id that another run has; those of appending.
     """
-    probe = _probe_named(_checked(config).probe_id)
-    asked = DiscoveryStarted(
+    probe = _find_probe(_check_config(config).probe_id)
+    settings = DiscoveryStarted(
         run_id=config.run_id,
         probe_id=probe.id,
         probe_version=probe.version,
@@ -117,42 +117,42 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
         requested_model=config.requested_model,
     )
     while True:
-        started = structs.replace(asked, run_id=config.run_id or secrets.token_hex(4))
+        started = structs.replace(settings, run_id=config.run_id or secrets.token_hex(4))
         assert started.run_id is not None
         try:
             await store.append([_draft(started, 0)])
         except StreamConflict:
-            there = await _stored(store, started.run_id, _RUNNING)
+            there = await _read_stored(store, started.run_id, _RUNNING)
             if config.run_id is None or not there:
                 continue
             if there[0].data != started:
-                raise _taken(started.run_id) from None
+                raise _run_id_taken_error(started.run_id) from None
             return StartResult(started.run_id, duplicate=True)
         return StartResult(started.run_id, duplicate=False)
 
 
 async def prompt(store: EventStore, run_id: str) -> NextPrompt:
-    """What a run wants next; of one that has ended, why, and no prompt. Errors: NotFound, LifecycleViolation."""
-    run = await _run(store, run_id)
-    return _step(run.session, None if run.session.finished is not None else run.probe)
+    """Return the next prompt of a run; if it has ended, why, and no prompt. Errors: NotFound, LifecycleViolation."""
+    run = await _load_run(store, run_id)
+    return _next_prompt(run.session, None if run.session.finished is not None else run.probe)
 
 
 async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None = None) -> ResponseResult:
-    """Record what came back, and say what it is and what is wanted next.
+    """Record an answer; return its analysis and the next prompt.
 
-    With `attempt` it answers that one alone: what was recorded for it is told again where it is the same, and
-    AttemptTaken is raised where it is not. Without, it answers the attempt that is due when it is written.
+    With `attempt` it answers only that one: if the same answer is recorded, its result is returned again, and if
+    another one is, AttemptTaken is raised. Without, it answers the attempt that is due when it is written.
     Errors: NotFound, RunEnded, AttemptTaken, LineTooLong, LifecycleViolation; those of appending.
     """
     _check_size(answer)
     while True:
-        run = await _run(store, run_id)
+        run = await _load_run(store, run_id)
         due = run.session.attempts + 1
         if attempt is not None and (recorded := run.recorded(attempt)) is not None:
-            if not _same(recorded, answer):
-                raise _answered(run_id, recorded)
+            if not _is_recorded_answer(recorded, answer):
+                raise _attempt_taken_error(run_id, recorded)
             before = run.before(attempt)
-            return await _told(store, run, before, answer, await to_thread(before.decide, answer, run.probe))
+            return await _build_result(store, run, before, answer, await to_thread(before.decide, answer, run.probe))
         _check_running(run.events)
         if attempt is not None and attempt != due:
             raise AttemptTaken(
@@ -160,20 +160,20 @@ async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt:
                 "Read the prompt again, and answer the attempt it names.",
             )
         payloads = await to_thread(run.session.decide, answer, run.probe)
-        drafts, blobs = _fitted(payloads, sensitive=run.session.started.sensitive is True)
+        drafts, blobs = _fit_to_lines(payloads, sensitive=run.session.started.sensitive is True)
         drafts[0].expectedversion = run.version
         try:
             await _append(store, drafts, blobs)
         except StreamConflict:
             continue
-        return await _told(store, run, run.session, answer, payloads)
+        return await _build_result(store, run, run.session, answer, payloads)
 
 
 async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEntry:
-    """Tell the people watching a run something. Errors: NotFound, RunEnded; those of appending."""
+    """Record a message to the people watching a run. Errors: NotFound, RunEnded; those of appending."""
     payload = DiscoverySignalled(run_id=run_id, **structs.asdict(draft))
     while True:
-        _check_running(await _events(store, run_id, _RUNNING))
+        _check_running(await _read_events(store, run_id, _RUNNING))
         try:
             placed = await store.append([_draft(payload)])
         except LifecycleViolation:
@@ -183,13 +183,13 @@ async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEn
 
 
 async def signals(store: EventStore, run_id: str, after: int = 0, since: str = "") -> SignalPage:
-    """The signals of a run behind a position, recorded at a time or later (as text, as events have it).
+    """Return the signals of a run after a position, recorded at a time or later (as text, as events have it).
 
     Errors: NotFound.
     """
-    events = await _events(store, run_id, (*_RUNNING, "discovery.signalled.v1"))
+    events = await _read_events(store, run_id, (*_RUNNING, "discovery.signalled.v1"))
     found = [
-        SignalEntry(position=event.position, time=event.time, **_told_by(event))
+        SignalEntry(position=event.position, time=event.time, **_signal_fields(event))
         for event in events
         if isinstance(event.data, DiscoverySignalled) and event.position > after and event.recordedtime >= since
     ]
@@ -197,10 +197,10 @@ async def signals(store: EventStore, run_id: str, after: int = 0, since: str = "
 
 
 async def finish(store: EventStore, run_id: str, reason: str | None = None, ending: Ending = "requested") -> None:
-    """End a run; one that ended so already is left as it is. Errors: NotFound, RunEnded; those of appending."""
+    """End a run; one that ended in the same way is left as it is. Errors: NotFound, RunEnded; those of appending."""
     words = reason if reason is not None else "requested"
     while True:
-        events = await _events(store, run_id)
+        events = await _read_events(store, run_id)
         end = events[-1].data
         if isinstance(end, DiscoveryFinished) and (end.ending, end.reason) == (ending, words):
             return
@@ -212,50 +212,50 @@ async def finish(store: EventStore, run_id: str, reason: str | None = None, endi
         return
 
 
-async def _stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
-    """The events of a run, of some types where they are named. One that refused an append may not be committed yet."""
+async def _read_stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
+    """Return the events of a run; none, if the append that conflicted with one is not committed yet."""
     return VOCABULARY.events(await store.streams([f"discovery/{run_id}"], types)) if _id.fullmatch(run_id) else []
 
 
-async def _events(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
-    """The events of a run, that of its start among them. Errors: NotFound."""
-    events = await _stored(store, run_id, types)
+async def _read_events(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
+    """Return the events of a run, its start included. Errors: NotFound."""
+    events = await _read_stored(store, run_id, types)
     if not events:
         raise NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
     return events
 
 
-async def _run(store: EventStore, run_id: str) -> LiveRun:
-    """A run as it stands. Errors: NotFound."""
-    events = await _events(store, run_id)
+async def _load_run(store: EventStore, run_id: str) -> LiveRun:
+    """Return the current state of a run. Errors: NotFound."""
+    events = await _read_events(store, run_id)
     return LiveRun(events=events, session=Session.of(events))
 
 
-async def _told(
+async def _build_result(
     store: EventStore, run: LiveRun, before: Session, answer: RouterAnswer, payloads: Sequence[Payload]
 ) -> ResponseResult:
-    """What came of an answer: a function of the run before it and of the answer, so that a retry is told the same."""
-    made = payloads[0]
-    assert isinstance(made, DiscoveryAttempted)
+    """Return the result of an answer: a function of the run before it and the answer, so that a retry gets the same."""
+    attempted = payloads[0]
+    assert isinstance(attempted, DiscoveryAttempted)
     score = next((payload.total_score for payload in payloads if isinstance(payload, ProbeScored)), None)
     analysis = None
     if answer.failure is None:
-        analysis = await to_thread(analyze, answer.text, run.probe, await registered(store))
+        analysis = await to_thread(analyze, answer.text, run.probe, await load_registered_names(store))
     return ResponseResult(
-        run_id=made.run_id,
-        attempt=made.attempt,
-        outcome=made.outcome,
-        iteration=made.iteration,
+        run_id=attempted.run_id,
+        attempt=attempted.attempt,
+        outcome=attempted.outcome,
+        iteration=attempted.iteration,
         analysis=analysis,
         score=score,
-        detail=made.detail,
+        detail=attempted.detail,
         lines=render_events(payloads),
-        next=_step(before.then(payloads), run.probe),
+        next=_next_prompt(before.then(payloads), run.probe),
     )
 
 
-async def registered(store: EventStore) -> Callable[[str], bool]:
-    """Whether a claimed name is of a registered model."""
+async def load_registered_names(store: EventStore) -> Callable[[str], bool]:
+    """Return a function that tells whether a claimed name belongs to a registered model."""
     names = ModelNames()
     for event in VOCABULARY.events(await store.streams((), _MODELS)):
         if isinstance(event.data, ModelRegistered):
@@ -265,14 +265,14 @@ async def registered(store: EventStore) -> Callable[[str], bool]:
     return lambda name: names.resolve(name).key in names.models
 
 
-def _step(session: Session, probe: Probe | None) -> NextPrompt:
+def _next_prompt(session: Session, probe: Probe | None) -> NextPrompt:
     finished = session.finished
-    asked = session.prompt(probe) if finished is None and probe is not None else None
+    next_prompt = session.prompt(probe) if finished is None and probe is not None else None
     return NextPrompt(
         run_id=session.run_id,
-        attempt=None if asked is None else asked.attempt,
-        prompt=None if asked is None else asked.text,
-        exclusion_prompt=None if asked is None else asked.exclusion,
+        attempt=None if next_prompt is None else next_prompt.attempt,
+        prompt=None if next_prompt is None else next_prompt.text,
+        exclusion_prompt=None if next_prompt is None else next_prompt.exclusion,
         excluded=[identity.model_name for identity in session.excluded],
         ending=session.ending,
         reason=None if finished is None else finished.reason,
@@ -284,9 +284,9 @@ def _draft(payload: Payload, expectedversion: int | None = None) -> Draft:
 
 
 async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> None:
-    """Append a batch with the bytes that it names by digest. What was erased is not kept again: its digest stands.
+    """Append a batch with the bytes that it names by digest. Erased bytes are not stored again; their digest remains.
 
-    A score whose id somebody took before is left out, so that nobody can keep an answer from being recorded.
+    A score whose id another client used before is left out, so that no client can prevent the recording of an answer.
     """
     while True:
         try:
@@ -304,10 +304,10 @@ async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> 
             blobs = await without_erased(store, blobs)
 
 
-def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
-    """The drafts of an attempt, and those of its texts that are evidence: their digests stand there.
+def _fit_to_lines(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
+    """Return the drafts of an attempt, and those of its texts that become evidence and leave only their digests.
 
-    They are what finds no room on its line; where it is sensitive, all that was answered.
+    Texts become evidence if they do not fit on the line; of a sensitive run, all texts of the answer do.
     """
     attempt, *rest = payloads
     assert isinstance(attempt, DiscoveryAttempted)
@@ -323,23 +323,23 @@ def _fitted(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft
     return [_draft(attempt), *map(_draft, rest)], blobs
 
 
-def _same(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
-    """Whether an answer is the one recorded: its text, or why there was none."""
+def _is_recorded_answer(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
+    """Tell whether an answer is the recorded one: its text, or why there was none."""
     if answer.failure is not None:
         return recorded.outcome == answer.failure
     digest = sha256(answer.text.encode(errors="replace")).hexdigest() if answer.text else None
     return recorded.outcome not in {"timeout", "failed"} and recorded.response_digest == digest
 
 
-def _checked(config: RunConfig) -> RunConfig:
-    """A configuration made in code, held to the same bounds as one that is decoded. Errors: InvalidEvent."""
+def _check_config(config: RunConfig) -> RunConfig:
+    """Check a configuration made in code by the limits of a decoded one. Errors: InvalidEvent."""
     for name in ("max_iterations", "max_attempts"):
         if not 1 <= getattr(config, name) <= ATTEMPTS_MAX:
             detail = f"{name} {getattr(config, name)} is not a whole number from 1 to {ATTEMPTS_MAX:,}."
             raise InvalidEvent(detail, "Correct it. Nothing was written.", field=name)
     if config.router is not None and _secret.search(config.router):
         raise InvalidEvent(
-            "router holds a user or a password.", "Leave them out: it stands in the log. Nothing was written.",
+            "router holds a user or a password.", "Leave them out: the log keeps it. Nothing was written.",
             field="router",
         )  # fmt: skip
     return config
@@ -349,14 +349,14 @@ def _check_size(answer: RouterAnswer) -> None:
     size_bytes = len((answer.text or "").encode(errors="replace"))
     if size_bytes > ANSWER_BYTES_MAX:
         raise LineTooLong(
-            f"The response is {size_bytes:,} bytes; at most {ANSWER_BYTES_MAX:,} are taken.",
+            f"The response is {size_bytes:,} bytes; the limit is {ANSWER_BYTES_MAX:,}.",
             "Report it as a failure, or shorten it. Nothing was written.",
             field="response",
         )
 
 
 def _check_running(events: Sequence[Event]) -> None:
-    """Errors: RunEnded, with when and why."""
+    """Refuse a run that has ended, with when and why. Errors: RunEnded."""
     end = events[-1]
     if isinstance(end.data, DiscoveryFinished):
         raise RunEnded(
@@ -365,36 +365,36 @@ def _check_running(events: Sequence[Event]) -> None:
         )
 
 
-def _answered(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
+def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
     outcome = f"outcome {recorded.outcome}"
     if recorded.response_digest is not None:
         outcome += f", response {recorded.response_digest}"
     return AttemptTaken(
         f"attempt {recorded.attempt} of run {run_id} was answered already: {outcome}; nothing was written.",
-        "What stands stays. Read the prompt, and answer the attempt it names.",
+        "The recorded answer stays. Read the prompt, and answer the attempt it names.",
     )
 
 
-def _told_by(event: Event) -> dict[str, Any]:
-    """The fields of a signal; one that names no agent is of who told it."""
+def _signal_fields(event: Event) -> dict[str, Any]:
+    """Return the fields of a signal; without an agent of its own, it gets that of its event."""
     fields = structs.asdict(event.data)
     del fields["run_id"]
     return {**fields, "agent": fields["agent"] or event.agent}
 
 
-def _probe_named(probe_id: str) -> Probe:
-    """A probe in its newest version. Errors: InvalidEvent."""
+def _find_probe(probe_id: str) -> Probe:
+    """Return a probe in its newest version. Errors: InvalidEvent."""
     probe = find_probe(probe_id)
     if probe is None:
-        detail = f"probe_id {probe_id!r} is no probe."
+        detail = f"probe_id {probe_id!r} is not a probe."
         raise InvalidEvent(detail, f"Probes: {_PROBE_IDS}. Nothing was written.", field="probe_id")
     return probe
 
 
-def _taken(run_id: str) -> LifecycleViolation:
+def _run_id_taken_error(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
-        f"run_id {run_id} is of another run, which began otherwise; nothing was written.",
-        "Use another, or leave it out and let one be made.",
+        f"run_id {run_id} belongs to another run, with other settings; nothing was written.",
+        "Use another, or leave it out to get a random one.",
         subject=f"discovery/{run_id}",
         index=0,
     )

@@ -1,11 +1,11 @@
-"""What a run has found so far, as the command line tells it at the end: read from the log alone."""
+"""The findings of a run so far, as the command line prints them at the end: read from the log alone."""
 
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from api.service.discovery.runs import registered
-from api.service.model_registry import registration
+from api.service.discovery.runs import load_registered_names
+from api.service.model_registry import registration_command
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending
 from events.envelope import Event
@@ -17,7 +17,7 @@ from instruments.probes import find_probe
 
 
 class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that a run identified, as it claims; `register` is the command that makes it known, where it is not."""
+    """A model that a run identified, as it claims; `register` is the command that registers an unknown one."""
 
     iteration: int
     attempt: int
@@ -31,7 +31,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: whom it asked, why it ended (null while it can go on), and the models it identified."""
+    """A run: its router, why it ended (null while it can continue), and the models that it identified."""
 
     run_id: str
     router: str | None
@@ -44,15 +44,15 @@ class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
     models: list[ModelSummary]
 
 
-async def found(store: EventStore, run_id: str) -> DiscoverySummary:
-    """What a run has found so far. Errors: those of reading."""
+async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
+    """Summarize the findings of a run so far. Errors: those of reading."""
     events = VOCABULARY.events(await store.streams([f"discovery/{run_id}"]))
     session = Session.of(events)
     started, finished = session.started, session.finished
     attempts = [event.data for event in events if isinstance(event.data, DiscoveryAttempted)]
     accepted = [attempt for attempt in attempts if attempt.outcome == "accepted" and attempt.claimed is not None]
-    scores = await _scores(store, started, accepted)
-    known = await registered(store)
+    scores = await _read_scores(store, started, accepted)
+    known = await load_registered_names(store)
     return DiscoverySummary(
         run_id=run_id,
         router=started.router,
@@ -62,12 +62,12 @@ async def found(store: EventStore, run_id: str) -> DiscoverySummary:
         reason=None if finished is None else finished.reason,
         attempts=len(attempts),
         iterations=session.iterations,
-        models=[_finding(attempt, scores.get(attempt.attempt), known) for attempt in accepted],
+        models=[_summarize_model(attempt, scores.get(attempt.attempt), known) for attempt in accepted],
     )
 
 
-async def response_of(store: EventStore, events: Sequence[Event]) -> str | None:
-    """The response that a run accepted first; None where it has accepted none. Errors: those of reading evidence."""
+async def read_first_response(store: EventStore, events: Sequence[Event]) -> str | None:
+    """Return the first accepted response of a run; None if it has none. Errors: those of reading evidence."""
     for event in events:
         data = event.data
         if isinstance(data, DiscoveryAttempted) and data.outcome == "accepted":
@@ -77,26 +77,26 @@ async def response_of(store: EventStore, events: Sequence[Event]) -> str | None:
     return None
 
 
-async def _scores(
+async def _read_scores(
     store: EventStore, started: DiscoveryStarted, attempts: Sequence[DiscoveryAttempted]
 ) -> dict[int, float]:
-    """The total score of each attempt by its probe's own scorer."""
+    """Return the total score of each attempt by its probe's own scorer."""
     probe = find_probe(started.probe_id or "", started.probe_version)
     if probe is None:
         return {}
     scorer = probe.scorer
     named = [score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version) for attempt in attempts]
-    found: dict[int, float] = {}
+    totals: dict[int, float] = {}
     for start in range(0, len(named), ITEMS_MAX):
         subjects = [f"probe/{score_id}" for score_id in named[start : start + ITEMS_MAX]]
         for event in VOCABULARY.events(await store.streams(subjects)):
             data = event.data
             if isinstance(data, ProbeScored) and data.attempt is not None and data.total_score is not None:
-                found[data.attempt] = data.total_score
-    return found
+                totals[data.attempt] = data.total_score
+    return totals
 
 
-def _finding(attempt: DiscoveryAttempted, score: float | None, known: Callable[[str], bool]) -> ModelSummary:
+def _summarize_model(attempt: DiscoveryAttempted, score: float | None, known: Callable[[str], bool]) -> ModelSummary:
     claimed = attempt.claimed
     assert claimed is not None
     assert attempt.iteration is not None
@@ -110,5 +110,5 @@ def _finding(attempt: DiscoveryAttempted, score: float | None, known: Callable[[
         score=score,
         elapsed_ns=attempt.elapsed_ns,
         known=familiar,
-        register=None if familiar else registration(claimed),
+        register=None if familiar else registration_command(claimed),
     )

@@ -1,4 +1,4 @@
-"""From what was answered to its score as an event, with the bytes that find no room on its line."""
+"""Turn an answer into its score event, with the bytes that do not fit on its line."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.limits import PAYLOAD_BYTES_MAX
 from instruments.evals import Scenario
-from instruments.evals.agent import AgentOutput, answer_of
+from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic import SemanticMatcher
 
@@ -25,7 +25,7 @@ _json = msgspec.json.Encoder().encode
 
 
 class Grader:
-    """Scores the answers of one run. `hide` takes secrets out of what a score quotes."""
+    """Scores the answers of one run. `hide` removes secrets from what a score quotes."""
 
     def __init__(
         self,
@@ -38,20 +38,23 @@ class Grader:
         self._hide = hide
 
     def grade(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> GradedAttempt:
-        """The score of one answer, or why there is none."""
-        told = self._told(scenario, attempt, reply)
+        """Score one answer; without an analysis, record why."""
+        score_event = self._base_score(scenario, attempt, reply)
         if reply.analysis is None:
-            return _fitted(
-                structs.replace(told, state="error", failure=reply.failure, detail=reply.detail, said=reply.said), None
+            return _fit_to_line(
+                structs.replace(
+                    score_event, state="error", failure=reply.failure, detail=reply.detail, said=reply.said
+                ),
+                None,
             )
         found = score(scenario, reply.analysis, self._meaning)
         components = self._hide(found.components)
         if found.total is None:
-            error = structs.replace(told, state="error", failure=found.failure, detail=found.detail)
-            return _fitted(structs.replace(error, components=components), reply.text)
-        return _fitted(
+            error = structs.replace(score_event, state="error", failure=found.failure, detail=found.detail)
+            return _fit_to_line(structs.replace(error, components=components), reply.text)
+        return _fit_to_line(
             structs.replace(
-                told,
+                score_event,
                 state="scored",
                 total_score=found.total,
                 passed=found.passed,
@@ -62,11 +65,11 @@ class Grader:
         )
 
     def skip(self, scenario: Scenario, attempt: int, reason: str) -> GradedAttempt:
-        """A scenario that nobody was asked."""
-        return GradedAttempt(structs.replace(self._told(scenario, attempt, AgentOutput()), detail=reason))
+        """Return the event of a scenario for which no agent was asked."""
+        return GradedAttempt(structs.replace(self._base_score(scenario, attempt, AgentOutput()), detail=reason))
 
-    def _told(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
-        """What every score says, whatever came of it."""
+    def _base_score(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
+        """Return the fields that every score has, whatever its result."""
         started, weight = self._started, scenario.about.weight
         assert started.run_id is not None, "scores are of a run that has begun"
         return EvalScored(
@@ -85,36 +88,39 @@ class Grader:
         )
 
 
-def _fitted(told: EvalScored, text: str | None) -> GradedAttempt:
-    """A score with its answer; where they are too long for a line the answer is evidence, then the findings are."""
+def _fit_to_line(score_event: EvalScored, text: str | None) -> GradedAttempt:
+    """Return a score with its answer.
+
+    If they are too long for a line, the answer becomes evidence, then the findings do.
+    """
     if text is None:
-        return _brief(told)
+        return _fit_findings(score_event)
     data = text.encode()
     digest = digest_of(data)
-    whole = structs.replace(told, analysis=text, analysis_digest=digest)
+    whole = structs.replace(score_event, analysis=text, analysis_digest=digest)
     if len(_json(whole)) <= PAYLOAD_BYTES_MAX:
         return GradedAttempt(whole)
-    return _brief(structs.replace(told, analysis_digest=digest), Blob(data, _JSON))
+    return _fit_findings(structs.replace(score_event, analysis_digest=digest), Blob(data, _JSON))
 
 
-def _brief(told: EvalScored, *blobs: Blob) -> GradedAttempt:
-    if len(_json(told)) <= PAYLOAD_BYTES_MAX:
-        return GradedAttempt(told, blobs)
-    breakdown = _json(told.components)
-    short = tuple(structs.replace(component, findings=()) for component in told.components)
-    told = structs.replace(told, components=short, breakdown_digest=digest_of(breakdown))
-    return GradedAttempt(told, (*blobs, Blob(breakdown, _JSON)))
+def _fit_findings(score_event: EvalScored, *blobs: Blob) -> GradedAttempt:
+    if len(_json(score_event)) <= PAYLOAD_BYTES_MAX:
+        return GradedAttempt(score_event, blobs)
+    breakdown = _json(score_event.components)
+    short = tuple(structs.replace(component, findings=()) for component in score_event.components)
+    score_event = structs.replace(score_event, components=short, breakdown_digest=digest_of(breakdown))
+    return GradedAttempt(score_event, (*blobs, Blob(breakdown, _JSON)))
 
 
-def at_hand(value: dict[str, Any]) -> AgentOutput:
-    """An analysis that nobody needs to be asked for, as if it had been answered."""
+def captured_output(value: dict[str, Any]) -> AgentOutput:
+    """Return an analysis that exists already as the output of an agent."""
     try:
-        analysis = answer_of(value).analysis
+        analysis = parse_answer(value).analysis
     except ValueError as error:
         return AgentOutput(failure="unreadable", detail=str(error))
     return AgentOutput(analysis=analysis, text=_json(value).decode())
 
 
-async def on(executor: Executor, function: Callable[..., _Result], *given: object) -> _Result:
-    """What a function gives, worked out elsewhere."""
-    return await asyncio.get_running_loop().run_in_executor(executor, function, *given)
+async def run_on(executor: Executor, function: Callable[..., _Result], *arguments: object) -> _Result:
+    """Run a function on an executor, and return its result."""
+    return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)

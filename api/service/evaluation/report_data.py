@@ -1,10 +1,17 @@
-"""Verbs of their own: an evaluation with all that a report tells of it, two compared, and the gate."""
+"""Collect the data of evaluation reports: one evaluation, a comparison, and the gate."""
 
 import msgspec
 from msgspec import structs
 
 from api.reports import EvaluationReport, GateLimits, GateResult, judge
-from api.service.evaluation.queries import LATEST, RunComparisonAnswer, compare, latest, scoreboard, show_evaluation
+from api.service.evaluation.queries import (
+    LATEST,
+    RunComparisonAnswer,
+    compare_evaluations,
+    find_latest,
+    show_evaluation,
+    show_scoreboard,
+)
 from api.service.ledger import LedgerService
 from ledger.errors import NotFound
 from projections.evaluation.evaluation_index import EvaluationIndex
@@ -12,11 +19,11 @@ from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, ScenarioResult, TrendPoint
 
 NAMED_MAX = 20
-"""Scenarios that are named to whoever asked for another."""
+"""At most so many scenarios are listed to a caller that asked for an unknown one."""
 
 
 class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared with what; a run by its id, an unambiguous beginning of it, or `latest`."""
+    """What to compare; a run by its id, a unique beginning of it, or `latest`."""
 
     baseline: str
     candidate: str = LATEST
@@ -25,19 +32,19 @@ class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateAnswer(RunComparisonAnswer, frozen=True, kw_only=True):
-    """Two evaluations compared, and the judgement on the second."""
+    """A comparison of two evaluations, and the judgement on the second."""
 
     judgement: GateResult
 
 
-async def report_of(ledger: LedgerService, run_id: str, as_of: int | None = None) -> EvaluationReport:
-    """An evaluation as its reports tell of it; by an unambiguous beginning of its id. Errors: NotFound."""
+async def build_evaluation_report(ledger: LedgerService, run_id: str, as_of: int | None = None) -> EvaluationReport:
+    """Return the report data of an evaluation, by a unique beginning of its id. Errors: NotFound."""
     run = await show_evaluation(ledger, run_id, as_of, analyses=True, prefix=True)
-    return EvaluationReport(evaluation=run, trend=await _trend(ledger, run, as_of))
+    return EvaluationReport(evaluation=run, trend=await _read_trend(ledger, run, as_of))
 
 
-def scenario_of(run: Evaluation, scenario_id: str) -> ScenarioResult:
-    """One scenario of an evaluation. Errors: NotFound."""
+def find_scenario_result(run: Evaluation, scenario_id: str) -> ScenarioResult:
+    """Return one scenario of an evaluation. Errors: NotFound."""
     for result in run.results:
         if result.scenario_id == scenario_id:
             return result
@@ -47,77 +54,79 @@ def scenario_of(run: Evaluation, scenario_id: str) -> ScenarioResult:
 
 
 def without_analyses(found: Evaluation | ScenarioResult) -> Evaluation | ScenarioResult:
-    """The same without the answers."""
+    """Return the same without the answers."""
     if isinstance(found, ScenarioResult):
-        return _bare(found)
-    return structs.replace(found, results=tuple(map(_bare, found.results)))
+        return _without_analysis(found)
+    return structs.replace(found, results=tuple(map(_without_analysis, found.results)))
 
 
-def _bare(result: ScenarioResult) -> ScenarioResult:
+def _without_analysis(result: ScenarioResult) -> ScenarioResult:
     rows = tuple(structs.replace(row, analysis=None) for row in result.rows)
     return structs.replace(result, rows=rows)
 
 
-async def comparison(
+async def build_comparison_report(
     ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None
 ) -> EvaluationReport:
-    """Two evaluations compared, as the reports on the second tell of it. Errors: NotFound."""
-    found = await compare(ledger, baseline, candidate, as_of, prefix=True)
-    report = await report_of(ledger, found.candidate.run_id, as_of)
+    """Compare two evaluations; return the report data of the second with the comparison. Errors: NotFound."""
+    found = await compare_evaluations(ledger, baseline, candidate, as_of, prefix=True)
+    report = await build_evaluation_report(ledger, found.candidate.run_id, as_of)
     return structs.replace(report, contrast=found)
 
 
-async def gate(ledger: LedgerService, asked: GateQuery, as_of: int | None = None) -> EvaluationReport:
-    """Judge a run by another. Errors: NotFound, where there is no such run.
+async def judge_run(ledger: LedgerService, query: GateQuery, as_of: int | None = None) -> EvaluationReport:
+    """Judge a run by another. Errors: NotFound, for an unknown run.
 
-    The latest candidate is the newest that has ended and is of no baseline answer: of the suite named, else of that of
-    the baseline named, else of any. The latest baseline is the newest such run before it, of the same suite and
-    selection: of the same agent where there is one, else of any.
+    The latest candidate is the newest run that has ended and is not a baseline answer: of the named suite, else of the
+    suite of the named baseline, else of any. The latest baseline is the newest such run before the candidate, of the
+    same suite and selection, preferably of the same agent.
     """
-    baseline = None if await _is_latest(ledger, asked.baseline, as_of) else asked.baseline
-    candidate = asked.candidate
+    baseline = None if await _is_latest(ledger, query.baseline, as_of) else query.baseline
+    candidate = query.candidate
     if await _is_latest(ledger, candidate, as_of):
-        candidate = await _candidate(ledger, asked, baseline, as_of)
+        candidate = await _find_candidate(ledger, query, baseline, as_of)
     run = await show_evaluation(ledger, candidate, as_of, prefix=True)
-    report = await comparison(ledger, baseline or await _before(ledger, run, as_of), run.run_id, as_of)
+    report = await build_comparison_report(
+        ledger, baseline or await _find_baseline(ledger, run, as_of), run.run_id, as_of
+    )
     assert report.contrast is not None
     if report.contrast.baseline.run_id == run.run_id:
         detail = f"Nothing newer than the baseline {run.run_id} has ended."
         raise NotFound(detail, "Evaluate the candidate first, or name it with --run.")
-    return structs.replace(report, judgement=judge(report.contrast, asked.limits))
+    return structs.replace(report, judgement=judge(report.contrast, query.limits))
 
 
-async def _candidate(ledger: LedgerService, asked: GateQuery, baseline: str | None, as_of: int | None) -> str:
-    suite = asked.suite
+async def _find_candidate(ledger: LedgerService, query: GateQuery, baseline: str | None, as_of: int | None) -> str:
+    suite = query.suite
     if suite is None and baseline is not None:
         suite = (await show_evaluation(ledger, baseline, as_of, prefix=True)).suite
-    return await latest(ledger, suite, as_of=as_of)
+    return await find_latest(ledger, suite, as_of=as_of)
 
 
-async def _before(ledger: LedgerService, run: Evaluation, as_of: int | None) -> str:
+async def _find_baseline(ledger: LedgerService, run: Evaluation, as_of: int | None) -> str:
     try:
-        return await latest(ledger, run.suite, before=run.run_id, agent=run.agent, as_of=as_of)
+        return await find_latest(ledger, run.suite, before=run.run_id, agent=run.agent, as_of=as_of)
     except NotFound:
-        return await latest(ledger, run.suite, before=run.run_id, as_of=as_of)
+        return await find_latest(ledger, run.suite, before=run.run_id, as_of=as_of)
 
 
 async def _is_latest(ledger: LedgerService, run_id: str, as_of: int | None) -> bool:
-    """Whether `latest` is meant, and not a run of that name."""
+    """Tell whether `latest` is meant, and not a run of that name."""
     projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
     return run_id == LATEST and not projection.has(LATEST)
 
 
-async def _trend(ledger: LedgerService, run: Evaluation, as_of: int | None) -> tuple[TrendPoint, ...]:
-    """The versions of whoever was evaluated."""
+async def _read_trend(ledger: LedgerService, run: Evaluation, as_of: int | None) -> tuple[TrendPoint, ...]:
+    """Return the scores of the versions of the evaluated agent."""
     if run.baseline is not None:
         return ()
-    board = await scoreboard(ledger, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1), as_of)
+    board = await show_scoreboard(ledger, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1), as_of)
     return tuple(point for suite in board.suites for point in suite.trend)
 
 
-def answer_of(report: EvaluationReport) -> GateAnswer:
-    """What the gate answers, for programs."""
+def build_gate_answer(report: EvaluationReport) -> GateAnswer:
+    """Return the answer of the gate, for programs."""
     assert isinstance(report.contrast, RunComparisonAnswer)
     assert report.judgement is not None
-    told = {name: getattr(report.contrast, name) for name in report.contrast.__struct_fields__}
-    return GateAnswer(**told, judgement=report.judgement)
+    fields = {name: getattr(report.contrast, name) for name in report.contrast.__struct_fields__}
+    return GateAnswer(**fields, judgement=report.judgement)

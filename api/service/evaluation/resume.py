@@ -1,4 +1,4 @@
-"""Whether an evaluation that was interrupted may go on with what is typed now: it keeps to what it began with."""
+"""Check that an interrupted evaluation may continue with the given options: they must match those it began with."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,13 +11,13 @@ from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
 from ledger.errors import InvalidQuery
 
 LLM = "enable_llm"
-"""Where a run says among its `meta` that its scenarios' `test_config` was overridden."""
+"""The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
 
 CHANGED_SHOWN = 5
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed of what an evaluation is; None, and no `meta`, where it was left out."""
+    """The options that define an evaluation, as typed; None, and no `meta`, if left out."""
 
     suite: str | None = None
     selection: str | None = None
@@ -27,80 +27,86 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_llm: bool | None = None
     meta: Mapping[str, str] = {}
 
-    def told_meta(self) -> dict[str, str] | None:
-        """What a run says as its `meta`."""
-        told = dict(self.meta)
+    def build_meta(self) -> dict[str, str] | None:
+        """Return the `meta` of the run's start."""
+        meta = dict(self.meta)
         if self.enable_llm is not None:
-            told[LLM] = str(self.enable_llm).lower()
-        return told or None
+            meta[LLM] = str(self.enable_llm).lower()
+        return meta or None
 
 
-def check(run: EvalRun, terms: RunSettings, command_name: str | None) -> None:
-    """Refuse what is another than the run began with; `command_name` names the agent's command, where there is one.
+def check_settings(run: EvalRun, settings: RunSettings, command_name: str | None) -> None:
+    """Refuse options that differ from those the run began with; `command_name` names the agent's command, if any.
 
     Errors: InvalidQuery, naming the option.
     """
     started, run_id = run.started, run.run_id
     meta = started.meta or {}
     pairs = (
-        ("name", terms.suite, started.suite),
-        ("-k", terms.selection, started.selection),
-        ("attempts", terms.attempts, started.attempts),
-        ("agent_name", terms.agent_name, started.agent),
-        ("agent_version", terms.agent_version, started.agent_version),
-        (LLM, None if terms.enable_llm is None else str(terms.enable_llm).lower(), meta.get(LLM)),
+        ("name", settings.suite, started.suite),
+        ("-k", settings.selection, started.selection),
+        ("attempts", settings.attempts, started.attempts),
+        ("agent_name", settings.agent_name, started.agent),
+        ("agent_version", settings.agent_version, started.agent_version),
+        (LLM, None if settings.enable_llm is None else str(settings.enable_llm).lower(), meta.get(LLM)),
         *(
             ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)
-            for key, value in terms.meta.items()
+            for key, value in settings.meta.items()
         ),
     )
     for option, typed, began in pairs:
         if typed is not None and typed != began:
-            raise _other(option, f"run {run_id} began with {_shown(began)}, not with {_shown(typed)}")
+            raise _mismatch_error(
+                option, f"run {run_id} began with {_format_value(began)}, not with {_format_value(typed)}"
+            )
     if (command_name is not None) != (started.answers == "command"):
-        asked = f"the answers of {started.agent}" if started.answers == "command" else "the captured answers"
-        raise InvalidQuery("agent", f"run {run_id} scores {asked}.", "Give the agent's command as it was given then.")
+        graded_answers = f"the answers of {started.agent}" if started.answers == "command" else "the captured answers"
+        raise InvalidQuery(
+            "agent", f"run {run_id} scores {graded_answers}.", "Give the agent's command as it was given then."
+        )
     named = started.agent or ""
     if command_name is not None and named.startswith("command:") and named != command_name:
-        raise _other("agent", f"run {run_id} asks {named}, not {command_name}")
+        raise _mismatch_error("agent", f"run {run_id} asks {named}, not {command_name}")
     if (started.scorer_id, started.scorer_version) != (SCORER_ID, SCORER_VERSION):
         was = f"{started.scorer_id}@{started.scorer_version}"
-        raise _other("resume", f"run {run_id} was scored by {was}, and {SCORER_ID}@{SCORER_VERSION} scores now")
+        raise _mismatch_error(
+            "resume", f"run {run_id} was scored by {was}, and {SCORER_ID}@{SCORER_VERSION} scores now"
+        )
 
 
 def check_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> None:
-    """Refuse scenarios that are others than the run began with. Errors: InvalidQuery."""
+    """Refuse scenarios that differ from those the run began with. Errors: InvalidQuery."""
     gone = sorted({scenario_id for scenario_id, _ in run.scored} - {scenario.id for scenario in chosen})
     if gone:
-        raise _other("fixtures", f"run {run.run_id} scored {_several(gone)}, which is not there now")
+        raise _mismatch_error("fixtures", f"run {run.run_id} scored {_list_names(gone)}, which is not there now")
     planned = run.started.scenarios
     if planned is not None and planned != len(chosen):
-        raise _other(
+        raise _mismatch_error(
             "fixtures", f"run {run.run_id} began with {many(planned, 'scenario')}, and there are {len(chosen)} now"
         )
 
 
-def changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
-    """What to warn of where fixtures are not as they were when the run began; None where they are."""
+def describe_changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
+    """Return a warning if fixtures differ from those the run began with; None if they do not."""
     if digest == run.started.suite_digest:
         return None
     now = {scenario.id: scenario.fixture_digest for scenario in chosen}
     changed = sorted({scenario_id for (scenario_id, _), fixture in run.scored.items() if fixture != now[scenario_id]})
     if not changed:
         return "the fixtures have changed since the run began; none of those that are scored has."
-    return f"changed since scored: {_several(changed)}. What was scored stays, and is not scored again."
+    return f"changed since scored: {_list_names(changed)}. What was scored stays, and is not scored again."
 
 
-def _several(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = len(names) - CHANGED_SHOWN
     return f"{', '.join(names[:CHANGED_SHOWN])}{f' and {more} more' if more > 0 else ''}"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return "none" if value is None else repr(value)
 
 
-def _other(option: str, what: str) -> InvalidQuery:
+def _mismatch_error(option: str, what: str) -> InvalidQuery:
     return InvalidQuery(
-        option, f"{what}; nothing was written.", "Give what it began with, or leave --resume out for another run."
+        option, f"{what}; nothing was written.", "Give the value it began with, or leave --resume out for another run."
     )

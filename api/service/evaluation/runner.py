@@ -1,4 +1,4 @@
-"""One use of `tallystick eval run`: a run is begun or gone on with, and its scenarios are put to who is evaluated."""
+"""Run `tallystick eval run`: begin or resume a run, and give its scenarios to the evaluated agent."""
 
 import asyncio
 import math
@@ -12,12 +12,32 @@ from msgspec import structs
 
 from api.reports import EvaluationReport, ReportFiles
 from api.service.evaluation.baselines import record_baselines
-from api.service.evaluation.grader import NOT_CAPTURED, Grader, at_hand, on
-from api.service.evaluation.resume import LLM, RunSettings, changes, check, check_scenarios
-from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, begin, check_id, finish, free, unfinished
-from api.service.evaluation.scenarios import record
-from api.service.evaluation.scheduler import AT_ONCE, Answer, sit
-from api.service.evaluation.transcript import course, told
+from api.service.evaluation.grader import (
+    NOT_CAPTURED,
+    Grader,
+    captured_output,
+    run_on,
+)
+from api.service.evaluation.resume import (
+    LLM,
+    RunSettings,
+    check_scenarios,
+    check_settings,
+    describe_changes,
+)
+from api.service.evaluation.runs import (
+    EvalRun,
+    GradedAttempt,
+    Place,
+    begin_run,
+    check_id,
+    find_unfinished,
+    finish_run,
+    require_unused_id,
+)
+from api.service.evaluation.scenarios import record_scenarios
+from api.service.evaluation.scheduler import CAPTURED_JOBS, GradeAttempt, score_attempts
+from api.service.evaluation.transcript import read_evaluation, read_trend
 from api.service.store import EventStore
 from events.errors import TallystickError
 from events.evaluation import EvalStarted
@@ -32,120 +52,128 @@ from instruments.routers.subprocess_io import BadCommand
 from ledger.errors import InvalidQuery
 
 CAPTURED = "captured"
-"""Who answers where no agent is named and none is asked."""
+"""The agent's name if captured answers are scored and no name is given."""
 
 THREADS = 8
-"""Threads beside those of the agents: writing does not wait for a thread that waits for an agent."""
+"""Threads in addition to one for each agent process: writing does not wait until an agent answers."""
 
 TIME_S_MAX = 7 * 86_400.0
-"""Longer than any answer takes; a time that is none is refused with it."""
+"""The longest accepted time, longer than any answer takes. The check refuses NaN and infinity too."""
 
 CHOICE_SHOWN = 20
 
 Say = Callable[[str], None]
-Tell = Callable[[GradedAttempt | None, int, int], None]
-"""Told each score, once it is durable; how many there are, and how many there are to be. First it is told of none."""
+OnScore = Callable[[GradedAttempt | None, int, int], None]
+"""Receives each score once it is durable (None at the start), the number of scores, and that of attempts."""
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed. Without the command of an agent the captured answers are scored."""
+    """The options as typed. Without the command of an agent the captured answers are scored."""
 
     fixtures: Path
     agent: str | None = None
-    terms: RunSettings = RunSettings()
+    settings: RunSettings = RunSettings()
     jobs: int = 1
     timeout_s: float = 600.0
     run_id: str | None = None
     resume: str | None = None
     baselines: bool = True
     files: ReportFiles = ReportFiles()
-    """Where reports are to go; with any, the answers and the course of versions are told, too."""
+    """Report files to write; with any, the report data include the answers and the trend over versions."""
 
 
 class EvalRunner:
-    """What was asked for, checked, with its scenarios. Errors: BadFixtures, InvalidQuery."""
+    """Checked options, with their scenarios. Errors: BadFixtures, InvalidQuery."""
 
-    def __init__(self, asked: EvalOptions, meaning: SemanticMatcher | None) -> None:
-        self._asked = asked
-        self._terms = asked.terms
+    def __init__(self, options: EvalOptions, meaning: SemanticMatcher | None) -> None:
+        self._options = options
+        self._settings = options.settings
         self._meaning = meaning
-        self._agent = checked(asked)
-        self.suite: Suite = load(asked.fixtures)
-        self._chosen = choose(self.suite, asked.terms.selection)
+        self._agent = check_options(options)
+        self.suite: Suite = load(options.fixtures)
+        self._chosen = select_scenarios(self.suite, options.settings.selection)
 
-    async def run(self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, tell: Tell) -> EvaluationReport:
-        """Begin or go on, until everything is scored or `stop` is set; what is to be told of it then.
+    async def run(
+        self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
+    ) -> EvaluationReport:
+        """Begin or resume, until everything is scored or `stop` is set; return the data of its reports.
 
-        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with how to go on.
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice how to resume.
         """
         run = await (
-            self._begin(store) if self._asked.resume is None else self._resume(store, self._asked.resume, warn)
+            self._begin(store) if self._options.resume is None else self._resume(store, self._options.resume, warn)
         )
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._asked.jobs + THREADS))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._options.jobs + THREADS))
         grading = ThreadPoolExecutor(1)
         try:
-            if self._asked.baselines:
+            if self._options.baselines:
                 suite = structs.replace(run.started, suite_digest=self.suite.digest)
                 await record_baselines(store, suite, self.suite.scenarios, self._meaning, grading, stop)
-            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring what was captured'}")
-            await self._sit(store, run, stop, tell, grading)
-            found = await told(store, run.run_id, self.suite.scenarios, analyses=bool(self._asked.files))
-            return EvaluationReport(evaluation=found, trend=await course(store, found) if self._asked.files else ())
+            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring the captured answers'}")
+            await self._score_attempts(store, run, stop, on_score, grading)
+            found = await read_evaluation(store, run.run_id, self.suite.scenarios, analyses=bool(self._options.files))
+            return EvaluationReport(
+                evaluation=found, trend=await read_trend(store, found) if self._options.files else ()
+            )
         except TallystickError as error:
-            error.advice = f"{error.advice} What was scored before is kept: --resume {run.run_id} goes on.".lstrip()
+            error.advice = (
+                f"{error.advice} The scores until then are recorded: --resume {run.run_id} continues.".lstrip()
+            )
             raise
         finally:
             grading.shutdown(wait=False, cancel_futures=True)
 
     async def _begin(self, store: EventStore) -> EvalRun:
-        started = opening(self._asked, self.suite, self._agent, len(self._chosen))
-        await free(store, self._asked.run_id)
-        await record(store, self.suite.scenarios, keep=False)
-        return await begin(store, started)
+        started = build_start(self._options, self.suite, self._agent, len(self._chosen))
+        await require_unused_id(store, self._options.run_id)
+        await record_scenarios(store, self.suite.scenarios, keep=False)
+        return await begin_run(store, started)
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
-        """A run that may go on, with the scenarios that it began with."""
-        run = await unfinished(store, run_id)
-        check(run, self._terms, None if self._agent is None else self._agent.name)
-        self._chosen = choose(self.suite, run.started.selection)
+        """Return a run that may continue, with the scenarios that it began with."""
+        run = await find_unfinished(store, run_id)
+        check_settings(run, self._settings, None if self._agent is None else self._agent.name)
+        self._chosen = select_scenarios(self.suite, run.started.selection)
         check_scenarios(run, self._chosen)
-        if (changed := changes(run, self._chosen, self.suite.digest)) is not None:
+        if (changed := describe_changes(run, self._chosen, self.suite.digest)) is not None:
             warn(f"warning: {changed}")
-        await record(store, self.suite.scenarios, keep=False)
+        await record_scenarios(store, self.suite.scenarios, keep=False)
         return run
 
-    async def _sit(self, store: EventStore, run: EvalRun, stop: asyncio.Event, tell: Tell, grading: Executor) -> None:
-        """Have every attempt scored, and end the run."""
+    async def _score_attempts(
+        self, store: EventStore, run: EvalRun, stop: asyncio.Event, on_score: OnScore, grading: Executor
+    ) -> None:
+        """Score every attempt, and end the run."""
         attempts = range(1, (run.started.attempts or 1) + 1)
         places = [(scenario.id, attempt) for attempt in attempts for scenario in self._chosen]
         began_ns = time.monotonic_ns()
 
         def scored(graded: GradedAttempt) -> None:
-            tell(graded, len(run.scored), len(places))
+            on_score(graded, len(run.scored), len(places))
 
-        tell(None, len(run.scored), len(places))
-        jobs = AT_ONCE if self._agent is None else self._asked.jobs
-        await sit(store, run, places, self._answering(run, grading), jobs, stop, scored)
+        on_score(None, len(run.scored), len(places))
+        jobs = CAPTURED_JOBS if self._agent is None else self._options.jobs
+        await score_attempts(store, run, places, self._make_grade_attempt(run, grading), jobs, stop, scored)
         if run.scored.keys() >= set(places):
-            await finish(store, run, run.worked_ns + time.monotonic_ns() - began_ns)
+            await finish_run(store, run, run.worked_ns + time.monotonic_ns() - began_ns)
 
-    def _answering(self, run: EvalRun, grading: Executor) -> Answer:
-        """What asks the agent, or takes what was captured, and scores it."""
+    def _make_grade_attempt(self, run: EvalRun, grading: Executor) -> GradeAttempt:
+        """Return a function that asks the agent, or takes the captured answer, and scores it."""
         agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._chosen}
-        marker = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
+        grader = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
 
         async def answered(place: Place) -> GradedAttempt:
             scenario = scenarios[place[0]]
             if agent is None and scenario.captured is None:
-                return marker.skip(scenario, place[1], NOT_CAPTURED)
-            reply = await agent.ask(scenario) if agent is not None else at_hand(scenario.captured or {})
-            return await on(grading, marker.grade, scenario, place[1], reply)
+                return grader.skip(scenario, place[1], NOT_CAPTURED)
+            reply = await agent.ask(scenario) if agent is not None else captured_output(scenario.captured or {})
+            return await run_on(grading, grader.grade, scenario, place[1], reply)
 
         return answered
 
 
-def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
-    """The scenarios that an expression chooses, all without one. Errors: InvalidQuery, where it chooses none."""
+def select_scenarios(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
+    """Return the scenarios that an expression selects, all without one. Errors: InvalidQuery, if it selects none."""
     if expression is None:
         return suite.scenarios
     chosen = select(suite.scenarios, expression)
@@ -153,51 +181,53 @@ def choose(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
         titles = [scenario.title for scenario in suite.scenarios]
         more = f", and {len(titles) - CHOICE_SHOWN} more" if len(titles) > CHOICE_SHOWN else ""
         there = f"{', '.join(titles[:CHOICE_SHOWN])}{more}"
-        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"There are: {there}.")
+        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {there}.")
     return chosen
 
 
-def opening(asked: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
-    """How a run of so many of a suite's scenarios begins."""
-    terms = asked.terms
+def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
+    """Return the start event of a run of so many of a suite's scenarios."""
+    settings = options.settings
     return EvalStarted(
-        run_id=asked.run_id,
-        suite=terms.suite or suite.name,
-        agent=terms.agent_name or (CAPTURED if agent is None else agent.name),
-        agent_version=terms.agent_version,
+        run_id=options.run_id,
+        suite=settings.suite or suite.name,
+        agent=settings.agent_name or (CAPTURED if agent is None else agent.name),
+        agent_version=settings.agent_version,
         answers="captured" if agent is None else "command",
         scenarios=scenarios,
-        attempts=terms.attempts or 1,
+        attempts=settings.attempts or 1,
         suite_digest=suite.digest,
         scorer_id=SCORER_ID,
         scorer_version=SCORER_VERSION,
-        selection=terms.selection,
-        meta=terms.told_meta(),
+        selection=settings.selection,
+        meta=settings.build_meta(),
     )
 
 
-def checked(asked: EvalOptions) -> Agent | None:
-    """The agent that is asked, where everything that was typed makes sense. Errors: InvalidQuery."""
-    terms = asked.terms
-    if not (math.isfinite(asked.timeout_s) and 0 < asked.timeout_s <= TIME_S_MAX):
-        raise InvalidQuery("timeout", f"{asked.timeout_s:g} is no time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
-    labels = (("name", terms.suite), ("agent_name", terms.agent_name), ("agent_version", terms.agent_version))
+def check_options(options: EvalOptions) -> Agent | None:
+    """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
+    settings = options.settings
+    if not (math.isfinite(options.timeout_s) and 0 < options.timeout_s <= TIME_S_MAX):
+        raise InvalidQuery(
+            "timeout", f"{options.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}."
+        )
+    labels = (("name", settings.suite), ("agent_name", settings.agent_name), ("agent_version", settings.agent_version))
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):
             raise InvalidQuery(
                 field, "is empty, too long, or not printable.", f"Give 1 to {LABEL_CHARS_MAX} characters."
             )
-    if asked.run_id is not None:
-        check_id(asked.run_id)
-    if asked.run_id is not None and asked.resume is not None:
-        raise InvalidQuery("run", "is settled by the run that is resumed.", "Leave it out, or start another run.")
-    if LLM in terms.meta:
-        raise InvalidQuery("meta", f"{LLM} is told by --enable-llm itself.", "Leave it out.")
-    if terms.enable_llm is not None and asked.agent is None:
-        raise InvalidQuery(LLM, "is told to an agent, and none is asked.", "Give its command with --agent.")
-    if asked.agent is None:
+    if options.run_id is not None:
+        check_id(options.run_id)
+    if options.run_id is not None and options.resume is not None:
+        raise InvalidQuery("run", "is fixed by the run that is resumed.", "Leave it out, or start another run.")
+    if LLM in settings.meta:
+        raise InvalidQuery("meta", f"{LLM} is set by --enable-llm itself.", "Leave it out.")
+    if settings.enable_llm is not None and options.agent is None:
+        raise InvalidQuery(LLM, "is an option of an agent, and none is asked.", "Give its command with --agent.")
+    if options.agent is None:
         return None
     try:
-        return Agent(asked.agent, timeout_s=asked.timeout_s, enable_llm=terms.enable_llm)
+        return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=settings.enable_llm)
     except BadCommand as error:
         raise InvalidQuery("agent", error.detail, error.advice) from None

@@ -1,8 +1,8 @@
-"""The verbs of an evaluation, once: begin a run, add scores to it, end it; in a file or through a server alike.
+"""The operations on an evaluation run: begin it, add scores, end it; in a ledger file or through a server.
 
-A run stands in the log and nowhere else. What is added is appended behind exactly what was read of its stream, so that
-each attempt at each scenario is scored once, whoever else goes on with the same run. While a server is away what is in
-hand is kept and written when it is back; what was written before is found there then, and not written twice.
+The state of a run is in the log alone. Each append names exactly the version that was read of its stream, so that
+each attempt at each scenario is scored once, even if another process continues the same run. While a server cannot be
+reached, scores are kept and written later; scores that were written before are found there and not written twice.
 """
 
 import re
@@ -20,7 +20,7 @@ from api.errors import RunEnded
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_unavailable
 from api.service.store import EventStore, without_erased
-from events.decode_errors import refuse
+from events.decode_errors import explain_decode_error
 from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
@@ -54,15 +54,15 @@ class GradedAttempt(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """Which attempt at which scenario."""
+        """The scenario and the attempt."""
         return self.score.scenario_id, self.score.attempt
 
 
 class EvalRun(msgspec.Struct, kw_only=True):
     """A run as its stream was last read or written.
 
-    `version` is how many events the stream holds, `scored` what is scored, with the digest of its fixture; `worked_ns`
-    for how long somebody was being asked until it was read.
+    `version` is the number of events in the stream, `scored` the scored attempts, each with the digest of its fixture;
+    `worked_ns` the time during which an agent was being asked, as of the first read.
     """
 
     started: EvalStarted
@@ -73,13 +73,13 @@ class EvalRun(msgspec.Struct, kw_only=True):
 
     @property
     def run_id(self) -> str:
-        """Its id."""
+        """The id of the run."""
         assert self.started.run_id is not None, "a run has an id once it has begun"
         return self.started.run_id
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> "EvalRun":
-        """The run of a stream's events, of which the first is its start."""
+        """Return the run of a stream's events, of which the first is its start."""
         started, last = events[0].data, events[-1]
         assert isinstance(started, EvalStarted)
         scores = [event.data for event in events if isinstance(event.data, EvalScored)]
@@ -92,52 +92,52 @@ class EvalRun(msgspec.Struct, kw_only=True):
         )
 
 
-async def find(store: EventStore, run_id: str) -> EvalRun | None:
-    """A run as it stands; None where there is none of that id. Errors: those of reading."""
+async def find_run(store: EventStore, run_id: str) -> EvalRun | None:
+    """Return the current state of a run; None for an unknown id. Errors: those of reading."""
     if _id.fullmatch(run_id) is None:
         return None
     events = VOCABULARY.events(await store.streams([f"evaluation/{run_id}"]))
     return EvalRun.of(events) if events else None
 
 
-async def unfinished(store: EventStore, run_id: str) -> EvalRun:
-    """A run that can be gone on with. Errors: NotFound, RunEnded; those of reading."""
-    run = await find(store, run_id)
+async def find_unfinished(store: EventStore, run_id: str) -> EvalRun:
+    """Return a run that can be continued. Errors: NotFound, RunEnded; those of reading."""
+    run = await find_run(store, run_id)
     if run is None:
-        raise NotFound(f"There is no evaluation {run_id}.", "tallystick eval list shows those there are.")
+        raise NotFound(f"There is no evaluation {run_id}.", "See the evaluations: tallystick eval list.")
     if run.finished:
         raise RunEnded(f"Evaluation {run_id} has ended.", "Start another; `tallystick eval show` shows it.")
     return run
 
 
 def check_id(run_id: str) -> None:
-    """Errors: InvalidQuery, for what no run can be called."""
+    """Check an id of a run. Errors: InvalidQuery."""
     if _id.fullmatch(run_id) is None or len(run_id) > STREAM_ID_CHARS_MAX:
         detail = f"{run_id!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
-        raise InvalidQuery("run", detail, "Choose an id of that shape.")
+        raise InvalidQuery("run", detail, "Choose another id.")
 
 
-async def free(store: EventStore, run_id: str | None) -> None:
+async def require_unused_id(store: EventStore, run_id: str | None) -> None:
     """Refuse an id that a run has. Errors: LifecycleViolation; those of reading."""
-    if run_id is not None and await find(store, run_id) is not None:
-        raise _there(run_id)
+    if run_id is not None and await find_run(store, run_id) is not None:
+        raise _exists_error(run_id)
 
 
-async def begin(store: EventStore, started: EvalStarted) -> EvalRun:
-    """Begin a run; an id is made where it names none.
+async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
+    """Begin a run; without an id it gets a random one.
 
-    Errors: InvalidEvent; LifecycleViolation, where a run of that id is there; those of appending.
+    Errors: InvalidEvent; LifecycleViolation, if a run of that id exists; those of appending.
     """
     while True:
-        begun = _sound(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
+        begun = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
         run = EvalRun(started=begun, version=1, scored={}, finished=False, worked_ns=0)
         try:
-            await free(store, run.run_id)
+            await require_unused_id(store, run.run_id)
             await retry(partial(_start, store, run), while_unavailable)
         except (LifecycleViolation, StreamConflict, IdentityConflict):
             if started.run_id is None:
                 continue
-            raise _there(run.run_id) from None
+            raise _exists_error(run.run_id) from None
         return run
 
 
@@ -145,86 +145,86 @@ async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
     await store.append([_started(data=run.started, id=f"eval:{run.run_id}:started", expectedversion=0)])
 
 
-async def add(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
-    """Add scores to a run, all in one piece; those that it has already, whoever added them, are left out.
+async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
+    """Add scores to a run in one append; those that it has already, from any process, are left out.
 
-    Errors: InvalidEvent, RunEnded; those of appending, after a server that is away was waited for.
+    Errors: InvalidEvent, RunEnded; those of appending, after waiting for a server that cannot be reached.
     """
 
-    async def once(again: bool) -> None:
+    async def attempt(again: bool) -> None:
         if again:
-            await _reread(store, run)
+            await _refresh(store, run)
         named = True
-        while waiting := [one for one in graded if one.place not in run.scored]:
+        while unscored := [graded_attempt for graded_attempt in graded if graded_attempt.place not in run.scored]:
             if run.finished:
                 raise RunEnded(f"Evaluation {run.run_id} was ended meanwhile.", "Start another.")
             version = run.version
             try:
-                await _append(store, _drafts(run, waiting, named=named), waiting)
+                await _append(store, _drafts(run, unscored, named=named), unscored)
             except AppendRefused as error:
-                await _reread(store, run)
+                await _refresh(store, run)
                 if run.version == version and not isinstance(error, IdentityConflict):
                     raise
                 named = named and run.version != version
                 continue
-            run.version += len(waiting)
-            run.scored |= {one.place: one.score.fixture_digest for one in waiting}
+            run.version += len(unscored)
+            run.scored |= {graded_attempt.place: graded_attempt.score.fixture_digest for graded_attempt in unscored}
 
-    await retry(once, while_unavailable)
+    await retry(attempt, while_unavailable)
 
 
-async def finish(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
-    """End a run; one that somebody else has ended is left as it is. Errors: those of appending."""
+async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
+    """End a run; one that another process has ended is left as it is. Errors: those of appending."""
 
-    async def once(again: bool) -> None:
+    async def attempt(again: bool) -> None:
         if again:
-            await _reread(store, run)
+            await _refresh(store, run)
         while not run.finished:
             data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns)
             try:
                 await store.append([_finished(data=data, expectedversion=run.version)])
             except (StreamConflict, LifecycleViolation):
-                await _reread(store, run)
+                await _refresh(store, run)
                 continue
             run.version, run.finished = run.version + 1, True
 
-    await retry(once, while_unavailable)
+    await retry(attempt, while_unavailable)
 
 
-async def _reread(store: EventStore, run: EvalRun) -> None:
-    there = await find(store, run.run_id)
-    assert there is not None, "a run that has begun stays"
-    run.version, run.scored, run.finished = there.version, there.scored, there.finished
+async def _refresh(store: EventStore, run: EvalRun) -> None:
+    stored = await find_run(store, run.run_id)
+    assert stored is not None, "a run that has begun is never removed"
+    run.version, run.scored, run.finished = stored.version, stored.scored, stored.finished
 
 
 def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, named: bool) -> list[Draft]:
-    """Scores as events, each behind the one before; without ids where somebody has taken one of these."""
+    """Return scores as drafts, each at the next version; without ids if another event has one of these."""
     return [
         _scored(
-            data=_sound(structs.replace(one.score, run_id=run.run_id)),
-            id=_event_id(run.run_id, one.place) if named else None,
+            data=_validate(structs.replace(graded_attempt.score, run_id=run.run_id)),
+            id=_event_id(run.run_id, graded_attempt.place) if named else None,
             expectedversion=run.version + number,
         )
-        for number, one in enumerate(graded)
+        for number, graded_attempt in enumerate(graded)
     ]
 
 
-def _sound(payload: _Payload) -> _Payload:
-    """A payload made in code, held to the same bounds as one that is posted. Errors: InvalidEvent."""
+def _validate(payload: _Payload) -> _Payload:
+    """Check a payload made in code by the limits of a posted one. Errors: InvalidEvent."""
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise refuse(error, VOCABULARY.types) from None
+        raise explain_decode_error(error, VOCABULARY.types) from None
 
 
 def _event_id(run_id: str, place: Place) -> str:
-    told = f"eval:{run_id}:{place[0]}:{place[1]}"
-    return told if len(told) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(told.encode()).hexdigest()}"
+    event_id = f"eval:{run_id}:{place[0]}:{place[1]}"
+    return event_id if len(event_id) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(event_id.encode()).hexdigest()}"
 
 
 async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[GradedAttempt]) -> None:
-    """Append scores with the bytes that they name. What was erased is not kept again: its digest stands."""
-    blobs = list({digest_of(blob.data): blob for one in graded for blob in one.blobs}.values())
+    """Append scores with the bytes that they name. Erased bytes are not stored again; their digest remains."""
+    blobs = list({digest_of(blob.data): blob for graded_attempt in graded for blob in graded_attempt.blobs}.values())
     while True:
         try:
             async with store.keep(blobs) as stored:
@@ -235,7 +235,10 @@ async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[Grade
 
 
 def _worked_ns(events: Sequence[Event]) -> int:
-    """For how long answers were waited for, those at the same time counted once: gaps between are interruptions."""
+    """Return how long answers were waited for, concurrent ones counted once.
+
+    Gaps between them are interruptions, and not counted.
+    """
     spans = []
     for event in events:
         if isinstance(event.data, EvalScored) and event.data.elapsed_ns is not None:
@@ -248,10 +251,10 @@ def _worked_ns(events: Sequence[Event]) -> int:
     return worked_ns
 
 
-def _there(run_id: str) -> LifecycleViolation:
+def _exists_error(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
         f"run {run_id} is there already; nothing was written.",
-        f"--resume {run_id} goes on with it where it has not ended; give another id for another run.",
+        f"--resume {run_id} continues it if it has not ended; give another id for another run.",
         subject=f"evaluation/{run_id}",
         index=0,
     )

@@ -1,7 +1,7 @@
-"""A verb of its own: recording scenarios, each once, and again where it has changed.
+"""Record scenarios: each once, and again if it has changed.
 
-The ledger is asked what it knows of many scenarios at once. What is appended says which version of each stream it
-follows, so that of two who record the same change one writes it, and the other reads again and finds it there.
+The ledger is read for many scenarios at once. Each append names the version of each stream that it follows: of two
+callers that record the same change one writes it, and the other reads again and finds it there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,21 +22,21 @@ from instruments.evals import Scenario
 from instruments.evals.suite.loader import INVESTIGATION_FILE
 from ledger.errors import InvalidQuery
 
-ASKED = 100
-"""Scenarios that the ledger is asked for, and that are appended, at once; each has two streams."""
+SCENARIOS_PER_BATCH = 100
+"""Scenarios in one read of the ledger and one append; each has two streams."""
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""Bytes of a payload that leave room on its line for the longest attributes."""
+"""The most bytes of a payload that fit on a line with the longest attributes."""
 
 _encode = msgspec.json.Encoder().encode
 _captured = VOCABULARY.kinds["eval.scenario_captured.v1"].draft
 _revised = VOCABULARY.kinds["eval.scenario_revised.v1"].draft
 _apart = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
-"""Who captured a scenario, when and from where, makes it no other."""
+"""Fields that may differ without a revision: who captured a scenario, when and from where."""
 
 
 class RecordedScenarios(msgspec.Struct, frozen=True):
-    """How many scenarios are new, how many are others than before, and how many were known as they are."""
+    """How many scenarios are new, how many have changed, and how many were known unchanged."""
 
     captured: int = 0
     revised: int = 0
@@ -44,44 +44,43 @@ class RecordedScenarios(msgspec.Struct, frozen=True):
 
 
 class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said of a scenario, and the bytes of its investigation where they are to be kept."""
+    """The event of a scenario, and the bytes of its investigation if they are to be kept."""
 
     title: str
-    said: EvalScenarioCaptured
+    event: EvalScenarioCaptured
     investigation: bytes | None = None
 
 
-async def record(
+async def record_scenarios(
     store: EventStore, scenarios: Sequence[Scenario], *, source: str | None = None, keep: bool = True
 ) -> RecordedScenarios:
-    """Record scenarios that are new as captured, those that changed as revised, and nothing of the others.
+    """Record new scenarios as captured, changed ones as revised, and nothing for the others.
 
-    Shapes: `source` says where all of them come from; without it each says so itself. With `keep` the bytes of each
-            investigation.json are kept as evidence, except those that were erased before.
-    Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing of any was written; InvalidQuery, for a file
-            that changed since it was loaded, and those of `EventStore.append`: what was written before stays, and
-            recording
-            again is safe.
+    `source` says where all of them come from; without it each scenario's own source is used. With `keep` the bytes of
+    each investigation.json are kept as evidence, except those that were erased before.
+    Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing was written; InvalidQuery, for a file that
+    changed since it was loaded, and those of `EventStore.append`: what was written before stays, and recording again
+    is safe.
     """
-    accounts = [_account(scenario, source) for scenario in scenarios]
+    accounts = [_scenario_info(scenario, source) for scenario in scenarios]
     if keep:
         for scenario in scenarios:
             _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
     done = RecordedScenarios()
-    for part in _parts(scenarios, accounts, keep=keep):
-        more = await tell(store, part)
+    for part in _split_batches(scenarios, accounts, keep=keep):
+        more = await record_batch(store, part)
         done = RecordedScenarios(
             done.captured + more.captured, done.revised + more.revised, done.unchanged + more.unchanged
         )
     return done
 
 
-async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
-    """Record at most ASKED scenarios, all or none; each stands there once. Errors: those of `EventStore.append`."""
+async def record_batch(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
+    """Record at most ASKED scenarios, each once, all or none. Errors: those of `EventStore.append`."""
 
-    async def record(again: bool) -> RecordedScenarios:
-        known = await _known(store, accounts)
-        drafts = [draft for account in accounts if (draft := known.draft(account.said)) is not None]
+    async def attempt(again: bool) -> RecordedScenarios:
+        known = await _read_known(store, accounts)
+        drafts = [draft for account in accounts if (draft := known.draft(account.event)) is not None]
         blobs = [blob for account in accounts if (blob := known.blob(account)) is not None]
         async with store.keep(blobs) as evidence:
             if evidence or drafts:
@@ -89,14 +88,14 @@ async def tell(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedS
         captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
         return RecordedScenarios(captured, len(drafts) - captured, len(accounts) - len(drafts))
 
-    return await retry(record, while_refused)
+    return await retry(attempt, while_refused)
 
 
-def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
-    """What is to be said of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
+def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
+    """Return the event of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
     if investigation is not None:
         _check_size(title, len(investigation))
-    line = _encode(_captured(data=said))
+    line = _encode(_captured(data=event))
     try:
         VOCABULARY.draft(line)
     except InvalidEvent as error:
@@ -109,56 +108,56 @@ def account_of(title: str, said: EvalScenarioCaptured, investigation: bytes | No
             "Shorten the description. Nothing was written.",
             field="description",
         )
-    return ScenarioInfo(title=title, said=said, investigation=investigation)
+    return ScenarioInfo(title=title, event=event, investigation=investigation)
 
 
-def _account(scenario: Scenario, source: str | None) -> ScenarioInfo:
-    about = scenario.about
-    said = EvalScenarioCaptured(
+def _scenario_info(scenario: Scenario, source: str | None) -> ScenarioInfo:
+    description = scenario.about
+    event = EvalScenarioCaptured(
         scenario_id=scenario.id,
-        name=about.name or None,
-        family=about.family or None,
-        failure_type=about.failure_type or None,
+        name=description.name or None,
+        family=description.family or None,
+        failure_type=description.failure_type or None,
         mode=scenario.mode or None,
-        description=about.description or None,
+        description=description.description or None,
         fixture_digest=scenario.fixture_digest,
         expectation_digest=scenario.expectation_digest,
         investigation_digest=scenario.investigation_digest,
-        source=source or about.source or None,
-        fingerprint=fingerprint_of(scenario.investigation),
-        captured_at=about.captured_at or None,
-        captured_by=about.captured_by or None,
+        source=source or description.source or None,
+        fingerprint=alert_fingerprint(scenario.investigation),
+        captured_at=description.captured_at or None,
+        captured_by=description.captured_by or None,
     )
-    return account_of(scenario.title, said)
+    return build_scenario_info(scenario.title, event)
 
 
-def fingerprint_of(investigation: dict[str, object]) -> str | None:
-    """The fingerprint of the alert that was investigated, where it has one."""
+def alert_fingerprint(investigation: dict[str, object]) -> str | None:
+    """Return the fingerprint of the investigated alert, if it has one."""
     alert = investigation.get("alert")
     fingerprint = alert.get("fingerprint") if isinstance(alert, dict) else None
     return fingerprint if isinstance(fingerprint, str) and fingerprint else None
 
 
 def _check_size(title: str, size_bytes: int) -> None:
-    """Errors: BodyTooLarge."""
+    """Check the size of an investigation. Errors: BodyTooLarge."""
     if size_bytes > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
             f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
             f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
-            "Leave out of its evidence what no agent needs.",
+            "Remove from its evidence the parts that no agent needs.",
         )
 
 
-def _parts(
+def _split_batches(
     scenarios: Sequence[Scenario], accounts: Sequence[ScenarioInfo], *, keep: bool
 ) -> Iterator[list[ScenarioInfo]]:
-    """What is recorded together, with the bytes that are kept. Errors: InvalidQuery, OSError."""
+    """Yield scenarios to record together, with the bytes to keep. Errors: InvalidQuery, OSError."""
     part: list[ScenarioInfo] = []
     size_bytes = 0
     for scenario, account in zip(scenarios, accounts, strict=True):
-        data = _investigation(scenario) if keep else b""
+        data = _read_investigation(scenario) if keep else b""
         size_bytes += len(data)
-        if part and (len(part) == ASKED or size_bytes > BATCH_BYTES_MAX):
+        if part and (len(part) == SCENARIOS_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
             yield part
             part, size_bytes = [], len(data)
         part.append(msgspec.structs.replace(account, investigation=data) if keep else account)
@@ -166,7 +165,7 @@ def _parts(
         yield part
 
 
-def _investigation(scenario: Scenario) -> bytes:
+def _read_investigation(scenario: Scenario) -> bytes:
     data = (scenario.folder / INVESTIGATION_FILE).read_bytes()
     if digest_of(data) != scenario.investigation_digest:
         detail = f"{scenario.title}: {INVESTIGATION_FILE} was changed after it was read."
@@ -175,38 +174,40 @@ def _investigation(scenario: Scenario) -> bytes:
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What the ledger knows: how many events each scenario's stream has, the last of them, and which evidence."""
+    """The current state in the ledger: the version and last event of each scenario, and the known evidence."""
 
     versions: dict[str, int]
     last: dict[str, EvalScenarioCaptured | EvalScenarioRevised]
     evidence: set[str]
 
-    def draft(self, said: EvalScenarioCaptured) -> Draft | None:
-        """The event that is to be appended; None where nothing is new."""
-        assert said.scenario_id is not None
-        last = self.last.get(said.scenario_id)
-        made: Draft
+    def draft(self, event: EvalScenarioCaptured) -> Draft | None:
+        """Return the event to append; None if nothing is new."""
+        assert event.scenario_id is not None
+        last = self.last.get(event.scenario_id)
+        draft: Draft
         if last is None:
-            made = _captured(data=said, expectedversion=0)
-            return made
-        if all(getattr(last, name) == getattr(said, name) for name in said.__struct_fields__ if name not in _apart):
+            draft = _captured(data=event, expectedversion=0)
+            return draft
+        if all(getattr(last, name) == getattr(event, name) for name in event.__struct_fields__ if name not in _apart):
             return None
-        data = EvalScenarioRevised(**msgspec.structs.asdict(said))
-        made = _revised(data=data, expectedversion=self.versions[said.scenario_id])
-        return made
+        data = EvalScenarioRevised(**msgspec.structs.asdict(event))
+        draft = _revised(data=data, expectedversion=self.versions[event.scenario_id])
+        return draft
 
     def blob(self, account: ScenarioInfo) -> Blob | None:
-        """The bytes that are to be kept; None where they are, or were, or are not to be."""
-        if account.investigation is None or account.said.investigation_digest in self.evidence:
+        """Return the bytes to keep; None if they are stored, were erased, or are not to be kept."""
+        if account.investigation is None or account.event.investigation_digest in self.evidence:
             return None
-        return Blob(account.investigation, "application/json", f"Investigation of scenario {account.said.scenario_id}")
+        return Blob(account.investigation, "application/json", f"Investigation of scenario {account.event.scenario_id}")
 
 
-async def _known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
-    scenarios = [f"scenario/{account.said.scenario_id}" for account in accounts]
-    kept = {f"evidence/{one.said.investigation_digest}" for one in accounts if one.investigation is not None}
+async def _read_known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
+    scenarios = [f"scenario/{account.event.scenario_id}" for account in accounts]
+    evidence_subjects = {
+        f"evidence/{account.event.investigation_digest}" for account in accounts if account.investigation is not None
+    }
     known = _Known({}, {}, set())
-    for fact in VOCABULARY.facts(await store.streams([*scenarios, *sorted(kept)])):
+    for fact in VOCABULARY.facts(await store.streams([*scenarios, *sorted(evidence_subjects)])):
         data = fact.data
         if isinstance(data, EvidenceStored | EvidenceErased):
             known.evidence.add(data.digest)

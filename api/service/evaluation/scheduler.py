@@ -1,6 +1,6 @@
-"""One sitting of an evaluation: several are asked at once, and each answer is written before the next is asked for.
+"""Score the attempts of an evaluation concurrently; each answer is written before its worker asks for the next.
 
-There is one writer: what was answered while it wrote is its next batch.
+There is one writer: the answers that arrive while it writes are its next batch.
 """
 
 import asyncio
@@ -8,34 +8,45 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from api.service.evaluation.runs import EvalRun, GradedAttempt, Place, add
+from api.service.evaluation.runs import (
+    EvalRun,
+    GradedAttempt,
+    Place,
+    add_scores,
+)
 from api.service.store import EventStore
 
-AT_ONCE = 100
-"""Of answers that are at hand already so many are scored and written at once."""
+CAPTURED_JOBS = 100
+"""Captured answers that are scored and written at once."""
 
-Answer = Callable[[Place], Awaitable[GradedAttempt]]
-"""Asks for one attempt at one scenario, and scores it. Cancelling it ends what was begun."""
+GradeAttempt = Callable[[Place], Awaitable[GradedAttempt]]
+"""Asks for one attempt at one scenario, and scores it. Cancelling it ends the request."""
 
-Tell = Callable[[GradedAttempt], None]
-"""Told each score, once it is durable."""
+OnScore = Callable[[GradedAttempt], None]
+"""Called with each score, once it is durable."""
 
 
-async def sit(
-    store: EventStore, run: EvalRun, places: Iterable[Place], answer: Answer, jobs: int, stop: asyncio.Event, tell: Tell
+async def score_attempts(
+    store: EventStore,
+    run: EvalRun,
+    places: Iterable[Place],
+    answer: GradeAttempt,
+    jobs: int,
+    stop: asyncio.Event,
+    on_score: OnScore,
 ) -> None:
-    """Have the attempts scored that are not yet, `jobs` of them at once, until all are or `stop` is set.
+    """Score the attempts that are not yet scored, `jobs` of them at once, until all are or `stop` is set.
 
-    What is being asked then is ended; what was answered is written. Errors: those of `add`.
+    On `stop`, pending requests are cancelled; completed answers are written. Errors: those of `add_scores`.
     """
-    waiting = iter([place for place in places if place not in run.scored])
+    unscored = iter([place for place in places if place not in run.scored])
     answered: list[tuple[GradedAttempt, asyncio.Future[None]]] = []
     woken = asyncio.Event()
 
     async def work() -> None:
         try:
-            for place in waiting:
-                graded = None if stop.is_set() else await _unless(stop, answer(place))
+            for place in unscored:
+                graded = None if stop.is_set() else await _run_until(stop, answer(place))
                 if graded is None:
                     return
                 written = asyncio.get_running_loop().create_future()
@@ -51,18 +62,18 @@ async def sit(
             await woken.wait()
             woken.clear()
             batch, answered[:] = answered[:], []
-            await add(store, run, [graded for graded, _ in batch])
+            await add_scores(store, run, [graded for graded, _ in batch])
             for graded, written in batch:
                 written.set_result(None)
-                tell(graded)
+                on_score(graded)
         for task in working:
             task.result()
     finally:
         await _cancel(working)
 
 
-async def _unless(stop: asyncio.Event, work: Awaitable[GradedAttempt]) -> GradedAttempt | None:
-    """What work gives; None where it was stopped before."""
+async def _run_until(stop: asyncio.Event, work: Awaitable[GradedAttempt]) -> GradedAttempt | None:
+    """Return the result of some work; None if `stop` was set first."""
     working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)

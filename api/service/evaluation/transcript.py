@@ -1,4 +1,4 @@
-"""An evaluation told whole from its stream, in a file or behind a server alike."""
+"""Build an evaluation and its trend from streams, in a ledger file or through a server."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,10 @@ from projections.evaluation.view_types import Evaluation, TrendPoint
 _types = [kind.name for kind in VOCABULARY.kinds.values() if kind.payload in EvaluationIndex.reads]
 
 
-async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *, analyses: bool = False) -> Evaluation:
-    """A run that is there, its scenarios called what their files call them; with the answers where asked for.
+async def read_evaluation(
+    store: EventStore, run_id: str, scenarios: Sequence[Scenario], *, analyses: bool = False
+) -> Evaluation:
+    """Return an existing run in full, with the scenario names of the given files, and on request with the answers.
 
     Errors: those of reading.
     """
@@ -28,13 +30,13 @@ async def told(store: EventStore, run_id: str, scenarios: Sequence[Scenario], *,
         except Gone:
             texts[digest] = None
         except (NotFound, Damaged):
-            """It is told without."""
+            """The evaluation is built without this text."""
     known = {one.id: ScenarioLabels(one.about.name, one.about.family, one.about.failure_type) for one in scenarios}
     return build_evaluation(facts, known, texts, analyses=analyses)
 
 
-async def course(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
-    """The versions of who was evaluated, on the suite. Errors: those of reading."""
+async def read_trend(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:
+    """Return the scores of the versions of the evaluated agent on the suite. Errors: those of reading."""
     evaluations = EvaluationIndex()
     async for page in store.pages(_types):
         evaluations.fold(VOCABULARY.facts(page))

@@ -1,6 +1,6 @@
-"""Labelled cases of benchmarks as scenarios: a module a format, bytes in, cases out."""
+"""Convert labelled benchmark cases to scenarios: one module per format, from bytes to cases."""
 
 from instruments.evals.benchmarks.case import Case, CaseError, folder_name
-from instruments.evals.benchmarks.loader import Format, cases
+from instruments.evals.benchmarks.loader import Format, read_cases
 
-__all__ = ["Case", "CaseError", "Format", "cases", "folder_name"]
+__all__ = ["Case", "CaseError", "Format", "folder_name", "read_cases"]

@@ -1,4 +1,4 @@
-"""A case of a benchmark as the scenario it becomes, and what is wrong with one that becomes none."""
+"""A benchmark case as a scenario, and the error of a case that cannot become one."""
 
 import re
 from hashlib import sha256
@@ -17,21 +17,21 @@ _named = re.compile(r"field `(?P<name>[^`]+)`")
 
 
 class Case(NamedTuple):
-    """A scenario, as its three files say it."""
+    """A scenario in the form of its three files."""
 
     id: str
-    """What the benchmark calls it."""
+    """Its id in the benchmark."""
     where: str
-    """Where it was read, for people."""
+    """The file and line that it was read from, for people."""
     description: dict[str, Any]
     """`scenario.yaml`."""
     investigation: dict[str, Any]
-    """`investigation.json`: what an agent is given. Nothing of the truth is in it."""
+    """`investigation.json`: the agent's input, without any part of the solution."""
     readme: str
 
 
 class CaseError(Exception):
-    """A value that makes no case: its key, what is wrong with it, and what to do."""
+    """A value that cannot become a case: its key, what is wrong, and advice."""
 
     def __init__(self, key: str | None, what: str, advice: str) -> None:
         super().__init__(what)
@@ -40,12 +40,12 @@ class CaseError(Exception):
         self.advice = advice
 
     def at(self, file: str) -> FixtureFault:
-        """The fault that it is in that file."""
+        """Return it as a fault in a file."""
         return FixtureFault(file, self.key, self.what, self.advice)
 
 
-def converted(value: object, kind: type[_Kind]) -> _Kind:
-    """A value as what it should be. Errors: Wrong."""
+def convert_value(value: object, kind: type[_Kind]) -> _Kind:
+    """Convert a value to a type. Errors: CaseError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -58,19 +58,19 @@ def converted(value: object, kind: type[_Kind]) -> _Kind:
 
 
 def folder_name(name: str, prefix: str | None = None) -> str:
-    """A case's folder: its id with `-` for all that a name cannot hold; a long one is cut, and told apart by a digest.
+    """Return a case's folder name: its id with `-` for unsupported characters; a long one is cut and gets a digest.
 
-    Errors: Wrong.
+    Errors: CaseError.
     """
-    whole = name if prefix is None else f"{prefix}-{name}"
-    made = _no_name.sub("-", whole).strip("-.")
-    if not made:
+    full_name = name if prefix is None else f"{prefix}-{name}"
+    folder = _no_name.sub("-", full_name).strip("-.")
+    if not folder:
         raise CaseError("id", f"names no folder: {name!r}", "Use letters and digits.")
-    if len(made) > STREAM_ID_CHARS_MAX:
-        made = f"{made[:_kept_chars]}-{sha256(whole.encode()).hexdigest()[:8]}"
-    return made
+    if len(folder) > STREAM_ID_CHARS_MAX:
+        folder = f"{folder[:_kept_chars]}-{sha256(full_name.encode()).hexdigest()[:8]}"
+    return folder
 
 
-def fingerprint(name: str) -> str:
-    """The fingerprint of a case's alert: 16 hex digits, a digest of the id that says nothing of it."""
+def alert_fingerprint(name: str) -> str:
+    """Return the fingerprint of a case's alert: 16 hex digits, a digest of the id that does not reveal it."""
     return sha256(name.encode()).hexdigest()[:16]

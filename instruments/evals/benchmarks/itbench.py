@@ -1,15 +1,14 @@
-"""Ground truth of ITBench: alerts, faults, the groups of objects they touch, and how one led to another.
+"""Read ITBench ground truths: alerts, faults, the groups of affected objects, and how faults propagate.
 
-What is expected of an answer:
+The expectations of an answer:
 
-- the root cause: every group that is marked as one, by its name or that of an alias, and what its fault's condition
-  names, in one text that denies neither;
-- a hypothesis that names this condition, or what the first link of the propagation says it led to;
-- the fix: what one of the recommended solutions names, and another word of it beside.
+- the root cause: every group marked as one, by its name or an alias, and the terms of its fault's condition, in one
+text that denies neither;
+- a hypothesis with a term of this condition, or of the first link of the propagation;
+- the fix: a term of one of the recommended solutions, and another word of it.
 
-It has no taxonomy that an agent would speak in, and no golden path, so that neither is expected. An agent is given the
-alerts and the objects they are about; what the file says of an alert in prose is left out, because it was written by
-who knew the cause.
+ITBench has no failure classes that an agent would know, and no golden path, so that neither is expected. The agent gets
+the alerts and their objects; the descriptions of alerts are left out, because their authors knew the cause.
 """
 
 import re
@@ -18,26 +17,37 @@ from typing import Any
 
 import msgspec
 
-from instruments.evals.benchmarks.case import Case, CaseError, converted, fingerprint
-from instruments.evals.benchmarks.key_terms import cause_terms, meaning, terms
+from instruments.evals.benchmarks.case import (
+    Case,
+    CaseError,
+    alert_fingerprint,
+    convert_value,
+)
+from instruments.evals.benchmarks.key_terms import cause_patterns, meaningful_words, term_patterns
 from instruments.evals.benchmarks.opsbench_labels import Sentence, Word
-from instruments.evals.benchmarks.term_patterns import PATTERN_CHARS_MAX, denials, named, phrase, regex
+from instruments.evals.benchmarks.term_patterns import (
+    PATTERN_CHARS_MAX,
+    denial_patterns,
+    name_pattern,
+    phrase_pattern,
+    regex_matcher,
+)
 from instruments.evals.errors import FixtureFault
-from instruments.evals.regex_patterns import BadPattern, discerning
+from instruments.evals.regex_patterns import BadPattern, compile_selective
 from instruments.evals.scenario import PATTERNS_MAX
 from instruments.evals.suite.json_yaml import yaml_value
 from instruments.yaml_reader import UnreadableFile
 
 FORMAT = "itbench"
 FILES = ("groundtruth_v1.yaml", "groundtruth.yaml")
-"""How a ground truth is called, the one that is preferred first."""
+"""File names of a ground truth, the preferred one first."""
 
 _open_end = re.compile(r"^\^|(?:\\b|\.[*+]|\$|-)+$")
 _plain = re.compile(r"(?:[\w-]|\\?\.)+")
 
 
 class ObjectGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Objects of one kind that are alike."""
+    """A group of similar objects of one kind."""
 
     id: Word
     kind: Word | None = None
@@ -47,8 +57,8 @@ class ObjectGroup(msgspec.Struct, frozen=True, kw_only=True):
     root_cause: bool = False
 
     @property
-    def plain(self) -> str | None:
-        """Its name, or the text that a filter is but for where it begins and ends."""
+    def plain_name(self) -> str | None:
+        """Its name, or a filter that is plain text apart from anchors; None if it has neither."""
         if self.name is not None:
             return self.name
         for one in self.filter:
@@ -58,21 +68,21 @@ class ObjectGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ItbenchAlert(msgspec.Struct, frozen=True, kw_only=True):
-    """What fired, on which group."""
+    """An alert, and its group."""
 
     id: Word
     group_id: Word | None = None
 
 
 class Entity(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fault is in."""
+    """The object of a fault."""
 
     name: Word | None = None
     group_id: Word | None = None
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault."""
+    """A fault: its condition, category and object."""
 
     condition: Sentence | None = None
     category: Word | None = None
@@ -80,7 +90,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CausalLink(msgspec.Struct, frozen=True, kw_only=True):
-    """What a condition of one group did to another."""
+    """A propagation: the effect of one group's condition on another group."""
 
     source: Word
     condition: Sentence | None = None
@@ -88,19 +98,19 @@ class CausalLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Solution(msgspec.Struct, frozen=True, kw_only=True):
-    """What puts it right."""
+    """The actions of a fix."""
 
     actions: tuple[Sentence, ...] = ()
 
 
 class Recommended(msgspec.Struct, frozen=True, kw_only=True):
-    """One solution of several."""
+    """A recommended solution."""
 
     solution: Solution
 
 
 class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
-    """The file. Further keys are left alone."""
+    """The file's content. Other keys are ignored."""
 
     groups: tuple[ObjectGroup, ...]
     alerts: tuple[ItbenchAlert, ...]
@@ -116,9 +126,9 @@ class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode(body: bytes, name: str, where: str) -> Case | FixtureFault:
-    """The case of a ground truth, whose folder's name is its id, or what is wrong with it."""
+    """Return the case of a ground truth, whose id is its folder's name, or its fault."""
     try:
-        return _case(converted(yaml_value(body), GroundTruth), name, where)
+        return _case(convert_value(yaml_value(body), GroundTruth), name, where)
     except UnreadableFile as error:
         return FixtureFault(where, None, str(error), error.advice)
     except CaseError as wrong:
@@ -126,7 +136,7 @@ def decode(body: bytes, name: str, where: str) -> Case | FixtureFault:
 
 
 def _case(truth: GroundTruth, name: str, where: str) -> Case:
-    """Errors: Wrong."""
+    """Errors: CaseError."""
     roots = [group for group in truth.groups if group.root_cause]
     if not roots:
         raise CaseError("groups", "has none with root_cause: true", "Mark the group that is the root cause.")
@@ -137,7 +147,7 @@ def _case(truth: GroundTruth, name: str, where: str) -> Case:
         "name": name,
         "family": truth.alerts[0].id,
         "failure_type": next((fault.category for fault in faults if fault.category is not None), None),
-        "description": _said(roots, faults),
+        "description": _describe_cause(roots, faults),
         "source": FORMAT,
         "expected_outcomes": _expected(truth, roots, faults),
     }
@@ -146,14 +156,14 @@ def _case(truth: GroundTruth, name: str, where: str) -> Case:
 
 
 def _faults(truth: GroundTruth, roots: Sequence[ObjectGroup]) -> list[Condition]:
-    """The faults of the root causes; where none is said to be theirs, all."""
-    own = {word for root in roots for group in _same(truth, root) for word in (group.id, group.name) if word}
-    theirs = [one for one in truth.fault if own & {one.entity.name, one.entity.group_id}]
-    return theirs or list(truth.fault)
+    """Return the faults of the root causes; all faults if none names a root cause."""
+    own = {word for root in roots for group in _with_aliases(truth, root) for word in (group.id, group.name) if word}
+    own_faults = [one for one in truth.fault if own & {one.entity.name, one.entity.group_id}]
+    return own_faults or list(truth.fault)
 
 
-def _same(truth: GroundTruth, group: ObjectGroup) -> list[ObjectGroup]:
-    """A group and its aliases."""
+def _with_aliases(truth: GroundTruth, group: ObjectGroup) -> list[ObjectGroup]:
+    """Return a group and its aliases."""
     ids = {group.id}
     while more := {one for alias in truth.aliases if ids & set(alias) for one in alias} - ids:
         ids |= more
@@ -161,70 +171,72 @@ def _same(truth: GroundTruth, group: ObjectGroup) -> list[ObjectGroup]:
 
 
 def _expected(truth: GroundTruth, roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> dict[str, Any]:
-    """Errors: Wrong."""
-    names = [plain for group in truth.groups if (plain := group.plain) is not None]
-    objects = [_names(truth, root) for root in roots]
+    """Errors: CaseError."""
+    names = [plain_name for group in truth.groups if (plain_name := group.plain_name) is not None]
+    objects = [_name_patterns(truth, root) for root in roots]
     conditions = [fault.condition for fault in faults if fault.condition is not None]
-    cause = cause_terms("fault.condition", conditions, names)
-    wanted = [*map(regex, objects), *([regex(cause)] if cause else [])]
-    denied = denials([*cause, *(one for several in objects for one in several)])
-    expected: dict[str, Any] = {"root_cause": {"all_of": wanted, "none_of": [regex(denied)]}}
+    cause = cause_patterns("fault.condition", conditions, names)
+    required = [*map(regex_matcher, objects), *([regex_matcher(cause)] if cause else [])]
+    denied = denial_patterns([*cause, *(one for several in objects for one in several)])
+    expected: dict[str, Any] = {"root_cause": {"all_of": required, "none_of": [regex_matcher(denied)]}}
     first = [link for link in truth.propagations if link.source in {root.id for root in roots}]
-    said = [text for link in first for text in (link.condition, link.effect) if text is not None]
-    if hypotheses := dict.fromkeys((*cause, *terms("propagations", said, names))):
-        expected["hypotheses"] = {"any_of": [regex(hypotheses)]}
-    if fix := _fix(truth, names):
+    texts = [text for link in first for text in (link.condition, link.effect) if text is not None]
+    if hypotheses := dict.fromkeys((*cause, *term_patterns("propagations", texts, names))):
+        expected["hypotheses"] = {"any_of": [regex_matcher(hypotheses)]}
+    if fix := _expected_fix(truth, names):
         expected["proposed_fix"] = fix
     _check_count(expected)
     return expected
 
 
-def _names(truth: GroundTruth, root: ObjectGroup) -> tuple[str, ...]:
-    """Patterns for the names of a root cause and its aliases. Errors: Wrong."""
+def _name_patterns(truth: GroundTruth, root: ObjectGroup) -> tuple[str, ...]:
+    """Return patterns for the names of a root cause and its aliases. Errors: CaseError."""
     found: dict[str, None] = {}
-    for group in _same(truth, root):
-        if group.plain is not None:
-            found.setdefault(named("groups.name", group.plain, group.kind))
+    for group in _with_aliases(truth, root):
+        if group.plain_name is not None:
+            found.setdefault(name_pattern("groups.name", group.plain_name, group.kind))
         else:
-            found.update(dict.fromkeys(map(_filter, group.filter)))
+            found.update(dict.fromkeys(map(_filter_pattern, group.filter)))
     if not found:
         raise CaseError("groups", f"has neither a name nor a filter for {root.id[:80]!r}", "Name the root cause.")
     return tuple(found)
 
 
-def _filter(pattern: str) -> str:
-    """A filter as the beginning of a name. Errors: Wrong."""
+def _filter_pattern(pattern: str) -> str:
+    """Return a filter as a pattern for the beginning of a name. Errors: CaseError."""
     if len(pattern) > PATTERN_CHARS_MAX:
         raise CaseError("groups.filter", f"has more than {PATTERN_CHARS_MAX} characters", "Write it shorter.")
     try:
-        discerning(pattern)
+        compile_selective(pattern)
     except BadPattern as error:
         raise CaseError("groups.filter", error.what, error.advice) from None
     return rf"(?<!\w)(?<!\w-)(?:{pattern})"
 
 
-def _fix(truth: GroundTruth, names: Collection[str]) -> dict[str, Any] | None:
-    """What a solution names, and as what is optional any other word of one. Errors: Wrong."""
-    several = (terms("recommended_actions", one.actions, names) for one in truth.solutions)
+def _expected_fix(truth: GroundTruth, names: Collection[str]) -> dict[str, Any] | None:
+    """Expect a term of a solution, and optionally any other word of one. Errors: CaseError."""
+    several = (term_patterns("recommended_actions", one.actions, names) for one in truth.solutions)
     required = dict.fromkeys(term for one in several for term in one)
     if not required:
         return None
-    spoken = dict.fromkeys(word for one in truth.solutions for act in one.actions for word in meaning(act))
-    others = [word for word in spoken if not any(re.search(one, word, re.IGNORECASE) for one in required)]
-    optional = [phrase("recommended_actions", word) for word in others]
-    return {"all_of": [regex(required)]} | ({"any_of": [regex(optional)]} if optional else {})
+    action_words = dict.fromkeys(
+        word for one in truth.solutions for act in one.actions for word in meaningful_words(act)
+    )
+    others = [word for word in action_words if not any(re.search(one, word, re.IGNORECASE) for one in required)]
+    optional = [phrase_pattern("recommended_actions", word) for word in others]
+    return {"all_of": [regex_matcher(required)]} | ({"any_of": [regex_matcher(optional)]} if optional else {})
 
 
 def _check_count(expected: dict[str, Any]) -> None:
-    """Errors: Wrong."""
+    """Errors: CaseError."""
     matchers = (one for part in expected.values() for several in part.values() for one in several)
     count = sum(len(one["patterns"]) for one in matchers)
     if count > PATTERNS_MAX:
-        raise CaseError(None, f"comes to {count} patterns, and {PATTERNS_MAX} are the most", "Say less of it.")
+        raise CaseError(None, f"comes to {count} patterns; at most {PATTERNS_MAX} are allowed", "Say less of it.")
 
 
 def _investigation(truth: GroundTruth, name: str) -> dict[str, Any]:
-    """The alerts: the first as the one that is investigated, the others as evidence."""
+    """Build the investigation: the first alert is investigated, the others are evidence."""
     groups = {group.id: group for group in truth.groups}
     labels = [_labels(alert, groups) for alert in truth.alerts]
     first = labels[0]
@@ -232,7 +244,7 @@ def _investigation(truth: GroundTruth, name: str) -> dict[str, Any]:
     target |= {key: first[key] for key in ("namespace", "service") if key in first}
     others = [{"labels": one} for one in labels[1:] if one != first]
     return {
-        "alert": {"fingerprint": fingerprint(name), "labels": first, "annotations": {}},
+        "alert": {"fingerprint": alert_fingerprint(name), "labels": first, "annotations": {}},
         "target": target,
         "evidence": {"alerts": others} if others else {},
         "analysis": {},
@@ -244,13 +256,13 @@ def _labels(alert: ItbenchAlert, groups: dict[str, ObjectGroup]) -> dict[str, st
     labels = {"alertname": alert.id}
     if group is not None:
         labels |= {"namespace": group.namespace} if group.namespace is not None else {}
-        if group.kind is not None and group.kind.isalnum() and group.plain is not None:
-            labels[group.kind.lower()] = group.plain
+        if group.kind is not None and group.kind.isalnum() and group.plain_name is not None:
+            labels[group.kind.lower()] = group.plain_name
     return labels
 
 
-def _said(roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> str:
-    where = ", ".join(f"{root.kind or 'object'} {root.plain or root.id}" for root in roots)
+def _describe_cause(roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> str:
+    where = ", ".join(f"{root.kind or 'object'} {root.plain_name or root.id}" for root in roots)
     what = "; ".join(fault.condition for fault in faults if fault.condition is not None)
     return f"The cause: {where}{f': {what}' if what else ''}."
 
@@ -262,7 +274,7 @@ def _readme(name: str, roots: Sequence[ObjectGroup], faults: Sequence[Condition]
         "",
         f"A ground truth, imported from the format `{FORMAT}`.",
         "",
-        f"- {_said(roots, faults)}",
+        f"- {_describe_cause(roots, faults)}",
         *solutions,
         "",
         "The expectations were made of its sentences by rule: read them once, and add what else would be right.",

@@ -1,4 +1,4 @@
-"""Where cases are read: a file or folder of each format, to cases and faults in their order."""
+"""Read cases of each format from a file or folder; yield cases and faults in order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,8 +15,8 @@ Format = Literal["opsbench", "case", "itbench"]
 Found = Iterator[Case | FixtureFault]
 
 
-def cases(kind: Format, path: Path) -> Found:
-    """Every case, or what is wrong with it; a Fault as well where there is none."""
+def read_cases(kind: Format, path: Path) -> Found:
+    """Yield every case, or its fault; yield a fault if there is no case at all."""
     count = 0
     for found in _READERS[kind](path):
         count += 1
@@ -25,64 +25,68 @@ def cases(kind: Format, path: Path) -> Found:
         yield FixtureFault(str(path), None, "holds no case", "Name a file that holds one.")
 
 
-def _labels(path: Path) -> Found:
-    body = _read(path)
+def _read_labels(path: Path) -> Found:
+    body = _read_file(path)
     if isinstance(body, FixtureFault):
         yield body
     else:
         yield from opsbench_labels.decode(body, str(path))
 
 
-def _folders(path: Path) -> Found:
-    """The case that a folder is, or those that the folders in it are."""
-    for one in _with(path, (opsbench_folder.METADATA,)):
-        if isinstance(one, FixtureFault):
-            yield one
+def _read_folders(path: Path) -> Found:
+    """Yield the case of a folder, or those of its subfolders."""
+    for folder in _folders_with(path, (opsbench_folder.METADATA,)):
+        if isinstance(folder, FixtureFault):
+            yield folder
             continue
         names = [
             opsbench_folder.METADATA,
-            *sorted(file.name for file in one.iterdir() if opsbench_folder.is_trace(file.name)),
+            *sorted(file.name for file in folder.iterdir() if opsbench_folder.is_trace(file.name)),
         ]
-        read = {name: _read(one / name) for name in names}
+        read = {name: _read_file(folder / name) for name in names}
         if faults := [found for found in read.values() if isinstance(found, FixtureFault)]:
             yield from faults
             continue
         decoded = opsbench_folder.decode(
-            {n: body for n, body in read.items() if isinstance(body, bytes)}, _name(one), str(one)
+            {n: body for n, body in read.items() if isinstance(body, bytes)}, _name(folder), str(folder)
         )
         yield from [decoded] if isinstance(decoded, Case) else decoded
 
 
-def _truths(path: Path) -> Found:
-    """The ground truth that a file is, or that of a folder, or those of the folders in it."""
-    for one in [path] if path.is_file() else _with(path, itbench.FILES):
-        if isinstance(one, FixtureFault):
-            yield one
+def _read_ground_truths(path: Path) -> Found:
+    """Yield the case of a ground truth file, of a folder, or of its subfolders."""
+    for folder in [path] if path.is_file() else _folders_with(path, itbench.FILES):
+        if isinstance(folder, FixtureFault):
+            yield folder
             continue
-        file = one if one.is_file() else next(one / name for name in itbench.FILES if (one / name).exists())
-        body = _read(file)
-        called = _name(file.parent) if file.name in itbench.FILES else file.stem
-        yield body if isinstance(body, FixtureFault) else itbench.decode(body, called, str(file))
+        file = folder if folder.is_file() else next(folder / name for name in itbench.FILES if (folder / name).exists())
+        body = _read_file(file)
+        name = _name(file.parent) if file.name in itbench.FILES else file.stem
+        yield body if isinstance(body, FixtureFault) else itbench.decode(body, name, str(file))
 
 
-_READERS: dict[Format, Callable[[Path], Found]] = {"opsbench": _labels, "case": _folders, "itbench": _truths}
+_READERS: dict[Format, Callable[[Path], Found]] = {
+    "opsbench": _read_labels,
+    "case": _read_folders,
+    "itbench": _read_ground_truths,
+}
 
 
-def _with(path: Path, names: Sequence[str]) -> list[Path | FixtureFault]:
-    """A folder, or the folders in it, that hold one of these files."""
+def _folders_with(path: Path, names: Sequence[str]) -> list[Path | FixtureFault]:
+    """Return the folder, or its subfolders, that contain one of these files."""
 
-    def holds(one: Path) -> bool:
-        return any((one / name).exists() for name in names)
+    def contains_file(folder: Path) -> bool:
+        return any((folder / name).exists() for name in names)
 
     try:
-        inner = [path] if holds(path) else sorted(one for one in path.iterdir() if holds(one))
+        inner = [path] if contains_file(path) else sorted(folder for folder in path.iterdir() if contains_file(folder))
     except OSError as error:
         return [FixtureFault(str(path), None, f"cannot be read: {error.strerror}", "Name a folder that can be.")]
     advice = f"Name a folder with {names[0]}, or one that holds such folders."
     return [*inner] or [FixtureFault(str(path), None, "holds no case", advice)]
 
 
-def _read(path: Path) -> bytes | FixtureFault:
+def _read_file(path: Path) -> bytes | FixtureFault:
     try:
         return read(path, BODY_BYTES_MAX)
     except UnreadableFile as error:

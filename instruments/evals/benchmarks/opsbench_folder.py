@@ -1,7 +1,7 @@
-"""A case folder of Cloud-OpsBench: `metadata.json` with the fault, and `path*.json` with the trace of each golden path.
+"""Read a case folder of Cloud-OpsBench: `metadata.json` with the fault, `path*.json` with the golden paths' traces.
 
-What the tools of a trace answered is evidence. Which tools they were, and in which order, is what a good answer does,
-and stays with the expectations.
+The outputs of the tools in a trace are evidence. The tools and their order are part of the solution, and only used in
+the expectations.
 """
 
 import re
@@ -11,9 +11,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from instruments.evals.benchmarks.case import Case, CaseError, converted
-from instruments.evals.benchmarks.opsbench_case import CaseTruth, case_of, tool_of
-from instruments.evals.benchmarks.opsbench_labels import Process, Sentence, Word, tools_of
+from instruments.evals.benchmarks.case import Case, CaseError, convert_value
+from instruments.evals.benchmarks.opsbench_case import CaseTruth, build_case, parse_tool
+from instruments.evals.benchmarks.opsbench_labels import (
+    Process,
+    Sentence,
+    Word,
+    golden_tools,
+)
 from instruments.evals.errors import FixtureFault
 from instruments.evals.suite.json_yaml import json_value
 from instruments.yaml_reader import UnreadableFile
@@ -27,7 +32,7 @@ _trace_name = re.compile(r"path[0-9]+\.json")
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was wrong."""
+    """The fault."""
 
     root_cause: Word
     fault_object: Sentence | None = None
@@ -35,7 +40,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """The case."""
+    """The content of `metadata.json`."""
 
     query: Sentence
     result: ToolResult
@@ -44,14 +49,14 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceStepRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that was called, and what it answered."""
+    """A call of a tool, and its output."""
 
     tool_name: Word
     output: Any = None
 
 
 class GoldenTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """A golden path."""
+    """The trace of a golden path."""
 
     diagnostic_trace: tuple[TraceStepRecord, ...]
 
@@ -60,17 +65,17 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def is_trace(file: str) -> bool:
-    """Whether a file of a case folder is that of a golden path."""
+    """Whether a file name of a case folder is that of a golden path."""
     return _trace_name.fullmatch(file) is not None
 
 
 def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[FixtureFault]:
-    """The case of a folder, whose name is its id, or all that is wrong with its files."""
+    """Return the case of a folder, whose name is its id, or all faults of its files."""
     faults: list[FixtureFault] = []
 
     def read(file: str, kind: type[_Kind]) -> Iterator[_Kind]:
         try:
-            yield converted(json_value(files[file]), kind)
+            yield convert_value(json_value(files[file]), kind)
         except UnreadableFile as error:
             faults.append(FixtureFault(f"{where}/{file}", None, str(error), error.advice))
         except CaseError as wrong:
@@ -87,8 +92,8 @@ def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[Fix
 
 
 def _case(metadata: Metadata, traces: list[GoldenTrace], name: str, where: str) -> Case:
-    """Errors: Wrong."""
-    called = tuple(tuple(tool_of("tool_name", step.tool_name) for step in one.diagnostic_trace) for one in traces)
+    """Errors: CaseError."""
+    called = tuple(tuple(parse_tool("tool_name", step.tool_name) for step in one.diagnostic_trace) for one in traces)
     truth = CaseTruth(
         id=name,
         query=metadata.query,
@@ -97,13 +102,13 @@ def _case(metadata: Metadata, traces: list[GoldenTrace], name: str, where: str) 
         object=metadata.result.fault_object,
         taxonomy=metadata.result.fault_taxonomy,
         category=None,
-        paths=tools_of(metadata.process) or called,
+        paths=golden_tools(metadata.process) or called,
     )
-    return case_of(truth, FORMAT, where, _observations(traces))
+    return build_case(truth, FORMAT, where, _observations(traces))
 
 
 def _observations(traces: list[GoldenTrace]) -> list[object]:
-    """What the tools answered, each answer once, in an order that has nothing to do with that of the calls."""
+    """Return the tools' outputs, each once, ordered by digest, so that the order does not reveal that of the calls."""
     by_digest = {
         sha256(_canonical(step.output)).digest(): step.output
         for trace in traces

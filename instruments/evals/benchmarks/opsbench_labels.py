@@ -1,4 +1,4 @@
-"""Labels of Cloud-OpsBench: JSON Lines, a fault a line, with its symptom, taxonomy, object, cause and golden paths."""
+"""Read labels of Cloud-OpsBench: JSON Lines, one fault each, with symptom, taxonomy, object, cause, golden paths."""
 
 import re
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
-from instruments.evals.benchmarks.case import Case, CaseError, converted
-from instruments.evals.benchmarks.opsbench_case import CaseTruth, case_of, tool_of
+from instruments.evals.benchmarks.case import Case, CaseError, convert_value
+from instruments.evals.benchmarks.opsbench_case import CaseTruth, build_case, parse_tool
 from instruments.evals.errors import FixtureFault
 from instruments.evals.suite.json_yaml import json_value
 from instruments.yaml_reader import UnreadableFile
@@ -16,18 +16,18 @@ from instruments.yaml_reader import UnreadableFile
 FORMAT = "opsbench"
 
 _in_line = re.compile(r", again in line 1$|(?<=: )line 1(?:: | has )")
-"""Where a decoder says in which line of a line it stands."""
+"""The decoder's line number within the line, which is removed from messages."""
 
-SAYS = r"\S"
-"""A text that is not blank."""
+NOT_BLANK = r"\S"
+"""A pattern of a text that is not blank."""
 
-Word = Annotated[str, msgspec.Meta(pattern=SAYS, max_length=LABEL_CHARS_MAX)]
-Sentence = Annotated[str, msgspec.Meta(pattern=SAYS, max_length=1_000)]
+Word = Annotated[str, msgspec.Meta(pattern=NOT_BLANK, max_length=LABEL_CHARS_MAX)]
+Sentence = Annotated[str, msgspec.Meta(pattern=NOT_BLANK, max_length=1_000)]
 Process = dict[str, tuple[Word, ...]]
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """One line. Further keys say nothing of the truth, and are left alone."""
+    """One line. Other keys are ignored."""
 
     id: Word
     query: Sentence
@@ -40,7 +40,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode(body: bytes, name: str) -> Iterator[Case | FixtureFault]:
-    """The case of each line that is not blank, or what is wrong with it, by its number."""
+    """Yield the case or the fault of each line that is not blank; faults name the line number."""
     for number, line in enumerate(body.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.strip():
             where = f"{name}, line {number}"
@@ -50,21 +50,21 @@ def decode(body: bytes, name: str) -> Iterator[Case | FixtureFault]:
                 yield wrong.at(where)
 
 
-def tools_of(process: Process | None) -> tuple[tuple[str, ...], ...]:
-    """The tools of each golden path. Errors: Wrong."""
+def golden_tools(process: Process | None) -> tuple[tuple[str, ...], ...]:
+    """Return the tools of each golden path. Errors: CaseError."""
     return tuple(
-        tuple(tool_of(f"process.{path}[{number}]", call) for number, call in enumerate(calls))
+        tuple(parse_tool(f"process.{path}[{number}]", call) for number, call in enumerate(calls))
         for path, calls in (process or {}).items()
     )
 
 
 def _case(line: bytes, where: str) -> Case:
-    """Errors: Wrong."""
+    """Errors: CaseError."""
     try:
         value = json_value(line)
     except UnreadableFile as error:
         raise CaseError(None, _in_line.sub("", str(error)), error.advice) from None
-    label = converted(value, Label)
+    label = convert_value(value, Label)
     truth = CaseTruth(
         id=label.id,
         query=label.query,
@@ -73,6 +73,6 @@ def _case(line: bytes, where: str) -> Case:
         object=label.fault_object,
         taxonomy=label.fault_taxonomy,
         category=label.category,
-        paths=tools_of(label.process),
+        paths=golden_tools(label.process),
     )
-    return case_of(truth, FORMAT, where)
+    return build_case(truth, FORMAT, where)

@@ -1,6 +1,6 @@
-"""From the words of a benchmark to regular expressions that find them as people and programs write them.
+"""Build regular expressions that find a benchmark's words in the spellings of people and programs.
 
-Every text of a benchmark is escaped: nothing that it holds is ever read as an expression.
+Every text of a benchmark is escaped, and never interpreted as an expression.
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import Any
 from instruments.evals.benchmarks.case import CaseError
 
 PATTERN_CHARS_MAX = 600
-"""Characters of a pattern made here: there is room for what finds its denial around it."""
+"""Characters of a pattern; its denials, which are longer, must fit as well."""
 
 NAME_CHARS_MAX = 253
-"""Characters of an object's name: what Kubernetes allows."""
+"""Characters of an object's name, as in Kubernetes."""
 
 _word = re.compile(r"[^\W_]+")
 _camel = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -24,56 +24,56 @@ _ENDS = r"s?(?![^\W_])"
 _OWNERS = frozenset(
     {"app", "cronjob", "daemonset", "deployment", "job", "pod", "replicaset", "service", "statefulset", "workload"}
 )
-"""Kinds whose objects own pods that are named after them."""
+"""Kinds whose objects own pods with their name as a prefix."""
 
 _random = "[b-df-hj-np-tv-xz24-9]"
-_MADE = rf"(?:-{_random}{{6,10}}(?:-{_random}{{5}})?|-\d{{1,3}})?"
-"""What is added to the name of a workload in those of its replica sets and pods."""
+_POD_SUFFIX = rf"(?:-{_random}{{6,10}}(?:-{_random}{{5}})?|-\d{{1,3}})?"
+"""The suffix of replica set and pod names after the workload's name."""
 
-_NEVER = (
+_DENIAL_BEFORE = (
     r"(?:\b(?:no|not|cannot|never|without|ruled\s+out|excluded?|rather\s+than|instead\s+of)|n['\u2019]t)\s+"
     r"(?:(?:an?|any|the|be|been|being|by|caused|due|to|because|of|case|evidence|signs?)\s+){0,6}[\"'`*(]*"
 )
-_NO_CAUSE = (
+_DENIAL_AFTER = (
     r"[\"'`*)]*(?:\s+(?:of|for|on|in|at)\s+[\w./`*-]+){0,2}\s+"
     r"(?:(?:is|was|are|were)(?:\s+not|n['\u2019]t)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:cause|reason|problem|issue)"
     r"|(?:is|was|are|were|be|been)\s+(?:ruled\s+out|excluded))\b"
 )
 
 
-def words(text: str) -> tuple[str, ...]:
-    """The words of an identifier: `missing_service_account`, `MissingServiceAccount` and `OOMKilled` are several."""
+def split_words(text: str) -> tuple[str, ...]:
+    """Split an identifier into words: `missing_service_account`, `MissingServiceAccount`, `OOMKilled`."""
     return tuple(word for run in _word.findall(text) for word in _camel.split(run))
 
 
-def phrase(key: str, text: str) -> str:
-    """What finds an identifier's words in their order, joined by blanks, `_`, `-` or nothing. Errors: Wrong."""
-    found = words(text)
+def phrase_pattern(key: str, text: str) -> str:
+    """Return a pattern for an identifier's words in order, joined by blanks, `_`, `-` or nothing. Errors: CaseError."""
+    found = split_words(text)
     if not found:
         raise CaseError(key, f"has no word: {text[:80]!r}", "Name the cause in words, as in missing_service_account.")
-    made = f"{_BEGINS}{_JOINED.join(map(_escape, found))}{_ENDS}"
-    if len(made) > PATTERN_CHARS_MAX:
+    pattern = f"{_BEGINS}{_JOINED.join(map(_escape, found))}{_ENDS}"
+    if len(pattern) > PATTERN_CHARS_MAX:
         raise CaseError(key, f"has {len(found)} words in one name", "Name it in a few.")
-    return made
+    return pattern
 
 
-def named(key: str, name: str, kind: str | None = None) -> str:
-    """What finds an object's name as a whole word, or that of a pod or replica set of its own. Errors: Wrong."""
+def name_pattern(key: str, name: str, kind: str | None = None) -> str:
+    """Return a pattern for an object's whole name, or that of its pods or replica sets. Errors: CaseError."""
     name = name.strip()
     if not 1 <= len(name) <= NAME_CHARS_MAX:
         what = f"has {len(name)} characters, and an object's name has 1..{NAME_CHARS_MAX}"
         raise CaseError(key, what, "Write it as in app/adservice.")
-    made = _MADE if kind is None or kind.lower() in _OWNERS else ""
-    return rf"(?<!\w)(?<!\w-){_escape(name)}{made}(?!-?\w)"
+    pattern = _POD_SUFFIX if kind is None or kind.lower() in _OWNERS else ""
+    return rf"(?<!\w)(?<!\w-){_escape(name)}{pattern}(?!-?\w)"
 
 
-def denials(patterns: Iterable[str]) -> tuple[str, ...]:
-    """What finds that something is denied, right before or after: `not due to X`, `X of Y is ruled out`."""
-    return tuple(made for one in patterns for made in (f"{_NEVER}{one}", f"{one}{_NO_CAUSE}"))
+def denial_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return patterns for a denial directly before or after a match: `not due to X`, `X of Y is ruled out`."""
+    return tuple(pattern for each in patterns for pattern in (f"{_DENIAL_BEFORE}{each}", f"{each}{_DENIAL_AFTER}"))
 
 
-def regex(patterns: Iterable[str]) -> dict[str, Any]:
-    """A matcher of which one pattern is enough, as `scenario.yaml` writes it."""
+def regex_matcher(patterns: Iterable[str]) -> dict[str, Any]:
+    """Return a matcher, in the form of `scenario.yaml`, that needs a match of one pattern."""
     return {"patterns": list(patterns), "match_type": "regex"}
 
 

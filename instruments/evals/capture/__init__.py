@@ -1,1 +1,1 @@
-"""Capture of an incident as a scenario."""
+"""Capture an incident as a scenario: read the alert, run an investigator, fill in the template."""

@@ -1,7 +1,7 @@
-"""What is firing: the alerts of an Alertmanager, by its v2 API, and one of them chosen.
+"""Read the firing alerts of an Alertmanager over its v2 API, and select one of them.
 
-Silenced and inhibited alerts are left out: nobody is called for them. Redirects are not followed, so that no password
-goes where it was not sent. Proxies are those of HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+Silenced and inhibited alerts are left out: they notify no one. Redirects are not followed, so that the password reaches
+no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from instruments.routers.router import shorten
 
 PORT_MAX = 65_535
 SHOWN_MAX = 5
-"""So many alerts an error names."""
+"""The most alerts that an error names."""
 
 EXAMPLE = "Write http://127.0.0.1:9093, or with a path where it is served below one."
 
@@ -32,7 +32,7 @@ _ACTIVE = {"active": "true", "silenced": "false", "inhibited": "false", "unproce
 
 
 class BadAlertmanager(ValueError):
-    """No alert could be had; `field` names the option that is to blame, and no password stands in it."""
+    """The alerts cannot be read, or none matches. `field` names the option; the texts contain no password."""
 
     def __init__(self, field: str, detail: str, advice: str = "") -> None:
         super().__init__(detail)
@@ -42,18 +42,18 @@ class BadAlertmanager(ValueError):
 
 
 class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
-    """An alert, in the form in which an investigation holds it."""
+    """An alert, in the form that an investigation contains."""
 
     fingerprint: str
-    """Of its labels, 16 hex digits."""
+    """A digest of the labels, 16 hex digits."""
     labels: dict[str, str]
     annotations: dict[str, str]
     starts_at: str
     """RFC 3339."""
     ends_at: str | None
-    """When it counts as resolved if nothing is heard of it."""
+    """When it counts as resolved unless it is renewed."""
     generator_url: str | None
-    """Where what raised it is shown."""
+    """The page of its rule."""
     state: str
     """`active`, or `unprocessed`."""
 
@@ -66,8 +66,8 @@ class _Status(msgspec.Struct):
     state: str
 
 
-class _Told(msgspec.Struct):
-    """An alert as the API tells it."""
+class _ApiAlert(msgspec.Struct):
+    """An alert in the API's form."""
 
     labels: dict[str, str]
     fingerprint: str
@@ -78,13 +78,13 @@ class _Told(msgspec.Struct):
     generatorURL: str | None = None  # noqa: N815 - the API's word
 
 
-_decode = msgspec.json.Decoder(list[_Told]).decode
+_decode = msgspec.json.Decoder(list[_ApiAlert]).decode
 
 
 class Alertmanager:
-    """One Alertmanager. User, password and query of its address are sent, and stand in nothing it says.
+    """A client of one Alertmanager. Its texts never contain user, password or query of the address.
 
-    Errors: BadAlertmanager, for what is no address.
+    Errors: BadAlertmanager, if the address is not valid.
     """
 
     def __init__(self, address: str) -> None:
@@ -93,7 +93,7 @@ class Alertmanager:
         except httpx.InvalidURL:
             url = httpx.URL()
         if url.scheme not in {"http", "https"} or not url.host or "%" in url.host or (url.port or 0) > PORT_MAX:
-            raise BadAlertmanager("alertmanager", "is no address of a server.", EXAMPLE)
+            raise BadAlertmanager("alertmanager", "is not the address of a server.", EXAMPLE)
         path = url.path.rstrip("/")
         for end in _ends:
             path = path.removesuffix(end)
@@ -111,7 +111,7 @@ class Alertmanager:
         self._secrets = Redactor([basic, user, unquote(user), url.username, url.password, *values])
 
     async def alerts(self, timeout_s: float) -> list[FiringAlert]:
-        """What is firing, ordered by when it began, then by fingerprint. Errors: BadAlertmanager."""
+        """Return the firing alerts, ordered by start time, then fingerprint. Errors: BadAlertmanager."""
         try:
             async with (
                 asyncio.timeout(timeout_s),
@@ -134,7 +134,9 @@ class Alertmanager:
             ) from None
         if response.status_code != 200:
             raise self._refused(response, body)
-        return sorted(map(_alert, self._read(body)), key=lambda alert: (_moment(alert.starts_at), alert.fingerprint))
+        return sorted(
+            map(_to_alert, self._read(body)), key=lambda alert: (_parse_time(alert.starts_at), alert.fingerprint)
+        )
 
     async def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
@@ -144,7 +146,7 @@ class Alertmanager:
                 raise self._bad(f"answered with more than {BODY_BYTES_MAX:,} bytes.", "Is it an Alertmanager?")
         return bytes(body)
 
-    def _read(self, body: bytes) -> list[_Told]:
+    def _read(self, body: bytes) -> list[_ApiAlert]:
         """Errors: BadAlertmanager."""
         try:
             return _decode(body)
@@ -161,7 +163,7 @@ class Alertmanager:
 
     def _refused(self, response: httpx.Response, body: bytes) -> BadAlertmanager:
         status = response.status_code
-        said = shorten(self._secrets.hide(_text(body)))
+        said = shorten(self._secrets.hide(_error_text(body)))
         if response.is_redirect:
             target = self._secrets.hide(response.headers.get("location", ""))
             return self._bad(
@@ -178,8 +180,8 @@ class Alertmanager:
         return BadAlertmanager("alertmanager", f"{self.name} {detail}", advice)
 
 
-def at_index(alerts: Sequence[FiringAlert], index: int) -> FiringAlert:
-    """The alert at a 0-based place of the list. Errors: BadAlertmanager."""
+def select_by_index(alerts: Sequence[FiringAlert], index: int) -> FiringAlert:
+    """Return the alert at a 0-based index. Errors: BadAlertmanager."""
     if not 0 <= index < len(alerts):
         firing = "1 alert is" if len(alerts) == 1 else f"{len(alerts):,} alerts are"
         places = "0" if len(alerts) == 1 else f"0 to {len(alerts) - 1}"
@@ -188,43 +190,43 @@ def at_index(alerts: Sequence[FiringAlert], index: int) -> FiringAlert:
     return alerts[index]
 
 
-def with_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> FiringAlert:
-    """The alert of a fingerprint, or of one that only it begins with. Errors: BadAlertmanager."""
-    wanted = fingerprint.strip().lower()
-    found = [alert for alert in alerts if wanted and alert.fingerprint.lower().startswith(wanted)]
-    exact = [alert for alert in found if alert.fingerprint.lower() == wanted]
+def select_by_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> FiringAlert:
+    """Return the alert with a fingerprint, or with a unique prefix of it. Errors: BadAlertmanager."""
+    prefix = fingerprint.strip().lower()
+    found = [alert for alert in alerts if prefix and alert.fingerprint.lower().startswith(prefix)]
+    exact = [alert for alert in found if alert.fingerprint.lower() == prefix]
     if len(exact or found) == 1:
         return (exact or found)[0]
     if found:
-        detail = f"{len(found)} alerts begin with {fingerprint!r}: {_listed(found)}."
+        detail = f"{len(found)} alerts begin with {fingerprint!r}: {_summary(found)}."
         raise BadAlertmanager("fingerprint", detail, "Give more of its digits.")
     known = [alert.fingerprint for alert in alerts]
-    near = get_close_matches(wanted, known, n=1, cutoff=0.5)
+    near = get_close_matches(prefix, known, n=1, cutoff=0.5)
     likely = [alert for alert in alerts if alert.fingerprint in near]
-    advice = f"Did you mean {_listed(likely)}?" if likely else f"Firing: {_listed(alerts)}."
+    advice = f"Did you mean {_summary(likely)}?" if likely else f"Firing: {_summary(alerts)}."
     detail = f"no alert that is firing has {shorten(fingerprint)!r}; what is silenced or inhibited is left out."
     raise BadAlertmanager("fingerprint", detail, f"{advice} --list shows them all.")
 
 
-def _listed(alerts: Sequence[FiringAlert]) -> str:
+def _summary(alerts: Sequence[FiringAlert]) -> str:
     shown = ", ".join(f"{alert.fingerprint} ({shorten(alert.name) or 'no name'})" for alert in alerts[:SHOWN_MAX])
     return f"{shown} and {len(alerts) - SHOWN_MAX:,} more" if len(alerts) > SHOWN_MAX else shown
 
 
-def _alert(told: _Told) -> FiringAlert:
+def _to_alert(alert: _ApiAlert) -> FiringAlert:
     return FiringAlert(
-        fingerprint=told.fingerprint,
-        labels=told.labels,
-        annotations=told.annotations,
-        starts_at=told.startsAt,
-        ends_at=told.endsAt or None,
-        generator_url=told.generatorURL or None,
-        state=told.status.state,
+        fingerprint=alert.fingerprint,
+        labels=alert.labels,
+        annotations=alert.annotations,
+        starts_at=alert.startsAt,
+        ends_at=alert.endsAt or None,
+        generator_url=alert.generatorURL or None,
+        state=alert.status.state,
     )
 
 
-def _moment(text: str) -> datetime:
-    """A time to order by; what is none comes last."""
+def _parse_time(text: str) -> datetime:
+    """Parse a time for ordering; an invalid one comes last."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -232,8 +234,8 @@ def _moment(text: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _text(body: bytes) -> str:
-    """What an error says: the API answers errors with a JSON text, what stands before it with anything."""
+def _error_text(body: bytes) -> str:
+    """Return an error's text: a JSON string from the API, anything from a proxy in front of it."""
     try:
         value = msgspec.json.decode(body)
     except UNDECODABLE:

@@ -1,8 +1,8 @@
-"""Whoever investigates an alert, as a command: the alert on standard input, the whole investigation on standard output.
+"""An investigator that runs as a command: the alert on standard input, the whole investigation on standard output.
 
-What it is given is one JSON object, an investigation that has only begun: alert, time_window and target. It may look at
-live systems, and answers with one JSON object, the investigation. Keys and passwords of its environment and arguments
-are taken out of whatever it says.
+Its input is one JSON object, the beginning of an investigation: alert, time_window and target. It may query live
+systems, and answers with one JSON object, the investigation. Keys and passwords in its environment and arguments are
+removed from its output.
 """
 
 import os
@@ -29,7 +29,7 @@ ADVICE = (
 
 
 class NoInvestigation(ValueError):
-    """A command that gave no investigation; no secret stands in it. `said` are the last lines that it wrote."""
+    """The command gave no investigation. `said` holds the last lines of its output, redacted."""
 
     def __init__(self, detail: str, said: str = "") -> None:
         super().__init__(detail)
@@ -38,7 +38,7 @@ class NoInvestigation(ValueError):
 
 
 class Investigator:
-    """Runs a command for an alert, without a shell. Errors: NoInvestigation, for what is no command."""
+    """Runs a command for an alert, without a shell. Errors: NoInvestigation, if the command cannot be run."""
 
     def __init__(self, line: str, *, timeout_s: float) -> None:
         try:
@@ -49,27 +49,29 @@ class Investigator:
         self._timeout_s = timeout_s
         self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
 
-    async def investigate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """The investigation of what is asked, without secrets. Cancelling ends the command. Errors: NoInvestigation."""
+    async def investigate(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run the command; return its redacted investigation. Cancelling ends the command. Errors: NoInvestigation."""
         try:
-            came = await run_process(self._words, msgspec.json.encode(asked), self._timeout_s)
+            result = await run_process(self._words, msgspec.json.encode(request), self._timeout_s)
         except OSError as error:
             raise NoInvestigation(f"{self._program} cannot be run: {error.strerror or type(error).__name__}.") from None
-        if came.ending == "timeout":
-            raise self._none(came, f"gave no whole answer within {self._timeout_s:g} s.")
-        if came.ending == "flood":
-            raise self._none(came, f"wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended.")
-        if came.code != 0:
-            raise self._none(came, f"{describe_exit(came.code)}.")
+        if result.ending == "timeout":
+            raise self._no_investigation(result, f"gave no whole answer within {self._timeout_s:g} s.")
+        if result.ending == "flood":
+            raise self._no_investigation(result, f"wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended.")
+        if result.code != 0:
+            raise self._no_investigation(result, f"{describe_exit(result.code)}.")
         try:
-            value = json_value(came.out)
+            value = json_value(result.out)
         except UnreadableFile as unreadable:
-            raise self._none(came, f"wrote no investigation: it {self._secrets.hide(str(unreadable))}.") from None
+            raise self._no_investigation(
+                result, f"wrote no investigation: it {self._secrets.hide(str(unreadable))}."
+            ) from None
         if not isinstance(value, dict):
-            raise self._none(came, "wrote no investigation: it is JSON, but no object.")
-        hidden: dict[str, Any] = self._secrets.hide_within(value)
-        return hidden
+            raise self._no_investigation(result, "wrote no investigation: its output is JSON, but not an object.")
+        redacted: dict[str, Any] = self._secrets.hide_within(value)
+        return redacted
 
-    def _none(self, came: ProcessResult, detail: str) -> NoInvestigation:
-        said = self._secrets.last_lines(came.errors) or self._secrets.last_lines(came.out)
+    def _no_investigation(self, result: ProcessResult, detail: str) -> NoInvestigation:
+        said = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
         return NoInvestigation(f"{self._program} {detail}", said)

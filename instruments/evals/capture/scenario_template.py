@@ -1,4 +1,4 @@
-"""A captured investigation as a scenario that is still to be edited: what is expected of it, only people know."""
+"""Turn a captured investigation into a scenario template, whose expectations people must fill in."""
 
 import re
 from datetime import datetime, timedelta
@@ -10,11 +10,11 @@ from instruments.evals.capture.alertmanager import FiringAlert
 from instruments.evals.suite.validate_scenario import DESCRIPTION_CHARS_MAX
 
 UNEDITED = "todo".upper()
-"""How a text begins that is to be replaced: while a pattern does, the scenario is not loaded."""
+"""The beginning of a text that people must replace; the loader refuses patterns that begin so."""
 
 _NO_EVIDENCE = """\
-Nobody investigated this alert when it was captured: `investigation.json` holds the alert and no evidence. An agent can
-find a cause only in what stands there, so add what you know."""
+This alert was not investigated when it was captured: `investigation.json` holds the alert and no evidence. An agent
+can only use the content of that file, so add what you know."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _window = re.compile(rf"([1-9][0-9]{{0,4}})([{''.join(_UNITS)}])")
@@ -35,7 +35,7 @@ _target_types = ("pod", "service", "node")
 
 
 class ScenarioDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """What whoever captures says of a scenario; None where nothing is known."""
+    """Details of a captured scenario; None if not known."""
 
     name: str
     failure_type: str
@@ -47,68 +47,68 @@ class ScenarioDetails(msgspec.Struct, frozen=True, kw_only=True):
     time_window: str
 
 
-def window_s(text: str) -> int | None:
-    """Seconds of a time window such as `30m` or `1h`; None for what is none."""
+def parse_window_s(text: str) -> int | None:
+    """Return the seconds of a time window such as `30m` or `1h`; None if it is not valid."""
     found = _window.fullmatch(text)
     return None if found is None else int(found[1]) * _UNITS[found[2]]
 
 
-def asked(alert: FiringAlert, time_window: str, now: datetime) -> dict[str, Any]:
-    """An investigation that has only begun: the alert, the time that is looked at, and what it is about.
+def initial_investigation(alert: FiringAlert, time_window: str, now: datetime) -> dict[str, Any]:
+    """Build the beginning of an investigation: the alert, the time window, and the target.
 
-    It is what whoever investigates is given, and what is captured where nobody does.
+    It is the investigator's input, and the captured investigation if there is no investigator.
     """
-    seconds = window_s(time_window)
+    seconds = parse_window_s(time_window)
     assert seconds is not None
-    began = now - timedelta(seconds=seconds)
+    start = now - timedelta(seconds=seconds)
     target = {name: alert.labels[name] for name in _target_labels if name in alert.labels}
     kind = next((name for name in _target_types if name in target), "unknown")
     return {
         "alert": msgspec.to_builtins(alert),
-        "time_window": {"window": time_window, "start_time": _text(began), "end_time": _text(now)},
+        "time_window": {"window": time_window, "start_time": _format_time(start), "end_time": _format_time(now)},
         "target": {"target_type": kind, **target},
     }
 
 
-def labels_of(investigation: dict[str, Any]) -> dict[str, str]:
-    """The labels of the alert that was investigated, as far as they are texts."""
-    return _texts(_part(investigation, "alert", "labels"))
+def alert_labels(investigation: dict[str, Any]) -> dict[str, str]:
+    """Return the text labels of the investigated alert."""
+    return _texts(_inner_object(investigation, "alert", "labels"))
 
 
-def family_of(investigation: dict[str, Any]) -> str | None:
-    """The family of alerts, where the investigation or its alert names one."""
-    alert = _part(investigation, "alert")
+def alert_family(investigation: dict[str, Any]) -> str | None:
+    """Return the family of alerts that the investigation or its alert names; None if neither does."""
+    alert = _inner_object(investigation, "alert")
     places = (
         investigation,
-        _part(investigation, "analysis", "features"),
-        _part(alert, "labels"),
-        _part(alert, "annotations"),
+        _inner_object(investigation, "analysis", "features"),
+        _inner_object(alert, "labels"),
+        _inner_object(alert, "annotations"),
     )
     return next((text for place in places if (text := _texts(place).get("family"))), None)
 
 
-def description_of(investigation: dict[str, Any]) -> str | None:
-    """What happened, in the words of the alert, where these are not too many."""
-    said = _texts(_part(investigation, "alert", "annotations"))
-    words = (said.get(name, "").strip() for name in ("description", "summary", "message"))
+def alert_description(investigation: dict[str, Any]) -> str | None:
+    """Return the alert's own description, unless it is too long."""
+    texts = _texts(_inner_object(investigation, "alert", "annotations"))
+    words = (texts.get(name, "").strip() for name in ("description", "summary", "message"))
     return next((text for text in words if 0 < len(text) <= DESCRIPTION_CHARS_MAX), None)
 
 
-def failure_of(investigation: dict[str, Any]) -> str | None:
-    """The failure mode that the captured analysis names."""
-    analysis = _part(investigation, "analysis")
-    return _texts(analysis).get("failure_mode") or _texts(_part(analysis, "rca")).get("failure_mode")
+def stated_failure(investigation: dict[str, Any]) -> str | None:
+    """Return the failure mode that the captured analysis names."""
+    analysis = _inner_object(investigation, "analysis")
+    return _texts(analysis).get("failure_mode") or _texts(_inner_object(analysis, "rca")).get("failure_mode")
 
 
-def description(about: ScenarioDetails, investigation: dict[str, Any]) -> dict[str, Any]:
-    """`scenario.yaml`, with texts to be replaced where only people know what to expect."""
-    labels = labels_of(investigation)
-    said: dict[str, Any] = {
+def scenario_description(about: ScenarioDetails, investigation: dict[str, Any]) -> dict[str, Any]:
+    """Build `scenario.yaml`, with texts to replace in place of the expectations."""
+    labels = alert_labels(investigation)
+    texts: dict[str, Any] = {
         "name": about.name,
         "family": about.family,
         "failure_type": about.failure_type,
         "description": about.description,
-        "captured_at": _text(about.captured_at),
+        "captured_at": _format_time(about.captured_at),
         "captured_by": about.captured_by,
         "source": about.source,
         "alert_labels": {name: labels[name] for name in _shown_labels if name in labels} or None,
@@ -122,7 +122,7 @@ def description(about: ScenarioDetails, investigation: dict[str, Any]) -> dict[s
         },
         "test_config": {"time_window": about.time_window, "enable_llm": False, "enable_diagnostics": True},
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in texts.items() if value is not None}
 
 
 def _expected(failure_type: str) -> dict[str, Any]:
@@ -144,9 +144,9 @@ def _expected(failure_type: str) -> dict[str, Any]:
     }
 
 
-def readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
-    """`README.md`: what this is, and what is left to do."""
-    labels, alert = labels_of(investigation), _part(investigation, "alert")
+def scenario_readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
+    """Build `README.md`: what the scenario is, and what remains to do."""
+    labels, alert = alert_labels(investigation), _inner_object(investigation, "alert")
     rows = {
         "Failure type": about.failure_type,
         "Family": about.family,
@@ -154,7 +154,7 @@ def readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
         "Namespace": labels.get("namespace"),
         "Severity": labels.get("severity"),
         "Firing since": _texts(alert).get("starts_at"),
-        "Captured": f"{_text(about.captured_at)}{f' by {about.captured_by}' if about.captured_by else ''}",
+        "Captured": f"{_format_time(about.captured_at)}{f' by {about.captured_by}' if about.captured_by else ''}",
     }
     happened = about.description or f"{UNEDITED}: what failed, why, and what put it right."
     parts = [
@@ -170,8 +170,8 @@ def readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _part(value: object, *names: str) -> dict[str, Any]:
-    """An object inside of objects; empty where there is none."""
+def _inner_object(value: object, *names: str) -> dict[str, Any]:
+    """Return an object nested in objects; empty if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
@@ -181,7 +181,7 @@ def _texts(value: dict[str, Any]) -> dict[str, str]:
     return {name: text for name, text in value.items() if isinstance(text, str)}
 
 
-def _text(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 

@@ -1,8 +1,8 @@
-"""Answers that need no agent, against which every agent has to stand: nothing at all, and the same cause each time.
+"""Baseline answers to compare agents with: an empty answer, and always the suite's most common cause.
 
-`most_frequent` guesses the cause that most scenarios of a suite have: their `failure_type`, or the failure mode that
-they expect. It says all that is expected where that is the cause: every pattern of those scenarios as words, those of
-a regex without its signs, and nothing that one of them denies. It is scored as any answer is.
+`most_frequent` guesses the most common cause of a suite: the `failure_type` of its scenarios, or the failure mode that
+they expect. Its answer contains everything that these scenarios expect: each pattern as words, without the signs of a
+regex, and without texts that one of them forbids. It is scored like any answer.
 """
 
 import re
@@ -16,20 +16,20 @@ from instruments.evals.scoring import expected_patterns
 from instruments.evals.scoring.answer_texts import AnswerText, TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPattern, Group
 from instruments.evals.scoring.matcher import PatternSearch
-from instruments.evals.scoring.word_match import squeezed
+from instruments.evals.scoring.word_match import normalize_name
 
 TEXT_CHARS_MAX = 32_768
-"""Characters of each part of the answer; patterns beyond them are left out."""
+"""Characters of each part of the answer; further patterns are left out."""
 
 _signs = re.compile(
     r"\\(?P<literal>\W)|\\.|\(\?#[^)]*\)|\(\?[a-zA-Z0-9-]+\)|\(\?(?:P?<\w+>|[a-zA-Z0-9-]*:|<?[=!]|[>|])|\{[\d,]*\}|[\^$.|?*+()\[\]]",
     re.DOTALL,
 )
-"""What of a regex stands for something else than itself, and the escapes of what does."""
+"""The special signs of a regex, and escaped characters."""
 
 
-def answer(kind: Baseline, scenarios: Sequence[Scenario]) -> dict[str, Any]:
-    """The analysis that a baseline gives to every one of these scenarios, whatever their order."""
+def baseline_answer(kind: Baseline, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+    """Return the analysis that a baseline gives for each of these scenarios; their order has no effect."""
     match kind:
         case "empty":
             return {}
@@ -39,40 +39,41 @@ def answer(kind: Baseline, scenarios: Sequence[Scenario]) -> dict[str, Any]:
             assert_never(kind)
 
 
-def cause(scenario: Scenario) -> str | None:
-    """What failed, in a word, as the scenario says; None where it does not."""
+def stated_cause(scenario: Scenario) -> str | None:
+    """Return the cause that a scenario states, in a word; None if it states none."""
     said = scenario.about.failure_type or next(iter(_modes(scenario)), "")
     return said.strip() or None
 
 
 def _most_frequent(scenarios: Sequence[Scenario]) -> dict[str, Any]:
-    causes = [(scenario, found) for scenario in scenarios if (found := cause(scenario)) is not None]
+    causes = [(scenario, found) for scenario in scenarios if (found := stated_cause(scenario)) is not None]
     if not causes:
         return {}
-    chosen = _commonest(squeezed(found) for _, found in causes)
-    alike = sorted((scenario for scenario, found in causes if squeezed(found) == chosen), key=lambda one: one.id)
-    name = min(found for _, found in causes if squeezed(found) == chosen)
-    modes = [mode for scenario in alike for mode in _modes(scenario)[:1]]
-    mode = _commonest(modes) if modes else name
-    denied = _denied(alike)
-    root = _texts(
-        [_said(expected_patterns.wishes(one.about.expected_outcomes.root_cause, "root_cause")) for one in alike], denied
+    chosen = _most_common(normalize_name(found) for _, found in causes)
+    matching = sorted(
+        (scenario for scenario, found in causes if normalize_name(found) == chosen), key=lambda scenario: scenario.id
     )
-    fix = _texts(
-        [_said(expected_patterns.wishes(one.about.expected_outcomes.proposed_fix, "fix")) for one in alike], denied
-    )
-    named = _texts([_hypotheses(one) for one in alike], denied)
-    steps = _texts([_steps(one) for one in alike], denied)
+    name = min(found for _, found in causes if normalize_name(found) == chosen)
+    modes = [mode for scenario in matching for mode in _modes(scenario)[:1]]
+    mode = _most_common(modes) if modes else name
+    denied = _denied_patterns(matching)
+    outcomes = [scenario.about.expected_outcomes for scenario in matching]
+    root_groups = [expected_patterns.collect_patterns(one.root_cause, "root_cause") for one in outcomes]
+    fix_groups = [expected_patterns.collect_patterns(one.proposed_fix, "fix") for one in outcomes]
+    root = _texts(map(_allowed_patterns, root_groups), denied)
+    fix = _texts(map(_allowed_patterns, fix_groups), denied)
+    hypotheses = _texts([_hypotheses(scenario) for scenario in matching], denied)
+    steps = _texts([_steps(scenario) for scenario in matching], denied)
     return {
         "failure_mode": mode,
         "rca": {"root_cause": "; ".join(root) or name, "remediation": fix},
         "decision": {"label": name, "why": root or [name], "next": steps},
-        "hypotheses": [{"title": "; ".join(named) or name, "why": named, "confidence_0_100": 100}],
+        "hypotheses": [{"title": "; ".join(hypotheses) or name, "why": hypotheses, "confidence_0_100": 100}],
     }
 
 
-def _commonest(names: Iterable[str]) -> str:
-    """What is there most often, the first in the alphabet of several."""
+def _most_common(names: Iterable[str]) -> str:
+    """Return the most common name; of several, the first in alphabetical order."""
     return min(Counter(names).items(), key=lambda pair: (-pair[1], pair[0]))[0]
 
 
@@ -83,30 +84,30 @@ def _modes(scenario: Scenario) -> tuple[str, ...]:
     return (expected.exact,) if isinstance(expected.exact, str) else expected.exact
 
 
-def _said(wanted: expected_patterns.ExpectedPatterns) -> Group:
-    """All but what is denied."""
-    return wanted._replace(denied=()).patterns()
+def _allowed_patterns(patterns: expected_patterns.ExpectedPatterns) -> Group:
+    """Return all patterns except the forbidden ones."""
+    return patterns._replace(denied=()).patterns()
 
 
 def _hypotheses(scenario: Scenario) -> Group:
     expected = scenario.about.expected_outcomes
-    named, _, rest = expected_patterns.hypotheses(expected.hypotheses, expected.failure_mode)
-    return named + _said(rest)
+    hypotheses, _, rest = expected_patterns.hypothesis_patterns(expected.hypotheses, expected.failure_mode)
+    return hypotheses + _allowed_patterns(rest)
 
 
 def _steps(scenario: Scenario) -> Group:
-    commands, rest = expected_patterns.steps(scenario.about.expected_outcomes.next_steps)
-    return commands + _said(rest)
+    commands, rest = expected_patterns.step_patterns(scenario.about.expected_outcomes.next_steps)
+    return commands + _allowed_patterns(rest)
 
 
-def _denied(scenarios: Sequence[Scenario]) -> Group:
-    """Whatever one of these scenarios denies anywhere."""
+def _denied_patterns(scenarios: Sequence[Scenario]) -> Group:
+    """Return the patterns that any of these scenarios forbids anywhere."""
     found: dict[tuple[str, str], ExpectedPattern] = {}
     for scenario in scenarios:
         expected = scenario.about.expected_outcomes
         parts = [expected.root_cause, expected.proposed_fix, expected.hypotheses]
-        groups = [expected_patterns.wishes(part, "denied").denied for part in parts] + [
-            expected_patterns.steps(expected.next_steps)[1].denied
+        groups = [expected_patterns.collect_patterns(part, "denied").denied for part in parts] + [
+            expected_patterns.step_patterns(expected.next_steps)[1].denied
         ]
         for pattern in (pattern for group in groups for pattern in group):
             found.setdefault((pattern.text, pattern.match_type), pattern)
@@ -114,24 +115,24 @@ def _denied(scenarios: Sequence[Scenario]) -> Group:
 
 
 def _texts(groups: Iterable[Group], denied: Group) -> list[str]:
-    """The patterns as words, each once; without those that say something denied, alone or together."""
-    search, room, chosen = PatternSearch(), TEXT_CHARS_MAX, list[str]()
-    for text in dict.fromkeys(words(pattern) for group in groups for pattern in group):
-        if text and len(text) < room and not search.any(denied, _place([text])):
+    """Return the patterns as words, each once, without those that match a forbidden pattern, alone or together."""
+    search, remaining_chars, chosen = PatternSearch(), TEXT_CHARS_MAX, list[str]()
+    for text in dict.fromkeys(pattern_words(pattern) for group in groups for pattern in group):
+        if text and len(text) < remaining_chars and not search.matches_any(denied, _location([text])):
             chosen.append(text)
-            room -= len(text) + 2
-    while search.any(denied, _place(chosen)) or search.any(denied, _place(["; ".join(chosen)])):
+            remaining_chars -= len(text) + 2
+    while search.matches_any(denied, _location(chosen)) or search.matches_any(denied, _location(["; ".join(chosen)])):
         chosen = chosen[: len(chosen) // 2]
     return chosen
 
 
-def _place(texts: Sequence[str]) -> TextLocation:
+def _location(texts: Sequence[str]) -> TextLocation:
     joined = (AnswerText("", "\n".join(texts)),) if len(texts) > 1 else ()
     return TextLocation("baseline", tuple(AnswerText("", text) for text in texts if text), joined)
 
 
-def words(pattern: ExpectedPattern) -> str:
-    """What a pattern looks for, as words: a regex with a space for each of its signs."""
+def pattern_words(pattern: ExpectedPattern) -> str:
+    """Return a pattern as words: in a regex, each special sign becomes a space."""
     if pattern.match_type != "regex":
         return pattern.text
     return " ".join(_signs.sub(lambda sign: sign["literal"] or " ", pattern.text).split())

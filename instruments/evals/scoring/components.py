@@ -1,24 +1,24 @@
-"""What each component of an analysis comes to, in points.
+"""The points of each component of an analysis.
 
-*root cause*: 100 in rca.root_cause, 90 in decision.why, 80 in a hypothesis of confidence 80 or more, else 0. One of
-these places counts where it says, by itself, all that is expected and nothing of `none_of`.
+*root cause*: 100 for rca.root_cause, 90 for decision.why, 80 for a hypothesis of confidence 80 or more, else 0. A
+location counts if it alone contains everything expected and nothing of `none_of`.
 
-*fix accuracy*, over rca.remediation, decision.next and verdict.next_steps: 100 for all that is required (`patterns`,
-`exact`, `all_of`) and one of what is optional (`any_of`), or for all that is expected where that is only one of both;
-50 for one of both; 30 for a fix with neither, or one that says something of `none_of`; 0 for no fix.
+*fix accuracy*, over rca.remediation, decision.next and verdict.next_steps: 100 if both the required patterns
+(`patterns`, `exact`, `all_of`) and one of the optional ones (`any_of`) match, as far as they are expected; 50 if only
+one of both does; 30 for a fix with neither, or with something of `none_of`; 0 without a fix.
 
-*hypothesis quality*: 100 where a hypothesis names an expected class of failure (one of `patterns`, `exact`, `any_of`,
-or `failure_mode`), says all of `all_of` and nothing of `none_of`; 40 where none does; 0 where there is none. An
-analysis that states the class (failure_mode, rca.failure_mode) or calls its decision so (decision.label) names it too,
-where a hypothesis says all of `all_of`. One that states another class than `failure_mode` expects has 40 at most, even
-where it names the right one elsewhere: a label is free text and contradicts nothing, a stated class does. `unknown`
-states none.
+*hypothesis quality*: 100 if a hypothesis names an expected failure class (one of `patterns`, `exact`, `any_of`, or
+`failure_mode`), and contains all of `all_of` and nothing of `none_of`; 40 if none does; 0 without hypotheses. The class
+may also be stated by the analysis (failure_mode, rca.failure_mode) or by the decision's label (decision.label), if a
+hypothesis contains all of `all_of`. An analysis that states another class than `failure_mode` expects gets at most 40,
+even if it names the right one elsewhere: a stated class contradicts, a label is free text and does not. `unknown`
+states no class.
 
-*next steps*, over decision.next and verdict.next_steps: the share of `command_types` that stand there as words, in
-points (100 where none is expected); 50 at most where something of `must_include` is missing or something of `none_of`
-is there, and exactly 50 then where no command is expected; 0 for no steps.
+*next steps*, over decision.next and verdict.next_steps: the percentage of `command_types` found as words (100 if none
+is expected); at most 50 if something of `must_include` is missing or something of `none_of` is present, and then
+exactly 50 if no command is expected; 0 without steps.
 
-A blank text says nothing. Each pattern is looked for in every place up to the one that decides.
+Blank texts do not count. Each pattern is searched in every location up to the one that decides.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,35 +30,41 @@ from instruments.evals.scenario import Expected, FailureMode, NextSteps
 from instruments.evals.scoring import answer_texts, expected_patterns
 from instruments.evals.scoring.answer_texts import TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPatterns, Group
-from instruments.evals.scoring.matcher import PatternSearch, Truth, all_of, any_of, denied
+from instruments.evals.scoring.matcher import (
+    PatternSearch,
+    Truth,
+    all_of,
+    any_of,
+    negate,
+)
 
 DIGITS = 6
 """Decimals of points."""
 
 SHOWN_CHARS = 100
-"""Characters of a stated class that a note repeats."""
+"""Characters of a stated class in a note."""
 
 
 class ComponentScore(NamedTuple):
-    """What one component came to."""
+    """The score of one component."""
 
     points: set[float]
-    """The points that are possible: one number, unless a pattern was cut off on which they hang."""
+    """The possible points: one number, or several if they depend on a search that was cut off."""
     patterns: Group
     location: str | None = None
-    """The place that decided, where one did."""
+    """The location that decided, if one did."""
     note: str | None = None
-    """What should be known beside each pattern."""
+    """A note for the findings of all patterns."""
 
 
-def root_cause(search: PatternSearch, analysis: Analysis, expected: Expected | None) -> ComponentScore | None:
-    """None where nothing is expected, as with each of these."""
-    wanted = expected_patterns.wishes(expected, "root_cause")
-    patterns, possible = wanted.patterns(), set[float]()
+def score_root_cause(search: PatternSearch, analysis: Analysis, expected: Expected | None) -> ComponentScore | None:
+    """Score the root cause; None if nothing is expected. The rules are at the beginning of this module."""
+    conditions = expected_patterns.collect_patterns(expected, "root_cause")
+    patterns, possible = conditions.patterns(), set[float]()
     if not patterns:
         return None
-    for points, location in answer_texts.root_causes(analysis):
-        fits = _fits(search, wanted, location)
+    for points, location in answer_texts.root_cause_locations(analysis):
+        fits = _satisfies(search, conditions, location)
         if fits is not False:
             possible.add(points)
         if fits:
@@ -66,93 +72,97 @@ def root_cause(search: PatternSearch, analysis: Analysis, expected: Expected | N
     return ComponentScore(possible | {0.0}, patterns)
 
 
-def fix_accuracy(search: PatternSearch, analysis: Analysis, expected: Expected | None) -> ComponentScore | None:
-    """See the module."""
-    wanted = expected_patterns.wishes(expected, "proposed_fix")
-    patterns, location = wanted.patterns(), answer_texts.fixes(analysis)
+def score_fix_accuracy(search: PatternSearch, analysis: Analysis, expected: Expected | None) -> ComponentScore | None:
+    """Score the component; None if nothing is expected. The rules are at the beginning of this module."""
+    conditions = expected_patterns.collect_patterns(expected, "proposed_fix")
+    patterns, location = conditions.patterns(), answer_texts.fix_location(analysis)
     if not patterns or not location.items:
         return ComponentScore({0.0}, patterns) if patterns else None
-    required = all_of([search.any(group, location) for group in wanted.required])
-    optional = search.any(wanted.optional, location)
-    stated = [required] * bool(wanted.required) + [optional] * bool(wanted.optional)
+    required = all_of([search.matches_any(group, location) for group in conditions.required])
+    optional = search.matches_any(conditions.optional, location)
+    stated = [required] * bool(conditions.required) + [optional] * bool(conditions.optional)
 
-    def points(*said: bool) -> float:
-        present, against = said[:-1], said[-1]
-        if against or not (any(present) or not present):
+    def points(*truth_values: bool) -> float:
+        has_answer, against = truth_values[:-1], truth_values[-1]
+        if against or not (any(has_answer) or not has_answer):
             return 30.0
-        return 100.0 if all(present) else 50.0
+        return 100.0 if all(has_answer) else 50.0
 
-    return ComponentScore(_possible(points, [*stated, search.any(wanted.denied, location)]), patterns, location.name)
+    return ComponentScore(
+        _possible_points(points, [*stated, search.matches_any(conditions.denied, location)]), patterns, location.name
+    )
 
 
-def hypothesis_quality(
+def score_hypothesis_quality(
     search: PatternSearch, analysis: Analysis, expected: Expected | None, failure: FailureMode | None
 ) -> ComponentScore | None:
-    """See the module."""
-    named, classes, rest = expected_patterns.hypotheses(expected, failure)
+    """Score the component; None if nothing is expected. The rules are at the beginning of this module."""
+    named, classes, rest = expected_patterns.hypothesis_patterns(expected, failure)
     patterns = (*named, *classes, *rest.patterns())
     if not patterns:
         return None
-    naming: list[Truth] = []
+    names_class: list[Truth] = []
     supporting: list[Truth] = [] if rest.required else [True]
     decided: str | None = None
     places, stated, label = (
-        answer_texts.hypotheses(analysis),
-        answer_texts.stated(analysis),
-        answer_texts.label(analysis),
+        answer_texts.hypothesis_locations(analysis),
+        answer_texts.stated_class_location(analysis),
+        answer_texts.label_location(analysis),
     )
     for place in places:
-        supports = _fits(search, rest, place)
+        supports = _satisfies(search, rest, place)
         supporting.append(supports)
-        naming.append(all_of([supports, search.any(named + classes, place) if named + classes else True]))
-        decided = decided or (place.name if naming[-1] else None)
-    states = search.spelt(classes, stated) if classes else _named(search, named, rest, stated)
-    calls = _named(search, named + classes, rest, label)
-    naming.append(all_of([any_of(supporting), any_of([states, calls])]))
-    other = _other(search, classes, stated)
-    present = bool(places or stated.items)
+        names_class.append(all_of([supports, search.matches_any(named + classes, place) if named + classes else True]))
+        decided = decided or (place.name if names_class[-1] else None)
+    states_class = search.matches_name(classes, stated) if classes else _names_class(search, named, rest, stated)
+    label_names_class = _names_class(search, named + classes, rest, label)
+    names_class.append(all_of([any_of(supporting), any_of([states_class, label_names_class])]))
+    other_class = _other_class_note(search, classes, stated)
+    has_answer = bool(places or stated.items)
 
     def points(names: bool) -> float:
-        if names and not other:
+        if names and not other_class:
             return 100.0
-        return 40.0 if names or present else 0.0
+        return 40.0 if names or has_answer else 0.0
 
-    return ComponentScore(_possible(points, [any_of(naming)]), patterns, decided, other)
+    return ComponentScore(_possible_points(points, [any_of(names_class)]), patterns, decided, other_class)
 
 
-def next_steps(search: PatternSearch, analysis: Analysis, expected: NextSteps | None) -> ComponentScore | None:
-    """See the module."""
-    commands, wanted = expected_patterns.steps(expected)
-    patterns, location = commands + wanted.patterns(), answer_texts.steps(analysis)
+def score_next_steps(search: PatternSearch, analysis: Analysis, expected: NextSteps | None) -> ComponentScore | None:
+    """Score the component; None if nothing is expected. The rules are at the beginning of this module."""
+    commands, conditions = expected_patterns.step_patterns(expected)
+    patterns, location = commands + conditions.patterns(), answer_texts.step_location(analysis)
     if not patterns or not location.items:
         return ComponentScore({0.0}, patterns) if patterns else None
-    found = [search.holds(command, location) for command in commands]
+    found = [search.matches(command, location) for command in commands]
     share = round(100.0 * found.count(True) / len(found), DIGITS) if found else 100.0
-    fits = _fits(search, wanted, location)
-    return ComponentScore(_possible(lambda good: share if good else min(50.0, share), [fits]), patterns, location.name)
+    fits = _satisfies(search, conditions, location)
+    return ComponentScore(
+        _possible_points(lambda good: share if good else min(50.0, share), [fits]), patterns, location.name
+    )
 
 
-def _fits(search: PatternSearch, wanted: ExpectedPatterns, location: TextLocation) -> Truth:
-    """Whether a place says all that is expected and nothing that is denied. Every pattern is looked for."""
-    required = [search.any(group, location) for group in wanted.required]
-    optional = [search.any(wanted.optional, location)] if wanted.optional else []
-    return all_of([*required, *optional, denied(search.any(wanted.denied, location))])
+def _satisfies(search: PatternSearch, conditions: ExpectedPatterns, location: TextLocation) -> Truth:
+    """Whether a location contains everything expected and nothing forbidden. Every pattern is searched."""
+    required = [search.matches_any(group, location) for group in conditions.required]
+    optional = [search.matches_any(conditions.optional, location)] if conditions.optional else []
+    return all_of([*required, *optional, negate(search.matches_any(conditions.denied, location))])
 
 
-def _possible(points: Callable[..., float], truths: Sequence[Truth]) -> set[float]:
-    """The points for each answer that those which are not known could give."""
+def _possible_points(points: Callable[..., float], truths: Sequence[Truth]) -> set[float]:
+    """Return the points for every combination of values that unknown results could have."""
     answers = [(False, True) if truth is None else (truth,) for truth in truths]
-    return {points(*said) for said in product(*answers)}
+    return {points(*truth_values) for truth_values in product(*answers)}
 
 
-def _named(search: PatternSearch, group: Group, rest: ExpectedPatterns, location: TextLocation) -> Truth:
-    """Whether a text of its own names a class, and says nothing that is denied."""
-    return all_of([search.any(group, location), denied(search.any(rest.denied, location))])
+def _names_class(search: PatternSearch, group: Group, rest: ExpectedPatterns, location: TextLocation) -> Truth:
+    """Whether a location names a class, and contains nothing forbidden."""
+    return all_of([search.matches_any(group, location), negate(search.matches_any(rest.denied, location))])
 
 
-def _other(search: PatternSearch, classes: Group, stated: TextLocation) -> str | None:
-    """That another class than the expected one is stated, in words."""
+def _other_class_note(search: PatternSearch, classes: Group, stated: TextLocation) -> str | None:
+    """Return a note if the analysis states another class than the expected one."""
     for item in stated.items if classes else ():
-        if not search.spelt(classes, stated._replace(items=(item,))):
+        if not search.matches_name(classes, stated._replace(items=(item,))):
             return f"{item.where} states another class, {item.text.strip()[:SHOWN_CHARS]}: 40 points at most"
     return None

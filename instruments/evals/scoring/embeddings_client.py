@@ -1,7 +1,7 @@
-"""An OpenAI-compatible embeddings endpoint: POST {base}/embeddings, texts in, vectors out.
+"""A client of an OpenAI-compatible embeddings endpoint: POST {base}/embeddings, texts in, vectors out.
 
-Redirects are not followed, so that no key goes where it was not sent. Nothing that is secret in the address or the
-key stands in what is said of a failure.
+Redirects are not followed, so that the key reaches no other host. Errors never contain the key or secrets in the
+address.
 """
 
 import math
@@ -22,14 +22,14 @@ from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
 
 TIMEOUT_S = 10.0
-"""Seconds for one request, from its beginning to the end of its answer."""
+"""Seconds for one request, from its beginning to the end of the reply."""
 
 NUMBERS_MAX = 16_384
-"""Numbers of one vector."""
+"""The most numbers of one vector."""
 
 
 class EmbeddingsUnavailable(Exception):
-    """There are no vectors; the text says why, and has no secret in it."""
+    """The endpoint gave no vectors; the text says why, without secrets."""
 
 
 class _Entry(msgspec.Struct):
@@ -42,7 +42,7 @@ class _Reply(msgspec.Struct):
 
 
 class EmbeddingsClient:
-    """One endpoint and one model. Errors of making one: Unavailable, where the address is none."""
+    """A client for one endpoint and one model. Errors: EmbeddingsUnavailable, if the address is not valid."""
 
     def __init__(self, address: str, *, model: str, key: str | None = None) -> None:
         try:
@@ -66,7 +66,7 @@ class EmbeddingsClient:
         self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def ask(self, texts: Sequence[str]) -> "list[Vector[float]]":
-        """A vector of length 1 for each text, all of as many numbers. Errors: Unavailable."""
+        """Return a vector of length 1 for each text, all of the same size. Errors: EmbeddingsUnavailable."""
         try:
             with httpx.Client(headers=self._headers, verify=self._tls, timeout=TIMEOUT_S) as client:
                 status, body = self._post(client, {"model": self.model, "input": list(texts)})
@@ -75,7 +75,7 @@ class EmbeddingsClient:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             said = self._secrets.hide(str(error)) or type(error).__name__
             raise EmbeddingsUnavailable(f"gave no answer: {shorten(said)}") from None
-        except (ImportError, ValueError):  # httpx, of a scheme or a key that it cannot send; it repeats them
+        except (ImportError, ValueError):  # httpx, for a proxy scheme or key that it cannot use; its text repeats them
             raise EmbeddingsUnavailable("cannot be asked with this key, or by this proxy") from None
         if status != 200:
             said = shorten(self._secrets.hide(error_message(body)))
@@ -102,18 +102,18 @@ def _vectors(body: bytes, count: int) -> "list[Vector[float]]":
         raise EmbeddingsUnavailable("answered with no embeddings") from None
     if len(entries) != count:
         raise EmbeddingsUnavailable(f"answered with {len(entries)} embeddings for {count} texts")
-    places = [at if entry.index is None else entry.index for at, entry in enumerate(entries)]
-    if sorted(places) != list(range(count)):
+    indexes = [at if entry.index is None else entry.index for at, entry in enumerate(entries)]
+    if sorted(indexes) != list(range(count)):
         raise EmbeddingsUnavailable("answered with embeddings of no text that it was given")
     sizes = {len(entry.embedding) for entry in entries}
     if len(sizes) != 1 or not 0 < max(sizes) <= NUMBERS_MAX:
         raise EmbeddingsUnavailable("answered with embeddings of different lengths, of none or of too many numbers")
-    ordered = sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])
+    ordered = sorted(zip(indexes, entries, strict=True), key=lambda pair: pair[0])
     return [_unit(entry.embedding) for _, entry in ordered]
 
 
 def _unit(numbers: list[float]) -> "Vector[float]":
-    """The vector made to have the length 1. Errors: Unavailable, where it has none."""
+    """Scale a vector to length 1. Errors: EmbeddingsUnavailable, if its length is 0 or not finite."""
     largest = max(map(abs, numbers))
     if not 0.0 < largest < math.inf:
         raise EmbeddingsUnavailable("answered with an embedding that is nothing, or no number")

@@ -1,10 +1,10 @@
-"""Whether a pattern stands in a text, and where.
+"""Search patterns in the texts of an analysis.
 
-`exact` compares whole items without the blanks around them; `substring` looks in each item and in the items of a list
-together; `word` looks for a whole word; `semantic` asks what each item means. None of them minds the case.
+`exact` compares whole items, stripped; `substring` searches each item and, if the pattern has a line feed, joined
+lists; `word` searches whole words; `semantic` compares embeddings of items. All ignore case.
 
-A `regex` looks as `substring` does, within bounds of time (`bounded.py`). One that is cut off is neither found nor not
-found. The items of a list that are together longer than a regex is looked for in are searched one by one alone.
+A `regex` searches items and joined lists within a time limit (`regex_budget.py`); the result of a search that is cut
+off is unknown. A joined list longer than the limit of a regex search is searched only item by item.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from instruments.evals.scoring import word_match
 from instruments.evals.scoring.answer_texts import AnswerText, TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPattern, Group
 from instruments.evals.scoring.regex_budget import REGEX_CHARS_MAX, RegexBudget
-from instruments.evals.scoring.regex_prefilter import possible
+from instruments.evals.scoring.regex_prefilter import can_match
 from instruments.evals.scoring.semantic import NearestText, SemanticMatcher
 
 TEXT_CHARS_MAX = 200
-"""Characters of what matched that a finding quotes."""
+"""Characters of a match that a finding quotes."""
 
 Truth = bool | None
-"""Whether a pattern was found; None where its search was cut off."""
+"""Whether a pattern was found; None if its search was cut off."""
 
 
 class PatternMatch(NamedTuple):
-    """Where a pattern stands: characters `start` to `end` of the text of that place."""
+    """A match: characters `start` to `end` of an item's text."""
 
     item: AnswerText
     start: int
@@ -35,55 +35,63 @@ class PatternMatch(NamedTuple):
 
 
 class PatternSearch:
-    """The search for the patterns of one scenario in one analysis. Not for several threads at once."""
+    """Searches the patterns of one scenario in one analysis, and remembers the matches. Not thread-safe."""
 
-    def __init__(self, meaning: SemanticMatcher | None = None) -> None:
-        self.cut: dict[str, str] = {}
-        """Why and where a pattern was cut off, by its path."""
-        self._meaning = meaning
+    def __init__(self, semantic_matcher: SemanticMatcher | None = None) -> None:
+        self.cut_off: dict[str, str] = {}
+        """Why and where a search was cut off, by the pattern's path."""
+        self._semantic_matcher = semantic_matcher
         self._hits: dict[str, dict[str, PatternMatch]] = {}
         self._notes: dict[str, str] = {}
         self._similar: dict[str, float] = {}
         self._folded: dict[str, _Folded] = {}
-        self._allowance = RegexBudget()
+        self._regex_budget = RegexBudget()
 
-    def any(self, group: Group, location: TextLocation) -> Truth:
-        """Whether one of these patterns stands in a location; each is looked for."""
-        return any_of([self.holds(pattern, location) for pattern in group])
+    def matches_any(self, group: Group, location: TextLocation) -> Truth:
+        """Whether any of these patterns matches in a location; each is searched."""
+        return any_of([self.matches(pattern, location) for pattern in group])
 
-    def holds(self, pattern: ExpectedPattern, location: TextLocation) -> Truth:
-        """Whether a pattern stands in a location."""
-        return self._noted(pattern, location, self._find(pattern, location))
+    def matches(self, pattern: ExpectedPattern, location: TextLocation) -> Truth:
+        """Whether a pattern matches in a location."""
+        return self._remember(pattern, location, self._find(pattern, location))
 
-    def spelt(self, group: Group, location: TextLocation) -> bool:
-        """Whether an item of a location is one of these names, however its words are joined."""
-        hits = [(pattern, _spelt(pattern.text, location)) for pattern in group]
-        return any([self._noted(pattern, location, hit) for pattern, hit in hits])  # noqa: C419 - each is noted
+    def matches_name(self, group: Group, location: TextLocation) -> bool:
+        """Whether an item of a location equals one of these names, ignoring separators."""
+        hits = [(pattern, _find_name(pattern.text, location)) for pattern in group]
+        return any([self._remember(pattern, location, hit) for pattern, hit in hits])  # noqa: C419 - each is remembered
 
-    def _noted(self, pattern: ExpectedPattern, location: TextLocation, found: "PatternMatch | Truth") -> Truth:
+    def _remember(self, pattern: ExpectedPattern, location: TextLocation, found: "PatternMatch | Truth") -> Truth:
         if isinstance(found, PatternMatch):
             self._hits.setdefault(pattern.path, {}).setdefault(location.name, found)
             return True
         return found
 
     def finding(self, pattern: ExpectedPattern, location: str | None, note: str | None = None) -> PatternFinding:
-        """What became of a pattern: where it stands in that location, or in the first where it was found."""
+        """Build the finding of a pattern: its match in that location, or else in the first location with a match."""
         hits = self._hits.get(pattern.path, {})
         hit = hits.get(location or "") or next(iter(hits.values()), None)
-        notes = [note, self._notes.get(pattern.path), None if hit else self.cut.get(pattern.path)]
-        said = "; ".join(text for text in notes if text) or None
-        shown = {"expectation": pattern.path, "pattern": pattern.text, "match_type": pattern.match_type}
+        notes = [note, self._notes.get(pattern.path), None if hit else self.cut_off.get(pattern.path)]
+        notes_text = "; ".join(text for text in notes if text) or None
         if hit is None:
-            return PatternFinding(**shown, matched=False, similarity=self._similar.get(pattern.path), note=said)  # type: ignore[arg-type]
+            return PatternFinding(
+                expectation=pattern.path,
+                pattern=pattern.text,
+                match_type=pattern.match_type,
+                matched=False,
+                similarity=self._similar.get(pattern.path),
+                note=notes_text,
+            )
         return PatternFinding(
-            **shown,  # type: ignore[arg-type]
+            expectation=pattern.path,
+            pattern=pattern.text,
+            match_type=pattern.match_type,
             matched=True,
             where=hit.item.where,
             start=hit.start,
             end=hit.end,
             text=hit.item.text[hit.start : min(hit.end, hit.start + TEXT_CHARS_MAX)],
             similarity=hit.similarity,
-            note=said,
+            note=notes_text,
         )
 
     def _find(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Truth:
@@ -96,26 +104,26 @@ class PatternSearch:
         exact = pattern.match_type == "exact"
         found = _exact(pattern.text, location) if exact else self._substring(pattern.text, location)
         if found is None and pattern.mode:
-            found = _spelt(pattern.text, location) if exact else self._word(pattern, location)
+            found = _find_name(pattern.text, location) if exact else self._word(pattern, location)
         return found or False
 
     def _substring(self, text: str, location: TextLocation) -> PatternMatch | None:
-        wanted = text.casefold()
+        folded_pattern = text.casefold()
         for item in (*location.items, *location.joined) if "\n" in text else location.items:
             folded = self._fold(item)
-            at = folded.text.find(wanted)
+            at = folded.text.find(folded_pattern)
             if at >= 0:
-                return PatternMatch(item, *folded.span(at, at + len(wanted)))
+                return PatternMatch(item, *folded.span(at, at + len(folded_pattern)))
         return None
 
     def _word(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | None:
-        word = word_match.mode(pattern.text) if pattern.mode else word_match.command(pattern.text)
-        alone = word_match.stands_apart if pattern.mode else word_match.stands_alone
+        word = word_match.class_pattern(pattern.text) if pattern.mode else word_match.command_pattern(pattern.text)
+        is_whole = word_match.is_whole_class if pattern.mode else word_match.is_whole_command
         for item in location.items:
             folded = self._fold(item)
             for found in word.finditer(folded.text):
                 span = folded.span(*found.span())
-                if alone(item.text, *span):
+                if is_whole(item.text, *span):
                     return PatternMatch(item, *span)
         return None
 
@@ -127,52 +135,52 @@ class PatternSearch:
 
     def _regex(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Truth:
         unknown = False
-        together = (item for item in location.joined if len(item.text) <= REGEX_CHARS_MAX)
-        for item in (*location.items, *together):
-            if not possible(pattern.text, item.text, self._fold(item).text):
+        joined_items = (item for item in location.joined if len(item.text) <= REGEX_CHARS_MAX)
+        for item in (*location.items, *joined_items):
+            if not can_match(pattern.text, item.text, self._fold(item).text):
                 continue
-            found = self._allowance.search(pattern.text, item.text)
+            found = self._regex_budget.search(pattern.text, item.text)
             if isinstance(found, tuple):
                 return PatternMatch(item, *found)
             if found is not None:
-                self.cut.setdefault(pattern.path, f"{found} in {item.where}")
+                self.cut_off.setdefault(pattern.path, f"{found} in {item.where}")
                 unknown = True
         return None if unknown else False
 
     def _semantic(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Truth:
         literal = self._substring(pattern.text, location)
-        if self._meaning is None:
+        if self._semantic_matcher is None:
             self._notes[pattern.path] = "looked for as a substring: no embeddings endpoint is configured"
             return literal or False
         if literal is not None:
             return literal
-        near = self._meaning.nearest(pattern.text, [item.text for item in location.items])
-        if not isinstance(near, NearestText):
-            self._notes[pattern.path] = f"looked for as a substring: {near}"
+        nearest = self._semantic_matcher.nearest(pattern.text, [item.text for item in location.items])
+        if not isinstance(nearest, NearestText):
+            self._notes[pattern.path] = f"looked for as a substring: {nearest}"
             return False
-        self._similar[pattern.path] = max(near.similarity, self._similar.get(pattern.path, -1.0))
-        if not near.similar:
+        self._similar[pattern.path] = max(nearest.similarity, self._similar.get(pattern.path, -1.0))
+        if not nearest.similar:
             return False
-        return PatternMatch(location.items[near.which], near.start, near.end, near.similarity)
+        return PatternMatch(location.items[nearest.text_index], nearest.start, nearest.end, nearest.similarity)
 
 
 def any_of(truths: Sequence[Truth]) -> Truth:
-    """Whether one is true; unknown where none is and one is not known."""
+    """Return whether any is true; None if none is true and one is unknown."""
     return True if True in truths else None if None in truths else False
 
 
 def all_of(truths: Sequence[Truth]) -> Truth:
-    """Whether all are true; unknown where none is false and one is not known."""
+    """Return whether all are true; None if none is false and one is unknown."""
     return False if False in truths else None if None in truths else True
 
 
-def denied(truth: Truth) -> Truth:
-    """Whether it is not so."""
+def negate(truth: Truth) -> Truth:
+    """Return the opposite; None stays None."""
     return None if truth is None else not truth
 
 
 class _Folded:
-    """A text without its case, and which of its characters stands where in it."""
+    """A case-folded text, with a mapping of its characters to those of the original."""
 
     def __init__(self, text: str) -> None:
         self.text = text.casefold()
@@ -181,22 +189,22 @@ class _Folded:
             self._from = [at for at, letter in enumerate(text) for _ in letter.casefold()]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """From characters of the folded text to those of the text as it is."""
+        """Map a span of the folded text to the original text."""
         return (start, end) if self._from is None else (self._from[start], self._from[end - 1] + 1)
 
 
 def _exact(text: str, location: TextLocation) -> PatternMatch | None:
-    wanted = text.strip().casefold()
+    folded_pattern = text.strip().casefold()
     for item in location.items:
         bare = item.text.strip()
-        if bare.casefold() == wanted:
+        if bare.casefold() == folded_pattern:
             start = item.text.index(bare)
             return PatternMatch(item, start, start + len(bare))
     return None
 
 
-def _spelt(name: str, location: TextLocation) -> PatternMatch | None:
+def _find_name(name: str, location: TextLocation) -> PatternMatch | None:
     for item in location.items:
-        if word_match.squeezed(item.text) == word_match.squeezed(name):
+        if word_match.normalize_name(item.text) == word_match.normalize_name(name):
             return PatternMatch(item, 0, len(item.text))
     return None

@@ -1,52 +1,52 @@
-"""Regular expressions within bounds of time.
+"""Search regular expressions within a time limit.
 
-One pattern has PATTERN_S for all texts of a scenario, and all of them together have SCENARIO_S; a pattern that needs
-longer is cut off, and is not tried again in that scenario. So however many hostile patterns there are, a scenario takes
-little more than SCENARIO_S for them. As the engine looks at the clock only now and then, a text is searched in its
-first REGEX_CHARS_MAX characters; a match that touches their end might be none in the whole text, and is not taken.
+Each pattern has PATTERN_S for all texts of a scenario, and all patterns together have SCENARIO_S. A pattern that needs
+longer is cut off and not searched again in that scenario, so that any number of hostile patterns takes little more than
+SCENARIO_S. The engine checks the clock only now and then; therefore only the first REGEX_CHARS_MAX characters of a text
+are searched. A match that touches their end might not match in the whole text, and is not counted.
 """
 
 import time
 
-from instruments.evals.regex_patterns import compiled
+from instruments.evals.regex_patterns import compile_pattern
 
 PATTERN_S = 0.25
-"""Seconds of processor time for one regex in all texts of one scenario."""
+"""Seconds of processor time for one pattern in all texts of one scenario."""
 
 SCENARIO_S = 0.75
-"""Seconds of processor time for all regexes of one scenario together."""
+"""Seconds of processor time for all patterns of one scenario."""
 
 REGEX_CHARS_MAX = 262_144
-"""Characters of a text that a regex is looked for in."""
+"""Characters of a text that are searched."""
 
-BEYOND = f"looked for in the first {REGEX_CHARS_MAX:,} characters alone"
-"""Why it is not known whether a pattern stands in a longer text."""
+TRUNCATED = f"looked for in the first {REGEX_CHARS_MAX:,} characters alone"
+"""The reason for an unknown result in a longer text."""
 
 
 class RegexBudget:
-    """The time for the regexes of one scenario, as it is used up."""
+    """The remaining time for the patterns of one scenario."""
 
     def __init__(self) -> None:
         self._left_s = SCENARIO_S
         self._left: dict[str, float] = {}
 
     def search(self, pattern: str, text: str) -> tuple[int, int] | str | None:
-        """Where a pattern stands, None where nowhere, or in words why that is not known."""
-        mine_s = self._left.get(pattern, PATTERN_S)
-        left_s = min(mine_s, self._left_s)
+        """Return the span of a match; None without a match; or the reason, in words, why it is unknown."""
+        pattern_left_s = self._left.get(pattern, PATTERN_S)
+        left_s = min(pattern_left_s, self._left_s)
         if left_s <= 0.0:
-            why = "it was cut off before" if mine_s <= 0.0 else "the time of all patterns was used up"
-            return f"not looked for, as {why},"
-        began_s = time.thread_time()
+            reason = "it was cut off before" if pattern_left_s <= 0.0 else "the time of all patterns was used up"
+            return f"not looked for, as {reason},"
+        started_s = time.thread_time()
         try:
-            found = compiled(pattern).search(text[:REGEX_CHARS_MAX], timeout=left_s)
+            found = compile_pattern(pattern).search(text[:REGEX_CHARS_MAX], timeout=left_s)
         except (TimeoutError, MemoryError) as error:
             self._left[pattern] = 0.0
             self._left_s -= left_s
             return f"cut off after {left_s:.2f} s" if isinstance(error, TimeoutError) else "cut off, out of memory,"
-        used_s = time.thread_time() - began_s
-        self._left[pattern] = mine_s - used_s
+        used_s = time.thread_time() - started_s
+        self._left[pattern] = pattern_left_s - used_s
         self._left_s -= used_s
         if found is not None and (len(text) <= REGEX_CHARS_MAX or found.end() < REGEX_CHARS_MAX):
             return found.span()
-        return None if len(text) <= REGEX_CHARS_MAX else BEYOND
+        return None if len(text) <= REGEX_CHARS_MAX else TRUNCATED

@@ -1,16 +1,16 @@
-"""What a text must hold for a regex to stand in it: most texts hold none of it, and need not be searched."""
+"""Find words that a text must contain for a regex to match: most texts lack them and need no search."""
 
 import re
 from functools import lru_cache
 
 CHARS_MIN = 2
-"""Shorter words stand nearly everywhere, and tell nothing."""
+"""Shorter words occur nearly everywhere and exclude nothing."""
 
 Words = tuple[str, ...]
-"""Words of which one must be there, whatever the case."""
+"""Words, one of which must occur, ignoring case."""
 
 _ODD = "İı"
-"""What a regex takes for an i, and `casefold` does not."""
+"""Letters that a regex matches with i, and `casefold` does not."""
 
 _class = re.compile(r"\[\^?\]?(?:[^\[\]\\]|\\.)*\]", re.DOTALL)
 _opening = re.compile(r"\((?:\?(?::|P<\w+>|[ims-]+:))?(?!\?)")
@@ -19,30 +19,30 @@ _count = re.compile(r"[*+?]|\{\d*,?\d*\}")
 _escapes = re.compile(r"\\(?:([^\w\s])|[AbBdDsSwWZ])")
 
 
-class _Unread(Exception):
-    """The pattern says something that is not read here."""
+class _Unsupported(Exception):
+    """The pattern uses syntax that this module does not parse."""
 
 
 @lru_cache(maxsize=16_384)
-def needs(pattern: str) -> tuple[Words, ...]:
-    """What must be there; nothing, where that cannot be said. A pattern that is read wrongly here would be missed."""
+def required_words(pattern: str) -> tuple[Words, ...]:
+    """Return the words that must occur; empty if unknown. A wrong result here would hide a match."""
     try:
         found, end = _alternatives(pattern, 0)
-    except _Unread:
+    except _Unsupported:
         return ()
     return found if end == len(pattern) else ()
 
 
-def possible(pattern: str, text: str, folded: str) -> bool:
-    """Whether a pattern can stand in a text, which is `folded` without its case."""
-    wanted = needs(pattern)
-    if not wanted or any(letter in text for letter in _ODD):
+def can_match(pattern: str, text: str, folded: str) -> bool:
+    """Whether a pattern can match in a text; `folded` is the text's casefold."""
+    required = required_words(pattern)
+    if not required or any(letter in text for letter in _ODD):
         return True
-    return all(any(word in folded for word in words) for words in wanted)
+    return all(any(word in folded for word in words) for words in required)
 
 
 def _alternatives(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
-    """Of alternatives, one word of each must be there, and where one needs none, none."""
+    """Parse alternatives: one word of each must occur; if one alternative requires nothing, none does."""
     branches = []
     while True:
         found, at = _sequence(pattern, at)
@@ -75,7 +75,7 @@ def _sequence(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
 
 
 def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
-    """What one part needs, or which letter it is, and where it ends. Errors: _Unread."""
+    """Parse one part: the words that it requires, or its letter, and its end. Errors: _Unsupported."""
     sign = pattern[at]
     if sign == "(":
         flags = _flags.match(pattern, at)
@@ -83,26 +83,26 @@ def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
             return (), None, flags.end()
         opening = _opening.match(pattern, at)
         if opening is None:
-            raise _Unread
+            raise _Unsupported
         inner, end = _alternatives(pattern, opening.end())
         if pattern[end : end + 1] != ")":
-            raise _Unread
+            raise _Unsupported
         return inner, None, end + 1
     if sign == "[":
         found = _class.match(pattern, at)
         if found is None:
-            raise _Unread
+            raise _Unsupported
         return (), None, found.end()
     if sign == "\\":
         escape = _escapes.match(pattern, at)
         if escape is None:
-            raise _Unread
+            raise _Unsupported
         return (), _plain(escape[1]), escape.end()
     if sign in "*+?{":
-        raise _Unread
+        raise _Unsupported
     return (), None if sign in ".^$" else _plain(sign), at + 1
 
 
 def _plain(letter: str | None) -> str | None:
-    """A letter that `casefold` and a regex take for the same."""
+    """Return a letter that `casefold` and a regex compare in the same way; else None."""
     return letter.casefold() if letter is not None and letter.isascii() else None

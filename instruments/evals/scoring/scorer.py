@@ -1,7 +1,7 @@
-"""What an analysis is worth: its four components by weight, and what was found where (`points.py`).
+"""Score an analysis: the weighted sum of its four components (`components.py`), with the findings.
 
-What is not expected is not applicable: it counts nowhere, and the weights of the others are made to sum to 1. A score
-is rounded to six decimals, and passes where it reaches its mark.
+A component without expectations is not applicable, and the weights of the others are scaled to sum to 1. A score is
+rounded to six decimals, and passes if it reaches its threshold.
 """
 
 import math
@@ -11,11 +11,11 @@ import msgspec
 
 from events.evaluation import Component, ComponentName
 from instruments.evals.analysis import Analysis
-from instruments.evals.scenario import MARKS, Scenario, Scoring
+from instruments.evals.scenario import PASS_POINTS, Scenario, Scoring
 from instruments.evals.scoring import components
 from instruments.evals.scoring.components import DIGITS, ComponentScore
 from instruments.evals.scoring.matcher import PatternSearch
-from instruments.evals.scoring.regex_budget import BEYOND
+from instruments.evals.scoring.regex_budget import TRUNCATED
 from instruments.evals.scoring.semantic import SemanticMatcher
 
 SCORER_ID = "rca"
@@ -23,52 +23,52 @@ SCORER_VERSION = "1"
 
 
 class ScenarioScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What an analysis is worth. Without a total, a pattern was cut off on which the score hangs."""
+    """The score of an analysis. The total is None if it depends on a search that was cut off."""
 
     total: float | None
     """0..100."""
     passed: bool | None
     """Whether the total reaches the scenario's threshold."""
     components: tuple[Component, ...]
-    """All four, in their order; the score of one that hangs on a pattern that was cut off is absent."""
+    """All four, in their order; the score of one that depends on a search that was cut off is absent."""
     failure: Literal["pattern"] | None = None
     detail: str | None = None
-    """Which pattern, where, and why, in words."""
+    """The pattern, the location and the reason, in words."""
 
 
-def score(scenario: Scenario, analysis: Analysis, meaning: SemanticMatcher | None = None) -> ScenarioScore:
+def score(scenario: Scenario, analysis: Analysis, semantic_matcher: SemanticMatcher | None = None) -> ScenarioScore:
     """Score an analysis.
 
-    A search that is cut off (see `matching.py`) changes nothing where both of its answers give the same points.
-    Several threads may score at once.
+    A search that is cut off (see `matcher.py`) has no effect if both of its possible results give the same points.
+    Thread-safe.
     """
-    expected, search = scenario.about.expected_outcomes, PatternSearch(meaning)
+    expected, search = scenario.about.expected_outcomes, PatternSearch(semantic_matcher)
     parts: dict[ComponentName, ComponentScore | None] = {
-        "root_cause": components.root_cause(search, analysis, expected.root_cause),
-        "fix_accuracy": components.fix_accuracy(search, analysis, expected.proposed_fix),
-        "hypothesis_quality": components.hypothesis_quality(
+        "root_cause": components.score_root_cause(search, analysis, expected.root_cause),
+        "fix_accuracy": components.score_fix_accuracy(search, analysis, expected.proposed_fix),
+        "hypothesis_quality": components.score_hypothesis_quality(
             search, analysis, expected.hypotheses, expected.failure_mode
         ),
-        "next_steps": components.next_steps(search, analysis, expected.next_steps),
+        "next_steps": components.score_next_steps(search, analysis, expected.next_steps),
     }
     weights = _weights(scenario.about.scoring, [name for name, part in parts.items() if part is not None])
     scored = tuple(_component(search, name, part, weights.get(name)) for name, part in parts.items())
     undecided = next((part for part in parts.values() if part is not None and len(part.points) > 1), None)
     if undecided is not None:
-        detail = _undecided(search, undecided)
+        detail = _describe_undecided(search, undecided)
         return ScenarioScore(total=None, passed=None, components=scored, failure="pattern", detail=detail)
-    sum_of_parts = math.fsum((one.score or 0.0) * (one.weight or 0.0) for one in scored)
+    sum_of_parts = math.fsum((component.score or 0.0) * (component.weight or 0.0) for component in scored)
     total = min(100.0, round(sum_of_parts, DIGITS))
     return ScenarioScore(total=total, passed=total >= scenario.about.scoring.pass_threshold, components=scored)
 
 
 def _weights(scoring: Scoring, applicable: list[ComponentName]) -> dict[ComponentName, float]:
-    """The weights of the components that apply, which sum to 1."""
+    """Return the weights of the applicable components, scaled to sum to 1."""
     stated: dict[ComponentName, float] = {name: getattr(scoring, f"{name}_weight") for name in applicable}
-    whole = math.fsum(stated.values())
-    if whole <= 0.0:
+    total_weight = math.fsum(stated.values())
+    if total_weight <= 0.0:
         raise ValueError("nothing that weighs anything is expected: a scenario like that is refused when it is loaded")
-    return {name: weight / whole for name, weight in stated.items()}
+    return {name: weight / total_weight for name, weight in stated.items()}
 
 
 def _component(
@@ -83,16 +83,16 @@ def _component(
         applicable=True,
         score=score,
         weight=weight,
-        mark=MARKS[name],
-        passed=None if score is None else score >= MARKS[name],
+        mark=PASS_POINTS[name],
+        passed=None if score is None else score >= PASS_POINTS[name],
         findings=findings,
     )
 
 
-def _undecided(search: PatternSearch, part: ComponentScore) -> str:
-    """Which patterns a score hangs on."""
-    cut = [pattern for pattern in part.patterns if pattern.path in search.cut]
-    told = "; ".join(f"{pattern.path} ({pattern.text}) was {search.cut[pattern.path]}" for pattern in cut)
-    long = all(BEYOND in search.cut[pattern.path] for pattern in cut)
-    advice = "No answer needs so long a text" if long else "Write the pattern so that it needs no backtracking"
-    return f"The score hangs on what could not be found out: {told}. {advice}"
+def _describe_undecided(search: PatternSearch, part: ComponentScore) -> str:
+    """Describe the patterns that a score depends on."""
+    unknown = [pattern for pattern in part.patterns if pattern.path in search.cut_off]
+    reasons = "; ".join(f"{pattern.path} ({pattern.text}) was {search.cut_off[pattern.path]}" for pattern in unknown)
+    all_truncated = all(TRUNCATED in search.cut_off[pattern.path] for pattern in unknown)
+    advice = "No answer needs so long a text" if all_truncated else "Write the pattern so that it needs no backtracking"
+    return f"The score hangs on what could not be found out: {reasons}. {advice}"

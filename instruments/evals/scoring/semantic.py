@@ -1,8 +1,8 @@
-"""What texts mean: how near they are to a pattern, as an embeddings endpoint sees it.
+"""Compare texts by meaning, with the vectors of an embeddings endpoint.
 
-The items of a place are compared with the pattern one by one, those over PIECE_CHARS_MAX in pieces that end where a
-sentence or a line does; the nearest counts, and is a match from a cosine of SIMILAR on. Where the endpoint fails, the
-reason is given in place of an answer, and after FAILURES_MAX failures one after the other it is not asked again.
+Each item is compared with the pattern; an item over PIECE_CHARS_MAX is split at the ends of sentences or lines. The
+nearest piece counts, and matches with a cosine of at least SIMILARITY_MIN. If the endpoint fails, the result is the
+reason, and after FAILURES_MAX failures in a row the endpoint is not called again.
 """
 
 import hashlib
@@ -17,33 +17,33 @@ from typing import NamedTuple
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.embeddings_client import EmbeddingsClient, EmbeddingsUnavailable
 
-SIMILAR = 0.75
-"""From this cosine on, a text means what a pattern says."""
+SIMILARITY_MIN = 0.75
+"""The cosine from which a text matches a pattern."""
 
 PIECE_CHARS_MAX = 1_000
-"""Characters of a text that are compared at once."""
+"""Characters of one piece of a text."""
 
 PIECES_MAX = 256
-"""Pieces of one place that are compared; what comes after them is not."""
+"""Pieces of one location that are compared; later ones are ignored."""
 
 BATCH_TEXTS = 32
 """Texts in one request."""
 
 FAILURES_MAX = 3
-"""After so many failures one after the other, an endpoint is not asked again."""
+"""After this many failures in a row, the endpoint is not called again."""
 
-URL = "TALLYSTICK_EMBEDDINGS_URL"
-MODEL = "TALLYSTICK_EMBEDDINGS_MODEL"
-KEY = "TALLYSTICK_EMBEDDINGS_KEY"
+URL_ENV = "TALLYSTICK_EMBEDDINGS_URL"
+MODEL_ENV = "TALLYSTICK_EMBEDDINGS_MODEL"
+KEY_ENV = "TALLYSTICK_EMBEDDINGS_KEY"
 MODEL_DEFAULT = "text-embedding-3-small"
 
 _end = re.compile(r"[.!?][\s\"')\]]+|\n+")
 
 
 class NearestText(NamedTuple):
-    """The text nearest to a pattern, which of them, and which characters of it."""
+    """The text nearest to a pattern: its index, and the span of its characters."""
 
-    which: int
+    text_index: int
     start: int
     end: int
     similarity: float
@@ -51,42 +51,42 @@ class NearestText(NamedTuple):
 
     @property
     def similar(self) -> bool:
-        """Whether that is near enough to be a match."""
-        return self.similarity >= SIMILAR
+        """Whether the similarity is enough for a match."""
+        return self.similarity >= SIMILARITY_MIN
 
 
 class SemanticMatcher:
-    """Knows how near texts are to a pattern. Several threads may ask at once; the endpoint is asked by one of them."""
+    """Finds the text nearest to a pattern. Thread-safe; one thread at a time calls the endpoint."""
 
     def __init__(self, endpoint: EmbeddingsClient | str, cache: Path | None = None) -> None:
         self._endpoint = endpoint
-        """Or why there is none."""
+        """The endpoint, or the reason why there is none."""
         self._vectors = EmbeddingCache(cache)
         self._lock = threading.Lock()
         self._failures = 0
-        self._why = ""
+        self._last_error = ""
 
     def nearest(self, pattern: str, texts: Sequence[str]) -> NearestText | str:
-        """The nearest of one or more texts, or in words why it is not known; never an error."""
-        places = [(which, *span) for which, text in enumerate(texts) for span in pieces(text)][:PIECES_MAX]
-        said = [_sound(texts[which][start:end]) for which, start, end in places]
+        """Return the nearest of one or more texts, or the reason why it is unknown; never raises."""
+        spans = [(index, *span) for index, text in enumerate(texts) for span in split_pieces(text)][:PIECES_MAX]
+        piece_texts = [_replace_surrogates(texts[index][start:end]) for index, start, end in spans]
         try:
             with self._lock:
-                wanted, *found = self._all([_sound(pattern), *said])
+                pattern_vector, *found = self._vectors_of([_replace_surrogates(pattern), *piece_texts])
         except EmbeddingsUnavailable as unavailable:
             return str(unavailable)
-        near = [sum(map(mul, wanted, vector)) for vector in found]
-        best = max(range(len(near)), key=near.__getitem__)
-        return NearestText(*places[best], round(min(1.0, max(-1.0, near[best])), 6))
+        similarities = [sum(map(mul, pattern_vector, vector)) for vector in found]
+        best = max(range(len(similarities)), key=similarities.__getitem__)
+        return NearestText(*spans[best], round(min(1.0, max(-1.0, similarities[best])), 6))
 
-    def _all(self, texts: Sequence[str]) -> "list[array[float]]":
-        """The vectors of all texts, those that are not known from the endpoint. Errors: Unavailable."""
+    def _vectors_of(self, texts: Sequence[str]) -> "list[array[float]]":
+        """Return the vectors of all texts, missing ones from the endpoint. Errors: EmbeddingsUnavailable."""
         endpoint = self._endpoint
         if isinstance(endpoint, str):
             raise EmbeddingsUnavailable(endpoint)
         name = f"{endpoint.name}\n{endpoint.model}\n"
         keys = {text: hashlib.sha256(f"{name}{text}".encode()).hexdigest() for text in texts}
-        for _ in range(2):  # a vector of a new length throws away those that were known, and they are asked for again
+        for _ in range(2):  # a vector of a new length clears the cache, so that the cleared ones are requested again
             missing = [text for text, key in keys.items() if self._vectors.get(key) is None]
             for at in range(0, len(missing), BATCH_TEXTS):
                 batch = missing[at : at + BATCH_TEXTS]
@@ -98,38 +98,38 @@ class SemanticMatcher:
 
     def _ask(self, endpoint: EmbeddingsClient, texts: Sequence[str]) -> "list[array[float]]":
         if self._failures >= FAILURES_MAX:
-            raise EmbeddingsUnavailable(f"the embeddings endpoint is not asked any more: {self._why}")
+            raise EmbeddingsUnavailable(f"the embeddings endpoint is not asked any more: {self._last_error}")
         try:
             found = endpoint.ask(texts)
         except EmbeddingsUnavailable as unavailable:
             self._failures += 1
-            self._why = str(unavailable)
+            self._last_error = str(unavailable)
             raise EmbeddingsUnavailable(f"the embeddings endpoint {unavailable}") from None
         self._failures = 0
         return found
 
 
-def meaning_of(variables: Mapping[str, str], cache: Path | None = None) -> SemanticMatcher | None:
-    """The endpoint that an environment names, None where it names none; `cache` is a file that may be deleted."""
-    address = variables.get(URL, "").strip()
+def matcher_from_environment(variables: Mapping[str, str], cache: Path | None = None) -> SemanticMatcher | None:
+    """Build a matcher for the endpoint in the environment; None if it names none. `cache` is a file, safe to delete."""
+    address = variables.get(URL_ENV, "").strip()
     if not address:
         return None
-    model = variables.get(MODEL, "").strip() or MODEL_DEFAULT
+    model = variables.get(MODEL_ENV, "").strip() or MODEL_DEFAULT
     try:
         return SemanticMatcher(
-            EmbeddingsClient(address, model=model, key=variables.get(KEY, "").strip() or None), cache
+            EmbeddingsClient(address, model=model, key=variables.get(KEY_ENV, "").strip() or None), cache
         )
     except EmbeddingsUnavailable as unavailable:
-        return SemanticMatcher(f"{URL} names no embeddings endpoint: {unavailable}")
+        return SemanticMatcher(f"{URL_ENV} names no embeddings endpoint: {unavailable}")
 
 
-def _sound(text: str) -> str:
-    """The text without halves of surrogate pairs, which no request can hold."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
 
 
-def pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Where the parts of a text begin and end that are compared at once: sentences and lines, as many as fit."""
+def split_pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text's pieces: as many whole sentences and lines as fit."""
     start = 0
     while len(text) - start > PIECE_CHARS_MAX:
         ends = [found.end() for found in _end.finditer(text, start, start + PIECE_CHARS_MAX)]

@@ -1,4 +1,4 @@
-"""Whole words: commands in a step, and classes of failure however their words are joined."""
+"""Match whole words: commands in a step, and failure classes with any separator between their words."""
 
 import re
 from functools import lru_cache
@@ -10,43 +10,43 @@ _apart = re.compile(r"[\W_]+")
 
 
 @lru_cache(maxsize=4_096)
-def command(name: str) -> re.Pattern[str]:
-    """A command in a text without its case; `stands_alone` says whether it is a word there."""
+def command_pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern for a command in a case-folded text; `is_whole_command` checks the match."""
     return re.compile(r"\s+".join(re.escape(word) for word in name.casefold().split()))
 
 
-def stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether a command is a word of its own: no part of a longer word, of a name with hyphens or dots.
+def is_whole_command(text: str, start: int, end: int) -> bool:
+    """Whether a command is a word of its own, and not part of a longer word or of a name with hyphens or dots.
 
-    `aws` stands in "aws s3 ls", "`AWS`" and "/usr/bin/aws", and neither in "flaws", "aws-node", "~/.aws" nor in
+    `aws` matches in "aws s3 ls", "`AWS`" and "/usr/bin/aws", but not in "flaws", "aws-node", "~/.aws" or
     "aws.amazon.com".
     """
     return _before.search(text, max(0, start - 2), start) is None and _after.match(text, end) is None
 
 
 @lru_cache(maxsize=4_096)
-def mode(name: str) -> re.Pattern[str]:
-    """A class of failure in a text without its case, its words joined by space, `_`, `-` or nothing."""
+def class_pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern for a failure class in a case-folded text, its words joined by space, `_`, `-` or nothing."""
     parts = _parts.findall(name) or [name.strip()]
     return re.compile(r"[\s_-]{0,3}".join(re.escape(part.casefold()) for part in parts))
 
 
-def stands_apart(text: str, start: int, end: int) -> bool:
-    """Whether a class of failure is no part of a longer word; a capital begins a new one.
+def is_whole_class(text: str, start: int, end: int) -> bool:
+    """Whether a failure class is not part of a longer word; a capital begins a new word.
 
-    `image_pull` stands in "Image pull fails" and "ImagePullBackOff", and not in "imagepuller".
+    `image_pull` matches in "Image pull fails" and "ImagePullBackOff", but not in "imagepuller".
     """
-    return _parted(text, start) and _parted(text, end)
+    return _is_boundary(text, start) and _is_boundary(text, end)
 
 
-def _parted(text: str, at: int) -> bool:
-    """Whether one word ends and another begins between two characters."""
+def _is_boundary(text: str, at: int) -> bool:
+    """Whether there is a word boundary before a character."""
     before, after = text[at - 1 : at] if at else "", text[at : at + 1]
     if not (before.isalnum() and after.isalnum()):
         return True
     return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
 
 
-def squeezed(name: str) -> str:
-    """What two spellings of one class have in common: "ImagePull", "image-pull" and "image pull" are the same."""
+def normalize_name(name: str) -> str:
+    """Normalize a class name: "ImagePull", "image-pull" and "image pull" become equal."""
     return _apart.sub("", name).casefold() or name.strip().casefold()

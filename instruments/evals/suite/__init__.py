@@ -1,1 +1,1 @@
-"""Suites of scenarios: loading, validating, filtering and writing them."""
+"""Suites of scenarios: load, validate, filter and write them."""

@@ -1,10 +1,10 @@
-"""Which scenarios of a suite: an expression as pytest's `-k` takes it.
+"""Select scenarios of a suite by an expression like that of pytest's `-k`.
 
     expression = conjunction { "or" conjunction }
     conjunction = term { "and" term }
     term = "not" term | "(" expression ")" | word | "quoted words"
 
-A word is true of a scenario whose title, name, family or failure type holds it, whatever the case.
+A word matches a scenario if its title, name, family or failure type contains it, ignoring case.
 """
 
 import re
@@ -15,7 +15,7 @@ from instruments.evals.errors import BadExpression
 from instruments.evals.scenario import Scenario
 
 DEPTH_MAX = 50
-"""Brackets and `not` within each other."""
+"""The deepest nesting of brackets and `not`."""
 
 _OPERATORS = frozenset({"and", "or", "not"})
 _token = re.compile(r"""\s*(?:([()])|"([^"]*)"|'([^']*)'|([^\s()"']+))""")
@@ -24,21 +24,21 @@ _Test = Callable[[str], bool]
 
 
 def select(scenarios: Sequence[Scenario], expression: str) -> tuple[Scenario, ...]:
-    """Those that the expression is true of, in their order; all of them where it is empty. Errors: BadExpression."""
+    """Return the scenarios that match, in order; all of them if the expression is empty. Errors: BadExpression."""
     if not expression.strip():
         return tuple(scenarios)
-    test = _Reader(expression).read()
-    return tuple(scenario for scenario in scenarios if test(words_of(scenario)))
+    test = _Parser(expression).parse()
+    return tuple(scenario for scenario in scenarios if test(searchable_text(scenario)))
 
 
-def words_of(scenario: Scenario) -> str:
-    """What a word is looked for in: title, name, family and failure type, a line each, folded."""
+def searchable_text(scenario: Scenario) -> str:
+    """Return the text that words are searched in: title, name, family and failure type, a line each, case-folded."""
     about = scenario.about
     return "\n".join((scenario.title, about.name, about.family or "", about.failure_type or "")).casefold()
 
 
 class _Token(NamedTuple):
-    """A piece of an expression: `(`, `)`, `and`, `or`, `not`, `word`, or `` at its end."""
+    """A token: `(`, `)`, `and`, `or`, `not`, `word`, or `` at the end."""
 
     kind: str
     text: str
@@ -50,7 +50,7 @@ def _tokens(expression: str) -> Iterator[_Token]:
     while expression[at:].strip():
         found = _token.match(expression, at)
         if found is None:
-            raise _broken(f"a quote is opened at character {at + 1} and not closed")
+            raise _syntax_error(f"a quote is opened at character {at + 1} and not closed")
         bracket, double, single, bare = found.groups()
         at = found.end() - len(found[0].lstrip())
         if bracket is not None:
@@ -63,57 +63,57 @@ def _tokens(expression: str) -> Iterator[_Token]:
     yield _Token("", "", at)
 
 
-class _Reader:
-    """An expression, read from its beginning to its end."""
+class _Parser:
+    """A recursive descent parser of one expression."""
 
     def __init__(self, expression: str) -> None:
-        self._left = list(_tokens(expression))[::-1]
+        self._tokens_left = list(_tokens(expression))[::-1]
 
-    def read(self) -> _Test:
-        test = self._any(0)
-        if self._left[-1].kind:
+    def parse(self) -> _Test:
+        test = self._parse_or(0)
+        if self._tokens_left[-1].kind:
             raise self._unexpected("and, or, or the end")
         return test
 
-    def _any(self, depth: int) -> _Test:
-        tests = [self._all(depth)]
-        while self._took("or"):
-            tests.append(self._all(depth))
+    def _parse_or(self, depth: int) -> _Test:
+        tests = [self._parse_and(depth)]
+        while self._accept("or"):
+            tests.append(self._parse_and(depth))
         return tests[0] if len(tests) == 1 else lambda words: any(test(words) for test in tests)
 
-    def _all(self, depth: int) -> _Test:
-        tests = [self._term(depth)]
-        while self._took("and"):
-            tests.append(self._term(depth))
+    def _parse_and(self, depth: int) -> _Test:
+        tests = [self._parse_term(depth)]
+        while self._accept("and"):
+            tests.append(self._parse_term(depth))
         return tests[0] if len(tests) == 1 else lambda words: all(test(words) for test in tests)
 
-    def _term(self, depth: int) -> _Test:
+    def _parse_term(self, depth: int) -> _Test:
         if depth > DEPTH_MAX:
-            raise _broken(f"nests more than {DEPTH_MAX} deep")
-        if self._took("not"):
-            denied = self._term(depth + 1)
+            raise _syntax_error(f"nests more than {DEPTH_MAX} deep")
+        if self._accept("not"):
+            denied = self._parse_term(depth + 1)
             return lambda words: not denied(words)
-        if self._took("("):
-            test = self._any(depth + 1)
-            if not self._took(")"):
+        if self._accept("("):
+            test = self._parse_or(depth + 1)
+            if not self._accept(")"):
                 raise self._unexpected("and, or, or )")
             return test
-        if self._left[-1].kind != "word":
+        if self._tokens_left[-1].kind != "word":
             raise self._unexpected("a word, not, or (")
-        word = self._left.pop().text.casefold()
+        word = self._tokens_left.pop().text.casefold()
         return lambda words: word in words
 
-    def _took(self, kind: str) -> bool:
-        if self._left[-1].kind != kind:
+    def _accept(self, kind: str) -> bool:
+        if self._tokens_left[-1].kind != kind:
             return False
-        self._left.pop()
+        self._tokens_left.pop()
         return True
 
-    def _unexpected(self, wanted: str) -> BadExpression:
-        token = self._left[-1]
+    def _unexpected(self, expected: str) -> BadExpression:
+        token = self._tokens_left[-1]
         found = f"{token.text!r} at character {token.at + 1}" if token.kind else "its end"
-        return _broken(f"{wanted} belongs where {found} is")
+        return _syntax_error(f"{expected} belongs where {found} is")
 
 
-def _broken(what: str) -> BadExpression:
+def _syntax_error(what: str) -> BadExpression:
     return BadExpression(f"-k: {what}.", "Write words with and, or, not and brackets, as in 'image and not llm'.")

@@ -26,7 +26,7 @@ VALUES_MAX = 50_000
 """Values in one YAML file, with every alias counted as what it stands for."""
 
 DEPTH_MAX = 200
-"""Values within values; whoever passes them on does not run out of stack."""
+"""The deepest nesting of values: a limit, so that later code does not run out of stack."""
 
 _TAG = "tag:yaml.org,2002:"
 _COLLECTIONS = {yaml.MappingStartEvent: {None, "!", f"{_TAG}map"}, yaml.SequenceStartEvent: {None, "!", f"{_TAG}seq"}}
@@ -47,7 +47,7 @@ def read(path: Path, bytes_max: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise UnreadableFile("is no file, but a folder, a pipe or a device", "Put a file there.")
+                raise UnreadableFile("is not a file, but a folder, a pipe or a device", "Put a file there.")
             body = file.read(bytes_max + 1)
     except OSError as error:
         raise UnreadableFile(f"cannot be read: {error.strerror}", "Correct the file or its permissions.") from None
@@ -59,7 +59,7 @@ def read(path: Path, bytes_max: int) -> bytes:
 
 
 def json_value(body: bytes) -> object:
-    """What a JSON file says. Errors: UnreadableFile, for a key that stands twice in one object as well."""
+    """Decode a JSON file. Errors: UnreadableFile, also for a key that occurs twice in one object."""
     body = body.removeprefix(b"\xef\xbb\xbf")
     try:
         value = msgspec.json.decode(body)
@@ -107,16 +107,16 @@ def _complaint(said: str, body: bytes) -> str:
     if not body.strip():
         return "is empty"
     if found is None:
-        return f"is no JSON: {said[0].lower()}{said[1:]}"
+        return f"is not JSON: {said[0].lower()}{said[1:]}"
     at = int(found[1])
     line = body.count(b"\n", 0, at) + 1
     if (constant := _constant.match(body, at)) is not None:
-        return f"is no JSON: line {line} has {constant[0].decode()}, which is no number"
-    return f"is no JSON: line {line}: {said[: found.start()].removeprefix('JSON is malformed: ').rstrip()}"
+        return f"is not JSON: line {line} has {constant[0].decode()}, which is not a number"
+    return f"is not JSON: line {line}: {said[: found.start()].removeprefix('JSON is malformed: ').rstrip()}"
 
 
 def _repeated(body: bytes) -> UnreadableFile:
-    """The first key of a JSON file that stands twice in one object."""
+    """Return the first key of a JSON file that occurs twice in one object."""
     objects: list[set[str]] = []
     for found in _token.finditer(body):
         if found[0] == b"{":
@@ -128,7 +128,7 @@ def _repeated(body: bytes) -> UnreadableFile:
             if key in objects[-1]:
                 return _twice(key, body.count(b"\n", 0, found.start()) + 1)
             objects[-1].add(key)
-    raise AssertionError("the numbers of keys differ, and no key stands twice")
+    raise AssertionError("the numbers of keys differ, and no key occurs twice")
 
 
 def _twice(key: str, line: int) -> UnreadableFile:
@@ -146,7 +146,7 @@ class _ScenarioYaml(YamlReader):
 
     def key(self, event: Any, value: object) -> str:  # noqa: ANN401 - PyYAML types no events
         if not isinstance(event, yaml.ScalarEvent):
-            raise unreadable(event, "a key is no text", "Write a key as a word.")
+            raise unreadable(event, "a key is not text", "Write a key as a word.")
         if value in self.stack[-1].value:
             raise _twice(str(value), line_of(event))
         return str(value)
@@ -190,7 +190,7 @@ def _scalar(event: Any) -> object:  # noqa: ANN401 - PyYAML types no events
             case "float":
                 return _NUMBERS.construct_yaml_float(node)
     except (ValueError, KeyError, IndexError, OverflowError):
-        raise unreadable(event, f"{value[:40]!r} is no number", "Correct it, or put it in quotes.") from None
+        raise unreadable(event, f"{value[:40]!r} is not a number", "Correct it, or put it in quotes.") from None
     return value
 
 

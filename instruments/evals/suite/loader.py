@@ -1,9 +1,9 @@
-"""A suite of scenarios from a folder: `NAME/` or `NAME/MODE/`, each with its two files.
+"""Load a suite of scenarios from a folder: `NAME/` or `NAME/MODE/`, each with two files.
 
-Everything in it is read and checked before anything is scored, and all that is wrong is told at once. Digests are of
-what files say, not of how: the order of keys, white space, line endings and whether it is YAML or JSON make no
-difference. A number of an investigation or of `test_config` counts as it is written, since an agent is given it so:
-1 and 1.0 are two; weights and thresholds are the same number either way.
+The whole suite is read and validated before anything is scored, and all faults are reported together. Digests depend on
+values only: the order of keys, white space, line endings, and YAML or JSON make no difference. A number in an
+investigation or in `test_config` counts as written, since the agent gets it so: 1 and 1.0 differ there; in weights and
+thresholds they are equal.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from instruments.evals.suite.json_yaml import (
     read,
     yaml_value,
 )
-from instruments.evals.suite.validate_scenario import check_analysis, describe
+from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
 from instruments.yaml_reader import UnreadableFile
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
 DEPTH_MAX = 2
-"""Folders between a suite and a scenario's files: its own, and that of its mode."""
+"""The most folders between a suite and a scenario's files: the scenario's, and that of its mode."""
 
 _ID_CHARS_KEPT = 55
 _unfit = re.compile(r"[^A-Za-z0-9._-]")
@@ -39,19 +39,19 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 class Suite(msgspec.Struct, frozen=True):
-    """Scenarios that are scored together."""
+    """A loaded suite of scenarios."""
 
     name: str
-    """The folder's."""
+    """The name of its folder."""
     root: Path
     scenarios: tuple[Scenario, ...]
-    """In the order of their titles."""
+    """Ordered by title."""
     digest: str
-    """SHA-256 of the ids and fixture digests, in their order."""
+    """SHA-256 over the ids and fixture digests, in order."""
 
 
 def load(root: Path) -> Suite:
-    """Every scenario below a folder, or the one that it is. Errors: BadFixtures with every fault, NoScenarios."""
+    """Load all scenarios below a folder, or the folder's own. Errors: BadFixtures with all faults, NoScenarios."""
     faults: list[FixtureFault] = []
     found = [_load(folder, root, faults) for folder in _folders(root, faults)]
     scenarios = sorted((scenario for scenario in found if scenario is not None), key=lambda scenario: scenario.title)
@@ -60,29 +60,29 @@ def load(root: Path) -> Suite:
         raise BadFixtures(faults)
     if not scenarios:
         advice = f"Name a folder with NAME/{SCENARIO_FILES[0]} and NAME/{INVESTIGATION_FILE}, or NAME/MODE/ with both."
-        raise NoScenarios(FixtureFault(str(root), None, "holds no scenario", advice))
+        raise NoScenarios(FixtureFault(str(root), None, "contains no scenario", advice))
     return Suite(root.resolve().name, root, tuple(scenarios), suite_digest(scenarios))
 
 
 def suite_digest(scenarios: Sequence[Scenario]) -> str:
-    """SHA-256 of what the scenarios are and hold, whatever their order."""
+    """Return the SHA-256 over the ids and fixture digests of scenarios, independent of their order."""
     lines = sorted(f"{scenario.id} {scenario.fixture_digest}" for scenario in scenarios)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def fixture_digest(about: Description, investigation: dict[str, Any]) -> str:
-    """SHA-256 of what is given, the investigation without its analysis, and of what is expected of the answer."""
-    given = {"investigation": investigation, "weight": about.weight, "test_config": about.test_config}
-    return _digest(_canonical(given | _expected(about)))
+    """Return the SHA-256 of the agent's input (investigation without analysis, settings) and of the expectations."""
+    inputs = {"investigation": investigation, "weight": about.weight, "test_config": about.test_config}
+    return _digest(_canonical(inputs | _expected(about)))
 
 
 def expectation_digest(about: Description) -> str:
-    """SHA-256 of what is expected, and of how it is scored."""
+    """Return the SHA-256 of the expectations and the scoring."""
     return _digest(_canonical(_expected(about)))
 
 
 def scenario_id(title: str) -> str:
-    """The id of a scenario: its title as a stream may be named."""
+    """Return the id of a scenario: its title in the characters of a stream id."""
     name = _unfit.sub("-", title.replace("/", "."))
     if len(name) <= STREAM_ID_CHARS_MAX:
         return name
@@ -90,17 +90,17 @@ def scenario_id(title: str) -> str:
 
 
 class _Folder(NamedTuple):
-    """A folder with at least one of a scenario's files."""
+    """A folder that contains at least one of a scenario's files."""
 
     path: Path
     names: tuple[str, ...]
 
 
 def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:
-    """Folders with a scenario's files, in the order of their names; hidden ones and their ancestors are not entered."""
-    waiting: list[tuple[Path, int, frozenset[tuple[int, int]]]] = [(root, 0, frozenset())]
-    while waiting:
-        path, depth, above = waiting.pop()
+    """Yield the folders with a scenario's files, ordered by name; skip hidden folders and links to ancestors."""
+    pending: list[tuple[Path, int, frozenset[tuple[int, int]]]] = [(root, 0, frozenset())]
+    while pending:
+        path, depth, above = pending.pop()
         try:
             status = path.stat()
             if (status.st_dev, status.st_ino) in above:
@@ -116,16 +116,14 @@ def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:
         names = tuple(name for name in (*SCENARIO_FILES, INVESTIGATION_FILE) if name in named)
         if names and depth > DEPTH_MAX:
             advice = f"Move it up, or name {path.parent.parent} as the suite's folder."
-            faults.append(
-                FixtureFault(str(path), None, "lies deeper than NAME/MODE/, and would be passed over", advice)
-            )
+            faults.append(FixtureFault(str(path), None, "lies deeper than NAME/MODE/, and would be ignored", advice))
         elif names:
             yield _Folder(path, names)
         if depth > DEPTH_MAX or (names and depth in {0, DEPTH_MAX}):
             continue
         above |= {(status.st_dev, status.st_ino)}
         inner = [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
-        waiting += [(path / entry.name, depth + 1, above) for entry in reversed(inner)]
+        pending += [(path / entry.name, depth + 1, above) for entry in reversed(inner)]
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
@@ -150,10 +148,10 @@ def _load(folder: _Folder, root: Path, faults: list[FixtureFault]) -> Scenario |
     if INVESTIGATION_FILE not in folder.names:
         what = f"has {descriptions[0]} and no {INVESTIGATION_FILE}" if descriptions else "has no files of a scenario"
         faults.append(FixtureFault(str(folder.path), None, what, "Add the captured investigation."))
-    about = _describe(folder.path / descriptions[0], faults) if len(descriptions) == 1 else None
+    about = _read_description(folder.path / descriptions[0], faults) if len(descriptions) == 1 else None
     body = investigation = captured = None
     if INVESTIGATION_FILE in folder.names:
-        body, investigation, captured = _investigate(folder.path / INVESTIGATION_FILE, faults)
+        body, investigation, captured = _read_investigation(folder.path / INVESTIGATION_FILE, faults)
     if len(faults) > before:
         return None
     assert about is not None
@@ -170,13 +168,13 @@ def _scenario(
     investigation: dict[str, Any],
     captured: dict[str, Any] | None,
 ) -> Scenario:
-    below = folder.relative_to(root).parts
-    title = "/".join(below) or folder.resolve().name
+    relative = folder.relative_to(root).parts
+    title = "/".join(relative) or folder.resolve().name
     return Scenario(
         id=scenario_id(title),
         title=title,
         folder=folder,
-        mode=below[-1] if len(below) == DEPTH_MAX else None,
+        mode=relative[-1] if len(relative) == DEPTH_MAX else None,
         about=about,
         investigation=investigation,
         captured=captured,
@@ -186,48 +184,48 @@ def _scenario(
     )
 
 
-def _stated(scoring: Scoring) -> dict[str, float]:
-    """What differs from the defaults: writing them out changes nothing."""
+def _non_default_scoring(scoring: Scoring) -> dict[str, float]:
+    """Return the values that differ from the defaults, so that stating a default does not change the digest."""
     default = Scoring()
     values = {name: getattr(scoring, name) for name in Scoring.__struct_fields__}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
 def _expected(about: Description) -> dict[str, object]:
-    return {"expected_outcomes": about.expected_outcomes, "scoring": _stated(about.scoring)}
+    return {"expected_outcomes": about.expected_outcomes, "scoring": _non_default_scoring(about.scoring)}
 
 
-def _describe(path: Path, faults: list[FixtureFault]) -> Description | None:
-    def tell(key: str, what: str, advice: str) -> None:
+def _read_description(path: Path, faults: list[FixtureFault]) -> Description | None:
+    def report(key: str, what: str, advice: str) -> None:
         faults.append(FixtureFault(str(path), key or None, what, advice))
 
     try:
         body = read(path, DESCRIPTION_BYTES_MAX)
         value = json_value(body) if path.suffix == ".json" else yaml_value(body)
     except UnreadableFile as unreadable:
-        tell("", str(unreadable), unreadable.advice)
+        report("", str(unreadable), unreadable.advice)
         return None
-    return describe(value, tell)
+    return check_scenario(value, report)
 
 
-def _investigate(
+def _read_investigation(
     path: Path, faults: list[FixtureFault]
 ) -> tuple[bytes | None, dict[str, Any] | None, dict[str, Any] | None]:
-    """The bytes of an investigation, what it says without its analysis, and its analysis."""
+    """Return the bytes of an investigation, its value without the analysis, and its analysis."""
 
-    def tell(key: str, what: str, advice: str) -> None:
+    def report(key: str, what: str, advice: str) -> None:
         faults.append(FixtureFault(str(path), key or None, what, advice))
 
     try:
         body = read(path, INVESTIGATION_BYTES_MAX)
         value = json_value(body)
     except UnreadableFile as unreadable:
-        tell("", str(unreadable), unreadable.advice)
+        report("", str(unreadable), unreadable.advice)
         return None, None, None
     if not isinstance(value, dict):
-        tell("", "is no JSON object", "Write the captured investigation, with alert, evidence and the rest.")
+        report("", "is not a JSON object", "Write the captured investigation, with alert, evidence and the rest.")
         return None, None, None
-    captured = check_analysis(value.pop("analysis", None), tell)
+    captured = check_analysis(value.pop("analysis", None), report)
     return body, value, captured
 
 

@@ -1,4 +1,4 @@
-"""`scenario.yaml`, checked whole: a description that can be scored, or every fault there is."""
+"""Validate `scenario.yaml`: return a description that can be scored, or report all faults."""
 
 import math
 from typing import Any
@@ -9,8 +9,15 @@ from events.evaluation import WEIGHT_MAX
 from events.limits import LABEL_CHARS_MAX
 from instruments.evals.analysis import Analysis
 from instruments.evals.scenario import Description, Expectations, Scoring
-from instruments.evals.suite.validate_expectations import expectations
-from instruments.evals.suite.validators import Tell, keys, near, number, shown, text
+from instruments.evals.suite.validate_expectations import check_expectations
+from instruments.evals.suite.validators import (
+    ReportFault,
+    check_mapping,
+    check_number,
+    check_text,
+    closest_name,
+    describe_value,
+)
 
 WEIGHTS = {
     "root_cause_weight": ("root_cause",),
@@ -18,13 +25,13 @@ WEIGHTS = {
     "hypothesis_quality_weight": ("hypotheses", "failure_mode"),
     "next_steps_weight": ("next_steps",),
 }
-"""Each weight, and the expectations of which one makes its component applicable."""
+"""Each weight, and the expectations, one of which makes its component applicable."""
 
 SUM_TOLERANCE = 1e-6
-"""How far weights may be from 1 together: what rounding in decimal can make."""
+"""How far the sum of the weights may be from 1, because of decimal rounding."""
 
 DESCRIPTION_CHARS_MAX = 10_000
-"""Characters of a description: it stands in an event, beside the rest."""
+"""Characters of a description, which becomes part of an event."""
 
 _TEXTS = {
     "name": LABEL_CHARS_MAX,
@@ -39,107 +46,113 @@ _DECISIVE = ("expected_outcomes", "scoring", "weight", "test_config")
 _ALIKE = 0.85
 
 
-def describe(value: object, tell: Tell) -> Description | None:
-    """What a scenario says of itself; None where something is wrong with it, which was told."""
+def check_scenario(value: object, report: ReportFault) -> Description | None:
+    """Build the description of a scenario; report every fault and return None if there is any."""
     if not isinstance(value, dict):
-        tell("", f"is {shown(value)}, and a mapping belongs there", "Begin with name: and expected_outcomes:.")
+        report("", f"is {describe_value(value)}, but must be a mapping", "Begin with name: and expected_outcomes:.")
         return None
     faults = 0
 
-    def count(key: str, what: str, advice: str) -> None:
+    def report_counted(key: str, what: str, advice: str) -> None:
         nonlocal faults
         faults += 1
-        tell(key, what, advice)
+        report(key, what, advice)
 
-    _misspelt(value, count)
-    texts = {name: _label(name, value.get(name), most, count) for name, most in _TEXTS.items()}
+    _check_misspelt_keys(value, report_counted)
+    texts = {name: _check_label(name, value.get(name), maximum, report_counted) for name, maximum in _TEXTS.items()}
     if value.get("name") is None:
-        count("name", "is missing", "Say what the scenario is called.")
-    expected = expectations("expected_outcomes", value.get("expected_outcomes"), count)
-    scoring = _scoring("scoring", value.get("scoring"), count)
+        report_counted("name", "is missing", "Say what the scenario is called.")
+    expected = check_expectations("expected_outcomes", value.get("expected_outcomes"), report_counted)
+    scoring = _check_scoring("scoring", value.get("scoring"), report_counted)
     if not faults:
-        _applicable(expected, scoring, count)
+        _check_applicable(expected, scoring, report_counted)
     weight = 1.0
     if value.get("weight") is not None:
-        weight = number("weight", value["weight"], count, least=0, most=WEIGHT_MAX, above=True) or 1.0
-    config = _config(value.get("test_config"), count)
+        weight = (
+            check_number("weight", value["weight"], report_counted, minimum=0, maximum=WEIGHT_MAX, above=True) or 1.0
+        )
+    config = _check_config(value.get("test_config"), report_counted)
     if faults:
         return None
-    said: dict[str, Any] = texts
-    return Description(**said, expected_outcomes=expected, weight=weight, scoring=scoring, test_config=config)
+    fields: dict[str, Any] = texts
+    return Description(**fields, expected_outcomes=expected, weight=weight, scoring=scoring, test_config=config)
 
 
-def check_analysis(value: object, tell: Tell) -> dict[str, Any] | None:
-    """The captured analysis, of which every scored part has its type; None where there is none, or nothing in it."""
+def check_analysis(value: object, report: ReportFault) -> dict[str, Any] | None:
+    """Check the types of a captured analysis; return it, or None if it is absent or empty."""
     if value is None or value == {}:
         return None
     if not isinstance(value, dict):
-        tell("analysis", f"is {shown(value)}, and an object belongs there", "Correct it, or leave it out.")
+        report("analysis", f"is {describe_value(value)}, but must be an object", "Correct it, or leave it out.")
         return None
     try:
         msgspec.convert(value, Analysis)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$")
-        tell(f"analysis{place.rstrip('`')}", f"has a wrong type: {what[0].lower()}{what[1:]}", "Correct it.")
+        report(f"analysis{place.rstrip('`')}", f"has a wrong type: {what[0].lower()}{what[1:]}", "Correct it.")
     return value
 
 
-def _misspelt(value: dict[str, Any], tell: Tell) -> None:
-    """A key that is nearly one that decides about scores, where that one is not there."""
+def _check_misspelt_keys(value: dict[str, Any], report: ReportFault) -> None:
+    """Report keys that look like a misspelt key that affects scores, if the correct key is absent."""
     for name in value.keys() - set(Description.__struct_fields__):
-        meant = near(name, _DECISIVE, cutoff=_ALIKE)
+        meant = closest_name(name, _DECISIVE, cutoff=_ALIKE)
         if meant is not None and meant not in value:
-            tell(name, "is not a key that is read", f"Did you mean {meant}?")
+            report(name, "is not a key that is read", f"Did you mean {meant}?")
 
 
-def _label(at: str, value: object, chars_max: int, tell: Tell) -> str | None:
+def _check_label(at: str, value: object, chars_max: int, report: ReportFault) -> str | None:
     if value is None or (value == "" and at != "name"):
         return None
-    found = text(at, value, tell)
+    found = check_text(at, value, report)
     if found is not None and len(found) > chars_max:
-        tell(at, f"has {len(found):,} characters, and {chars_max:,} are the most", "Say it shorter.")
+        report(at, f"has {len(found):,} characters; at most {chars_max:,} are allowed", "Shorten it.")
     return found
 
 
-def _scoring(at: str, value: object, tell: Tell) -> Scoring:
+def _check_scoring(at: str, value: object, report: ReportFault) -> Scoring:
     if value is None:
         return Scoring()
-    given: dict[str, float] = {}
-    found = keys(at, value, Scoring, tell)
+    weights_given: dict[str, float] = {}
+    found = check_mapping(at, value, Scoring, report)
     for name, inner in found.items():
-        most, above = (WEIGHT_MAX, False) if name in WEIGHTS else (100, True)
-        read = number(f"{at}.{name}", inner, tell, least=0, most=most, above=above)
+        maximum, above = (WEIGHT_MAX, False) if name in WEIGHTS else (100, True)
+        read = check_number(f"{at}.{name}", inner, report, minimum=0, maximum=maximum, above=above)
         if read is not None:
-            given[name] = read
-    scoring = Scoring(**given)
-    if len(given) == len(found):
+            weights_given[name] = read
+    scoring = Scoring(**weights_given)
+    if len(weights_given) == len(found):
         weights = {name: getattr(scoring, name) for name in WEIGHTS}
         total = math.fsum(weights.values())
         if abs(total - 1) > SUM_TOLERANCE:
             listed = " + ".join(f"{name} {weight:g}" for name, weight in weights.items())
-            tell(at, f"has weights that sum to {total:.10g}, not to 1: {listed}", "Make them sum to 1.")
+            report(at, f"has weights that sum to {total:.10g}, not to 1: {listed}", "Make them sum to 1.")
     return scoring
 
 
-def _applicable(expected: Expectations, scoring: Scoring, tell: Tell) -> None:
+def _check_applicable(expected: Expectations, scoring: Scoring, report: ReportFault) -> None:
     stated = {name for name in Expectations.__struct_fields__ if getattr(expected, name) is not None}
     if not any(getattr(scoring, weight) > 0 for weight, parts in WEIGHTS.items() if not stated.isdisjoint(parts)):
-        tell("scoring", "gives no weight to anything that is expected", "Weigh a component that has an expectation.")
+        report("scoring", "gives no weight to anything that is expected", "Weigh a component that has an expectation.")
 
 
-def _config(value: object, tell: Tell) -> dict[str, Any]:
+def _check_config(value: object, report: ReportFault) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        tell("test_config", f"is {shown(value)}, and a mapping belongs there", "Write names with values.")
+        report("test_config", f"is {describe_value(value)}, but must be a mapping", "Write names with values.")
         return {}
-    left: list[tuple[str, object]] = [("test_config", value)]
-    while left:
-        at, inner = left.pop()
+    pending: list[tuple[str, object]] = [("test_config", value)]
+    while pending:
+        at, inner = pending.pop()
         if isinstance(inner, dict):
-            left += [(f"{at}.{name}", each) for name, each in inner.items()]
+            pending += [(f"{at}.{name}", each) for name, each in inner.items()]
         elif isinstance(inner, list):
-            left += [(f"{at}[{n}]", each) for n, each in enumerate(inner)]
+            pending += [(f"{at}[{n}]", each) for n, each in enumerate(inner)]
         elif isinstance(inner, float) and not math.isfinite(inner):
-            tell(at, f"is {inner}, which no JSON can say", "The agent is given it as JSON: write a number or a text.")
+            report(
+                at,
+                f"is {inner}, which JSON cannot represent",
+                "The agent is given it as JSON: write a number or a text.",
+            )
     return value

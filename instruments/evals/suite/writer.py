@@ -1,4 +1,4 @@
-"""A scenario to its files, as `loading.py` reads them: investigation.json, scenario.yaml and README.md."""
+"""Write a scenario's files, as `loader.py` reads them: investigation.json, scenario.yaml and README.md."""
 
 import errno
 import json
@@ -19,24 +19,24 @@ from instruments.evals.suite.loader import INVESTIGATION_FILE, SCENARIO_FILES
 README = "README.md"
 DESCRIPTION, *_OTHERS = SCENARIO_FILES
 FILES = (README, INVESTIGATION_FILE, DESCRIPTION)
-"""In the order in which they are put in place: a folder is a scenario's once it has the last of them."""
+"""In the order in which they are moved into place: a folder becomes a scenario with the last one."""
 
 _ambiguous = re.compile(r"[yYnN]|0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-"""Plain texts that some reader of YAML takes for a value, beside those that PyYAML itself quotes."""
+"""Plain texts that some YAML readers convert to a value, in addition to those that PyYAML quotes."""
 
 _odd_breaks = re.compile("[\r\x85\u2028\u2029]")
-"""Line breaks that a block scalar does not keep."""
+"""Line breaks that a block scalar does not preserve."""
 
 
-def write(
+def write_scenario(
     folder: Path, description: dict[str, Any], investigation: dict[str, Any], readme: str, *, force: bool = False
 ) -> None:
-    """Write the three files of a scenario, all of them or none. The same values give the same bytes.
+    """Write the three files of a scenario, all or none. The same values give the same bytes.
 
-    Shapes: `description` is scenario.yaml, `investigation` investigation.json, both in the order of their keys. Folders
-    that are not there are made; a new fixture is there at once. `force` replaces one, whichever of its forms the
-            description has, and leaves other files alone.
-    Errors: FixtureExists; ValueError, for what no JSON holds; OSError. None leaves anything behind.
+    Shapes: `description` becomes scenario.yaml, `investigation` investigation.json, both in the order of their keys.
+    Missing folders are created; a new fixture appears at once. `force` replaces a fixture, also one with a description
+    in another format, and leaves other files alone. Errors: FixtureExists; ValueError, for a value that JSON cannot
+    represent; OSError. None leaves files behind.
     """
     contents = {
         README: readme,
@@ -44,8 +44,8 @@ def write(
         DESCRIPTION: yaml_text(description),
     }
     folder = folder.resolve()
-    _check(folder, force=force)
-    made = [one for one in (folder.parent, *folder.parent.parents) if not one.exists()]
+    _check_folder(folder, force=force)
+    missing_parents = [parent for parent in (folder.parent, *folder.parent.parents) if not parent.exists()]
     staged = folder.parent / f".{folder.name}.{token_hex(4)}"
     try:
         staged.mkdir(parents=True)
@@ -57,45 +57,45 @@ def write(
             staged.rename(folder)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-        for one in made:
-            with suppress(OSError):  # what holds the new folder stays
-                one.rmdir()
+        for parent in missing_parents:
+            with suppress(OSError):  # a parent of the new folder is not empty, and stays
+                parent.rmdir()
 
 
 def check_free(folder: Path, *, force: bool) -> list[str]:
-    """Those of a scenario's files that are in a folder, none unless `force`. Errors: FixtureExists."""
-    there = [name for name in (*FILES, *_OTHERS) if os.path.lexists(folder / name)]
-    if there and not force:
+    """Return a scenario's files that a folder already contains. Errors: FixtureExists, if any and not `force`."""
+    existing = [name for name in (*FILES, *_OTHERS) if os.path.lexists(folder / name)]
+    if existing and not force:
         raise FixtureExists(
-            f"{folder} holds a fixture already ({', '.join(sorted(there))}); nothing was written.",
+            f"{folder} already contains a fixture ({', '.join(sorted(existing))}); nothing was written.",
             "Name another folder, or replace it with --force.",
         )
-    return there
+    return existing
 
 
 def json_text(value: object) -> str:
-    """A value as JSON for people, its keys as they come. Errors: ValueError, for what no JSON holds."""
+    """Format a value as indented JSON, keys in order. Errors: ValueError, for a value that JSON cannot represent."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def yaml_text(value: object) -> str:
-    """A value as YAML for people: in blocks, never folded, texts quoted that would be read as something else."""
+    """Format a value as YAML in block style, without folding; ambiguous texts are quoted."""
     text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=float("inf"))
     return text
 
 
-def _check(folder: Path, *, force: bool) -> None:
+def _check_folder(folder: Path, *, force: bool) -> None:
     """Errors: FixtureExists, OSError."""
-    there = check_free(folder, force=force)
+    existing = check_free(folder, force=force)
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    for name in there:
+    for name in existing:
         if (folder / name).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / name))
 
 
 def _replace(staged: Path, folder: Path) -> None:
-    """Put the files into a folder that is there; where one cannot be, those that were there come back."""
+    """Move the files into an existing folder; if one fails, restore the previous files."""
     done: list[str] = []
     try:
         for name in (*FILES, *_OTHERS):
@@ -113,7 +113,7 @@ def _replace(staged: Path, folder: Path) -> None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """YAML without aliases, the items of a list indented below their key."""
+    """A YAML dumper without aliases, and with list items indented below their key."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -122,7 +122,7 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, indentless=False)
 
 
-def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+def _represent_text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
     style = "'" if _ambiguous.fullmatch(value) else None
     if _odd_breaks.search(value):
         style = '"'
@@ -131,9 +131,9 @@ def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
-def _items(dumper: _Dumper, value: Sequence[object]) -> yaml.SequenceNode:
+def _represent_items(dumper: _Dumper, value: Sequence[object]) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value)
 
 
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(tuple, _items)
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(tuple, _represent_items)

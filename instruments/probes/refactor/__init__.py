@@ -1,1 +1,1 @@
-"""The refactor probes and their scorer."""
+"""The refactor probes, and their scorer on syntax trees."""

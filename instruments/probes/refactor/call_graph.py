@@ -1,4 +1,4 @@
-"""Which function of a refactored text stands for the original, and what it reaches."""
+"""Find the function that replaces the original in refactored code, and the declarations that it uses."""
 
 import re
 from collections import defaultdict
@@ -7,93 +7,97 @@ from instruments.probes.refactor.language import Language
 from instruments.probes.refactor.source import Declaration, ParsedSource
 
 Key = tuple[str, str]
-"""What a reference says: a plain name, a method's, or a type's whose implied methods are meant."""
+"""A reference by kind and name: a plain name, a method's name, or a type for its implicit methods."""
 
 ROOTS_MAX = 100
-"""How many candidates for the entry are compared."""
+"""The most candidates for the entry that are compared."""
 
 
 class References:
-    """Who refers to what: by names, so that a thousand declarations of one name cost no more than one."""
+    """References between declarations, by name, so that a thousand declarations of one name cost no more than one."""
 
     def __init__(self, source: ParsedSource, language: Language) -> None:
-        self._aims: dict[Key, list[Declaration]] = defaultdict(list)
+        self._targets: dict[Key, list[Declaration]] = defaultdict(list)
         self._keys: dict[Declaration, set[Key]] = {}
-        for found in source.declarations:
-            for key in _known_by(found, language):
-                self._aims[key].append(found)
-        for found in source.declarations:
-            self._keys[found] = {key for key in _refers_to(found) if key in self._aims}
+        for declaration in source.declarations:
+            for key in _keys_of(declaration, language):
+                self._targets[key].append(declaration)
+        for declaration in source.declarations:
+            self._keys[declaration] = {key for key in _referenced_keys(declaration) if key in self._targets}
 
-    def reached_from(self, start: Declaration) -> set[Declaration]:
-        """A declaration and everything that it refers to, directly or not."""
+    def reachable_from(self, start: Declaration) -> set[Declaration]:
+        """Return a declaration and all that it refers to, directly or indirectly."""
         reached = {start}
         seen: set[Key] = set()
-        waiting = [start]
-        while waiting:
-            for key in self._keys[waiting.pop()] - seen:
+        pending = [start]
+        while pending:
+            for key in self._keys[pending.pop()] - seen:
                 seen.add(key)
-                new = [aim for aim in self._aims[key] if aim not in reached]
+                new = [target for target in self._targets[key] if target not in reached]
                 reached.update(new)
-                waiting += new
+                pending += new
         return reached
 
-    def referred_by(self, users: set[Declaration]) -> set[Declaration]:
-        """What some declarations refer to, each by itself apart."""
+    def referenced_by(self, users: set[Declaration]) -> set[Declaration]:
+        """Return the declarations that some declarations refer to, not counting references to itself."""
         counted: dict[Key, list[Declaration]] = defaultdict(list)
         for user in users:
             for key in self._keys[user]:
                 counted[key].append(user)
-        return {aim for key, by in counted.items() for aim in self._aims[key] if len(by) > 1 or by[0] is not aim}
+        return {
+            target for key, by in counted.items() for target in self._targets[key] if len(by) > 1 or by[0] is not target
+        }
 
 
-def entry_of(source: ParsedSource, references: References, original: Declaration, language: Language) -> Declaration:
-    """The function with the original's name; else one with its types; else the root that reaches most.
+def find_entry(source: ParsedSource, references: References, original: Declaration, language: Language) -> Declaration:
+    """Return the function with the original's name; else one with its types; else the root that reaches most.
 
-    A root is what nothing else refers to, programs and tests apart, which call anything from outside. Of several
-    functions it is the one that reaches most, and of those the first.
+    A root is a function that nothing refers to except main functions and tests. Of several candidates the one that
+    reaches most is taken, and of those the first.
     """
     functions = source.functions
     if named := [function for function in functions if function.name == original.name]:
-        return min(named, key=lambda function: function.home is not None)
-    inside = [function for function in functions if not re.fullmatch(language.outside, function.name)] or functions
+        return min(named, key=lambda function: function.owner_type is not None)
+    inside = [
+        function for function in functions if not re.fullmatch(language.external_entry, function.name)
+    ] or functions
     outside = set(functions) - set(inside)
-    referred = references.referred_by(set(source.declarations) - outside)
+    referred = references.referenced_by(set(source.declarations) - outside)
     roots = [function for function in inside if function not in referred] or inside
-    alike = [function for function in roots if _alike(function, original)]
-    if not alike and all(parameter.type is not None for parameter in original.parameters):
-        alike = [function for function in inside if _alike(function, original)]
-    return max((alike or roots)[:ROOTS_MAX], key=lambda function: len(references.reached_from(function)))
+    same_types = [function for function in roots if _same_types(function, original)]
+    if not same_types and all(parameter.type is not None for parameter in original.parameters):
+        same_types = [function for function in inside if _same_types(function, original)]
+    return max((same_types or roots)[:ROOTS_MAX], key=lambda function: len(references.reachable_from(function)))
 
 
-def _known_by(found: Declaration, language: Language) -> set[Key]:
-    if found.home is None:
-        return {("name", name) for name in found.names}
-    implied: set[Key] = {("type", found.home)} if found.name in language.implied else set()
-    return implied | {("method", found.name)}
+def _keys_of(declaration: Declaration, language: Language) -> set[Key]:
+    if declaration.owner_type is None:
+        return {("name", name) for name in declaration.names}
+    implicit: set[Key] = {("type", declaration.owner_type)} if declaration.name in language.implicit_methods else set()
+    return implicit | {("method", declaration.name)}
 
 
-def _refers_to(found: Declaration) -> set[Key]:
-    """A name that a local hides is a reference only where it is called."""
-    hidden = found.variables - found.called
-    keys: set[Key] = {("name", name) for _, name in found.used if name not in hidden}
-    keys.update(("method", name) for name in found.members)
-    if found.home is not None:
-        keys.add(("name", found.home))
-    if found.kind in {"type", "error"}:
-        keys.add(("type", found.name))
+def _referenced_keys(declaration: Declaration) -> set[Key]:
+    """Return the references of a declaration; a name hidden by a local variable counts only where it is called."""
+    hidden = declaration.variables - declaration.called
+    keys: set[Key] = {("name", name) for _, name in declaration.used if name not in hidden}
+    keys.update(("method", name) for name in declaration.members)
+    if declaration.owner_type is not None:
+        keys.add(("name", declaration.owner_type))
+    if declaration.kind in {"type", "error"}:
+        keys.add(("type", declaration.name))
     return keys
 
 
-def _alike(function: Declaration, original: Declaration) -> bool:
-    """Whether the types are the same, as far as both say them."""
+def _same_types(function: Declaration, original: Declaration) -> bool:
+    """Whether the types are equal where both functions declare them."""
     ours = (*function.parameters, *(function.results if original.results else ()))
     theirs = (*original.parameters, *(original.results if function.results else ()))
     return (
         len(function.parameters) == len(original.parameters)
         and len(ours) == len(theirs)
         and all(
-            one.type is None or other.type is None or one.type == other.type
-            for one, other in zip(ours, theirs, strict=True)
+            mine.type is None or other.type is None or mine.type == other.type
+            for mine, other in zip(ours, theirs, strict=True)
         )
     )

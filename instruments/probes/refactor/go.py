@@ -1,4 +1,4 @@
-"""Go, as the scorer is told of it."""
+"""Go for the refactor scorer: syntax kinds and queries."""
 
 import tree_sitter_go
 
@@ -58,7 +58,7 @@ QUERY = r"""
   (#eq? @_of "Error"))
 """
 
-SAID = r"""
+COMMENT_QUERY = r"""
 (source_file [
   (if_statement) (for_statement) (expression_switch_statement) (type_switch_statement) (block)
   (return_statement) (break_statement) (continue_statement) (package_clause)
@@ -77,7 +77,7 @@ SAID = r"""
 GO = Language(
     grammar=tree_sitter_go.language,
     query=QUERY,
-    outer=frozenset(
+    top_level_kinds=frozenset(
         {
             "package_clause",
             "import_declaration",
@@ -90,8 +90,8 @@ GO = Language(
         }
     ),
     results="result",
-    several="parameter_list",
-    bundles=frozenset(
+    result_list="parameter_list",
+    composite_kinds=frozenset(
         {
             "expression_list",
             "composite_literal",
@@ -103,17 +103,17 @@ GO = Language(
     ),
     prefixes={"variadic_parameter_declaration": "[]"},
     receiver="receiver",
-    sequences=frozenset({"block", "statement_list"}),
-    leaving=frozenset({"return_statement", "continue_statement", "break_statement", "goto_statement"}),
-    outside=r"main|init|(Test|Benchmark|Example|Fuzz)\w*",
-    implied=frozenset({"Error", "Unwrap", "Is", "As", "String", "Format", "MarshalText", "MarshalJSON"}),
-    line="//",
-    wrapping=r"^\s*(//|/\*+|\*(?!/))|\*+/\s*$",
+    statement_lists=frozenset({"block", "statement_list"}),
+    jump_kinds=frozenset({"return_statement", "continue_statement", "break_statement", "goto_statement"}),
+    external_entry=r"main|init|(Test|Benchmark|Example|Fuzz)\w*",
+    implicit_methods=frozenset({"Error", "Unwrap", "Is", "As", "String", "Format", "MarshalText", "MarshalJSON"}),
+    line_comment="//",
+    comment_marks=r"^\s*(//|/\*+|\*(?!/))|\*+/\s*$",
     directive=r"//([a-z0-9]+:[a-z0-9]|line |export |extern |nolint\b)|//\s*\+build\b",
-    said=SAID,
-    opened=r"\{\s*$",
-    closing="}",
-    dangling=r"^\s*\}",
-    opening="if a {",
+    comment_query=COMMENT_QUERY,
+    open_block=r"\{\s*$",
+    block_end="}",
+    dangling_clause=r"^\s*\}",
+    clause_start="if a {",
 )
-"""Types are known in Go, results may have names, and a file holds declarations alone."""
+"""In Go, all types are declared, results may have names, and a file holds only declarations."""

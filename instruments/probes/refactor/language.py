@@ -1,4 +1,4 @@
-"""What the scorer must be told of a programming language: data alone, so that another language is another table."""
+"""The description of a programming language for the refactor scorer: data only; a new language is a new table."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -9,77 +9,77 @@ from tree_sitter import Query
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A language as the kinds of its syntax nodes.
+    """A language, described by the kinds of its syntax nodes.
 
-    `query` is a tree-sitter query. What its captures mean, in any language:
+    `query` is a tree-sitter query. Its captures mean, in any language:
 
     |capture|node|
     |-|-|
-    |function|declares a function or method that has a body; fields name, parameters, body|
-    |type, constant, variable|declares one, outside functions or within; field name or left|
-    |decorated|a declaration whose parent belongs to it|
+    |function|declares a function or method with a body; fields name, parameters, body|
+    |type, constant, variable|declares one, inside or outside functions; field name or left|
+    |decorated|a declaration inside a decorating node|
     |error|the name of an error, or of a type whose values are errors|
     |closure|a function without a name|
-    |name|an identifier; `label`: one that refers to nothing; `member`: one behind a dot; `called`: one that is called|
-    |local, loop|an identifier where it becomes a variable; where a loop makes it one|
-    |assignment|gives its field left (or name) the value of its field right (or value), whatever it held before|
-    |return|gives results|
-    |comment, docstring|says something to people|
+    |name|an identifier; `label`: one that is not a reference; `member`: one after a dot; `called`: one that is called|
+    |local, loop|an identifier that becomes a variable; one that becomes a loop's variable|
+    |assignment|assigns the value of its field right (or value) to its field left (or name)|
+    |return|returns results|
+    |comment, docstring|a comment for people|
     |guard|an `if` without `else`|
-    |is.KIND|code of a structural kind; `is.results`: results that say what they are|
-    |refused|what the grammar admits and the language does not; `filled`: what only the grammar admits empty|
+    |is.KIND|code of a structural kind; `is.results`: named or typed results|
+    |refused|accepted by the grammar but not by the language; `filled`: empty in the grammar only|
     """
 
     grammar: Callable[[], object]
-    """The grammar's own entry point."""
+    """The grammar's entry point."""
     query: str
-    outer: frozenset[str] = frozenset()
-    """The kinds that may stand outside functions; empty where any may."""
+    top_level_kinds: frozenset[str] = frozenset()
+    """The kinds allowed at the top level; empty if all are."""
     results: str
-    """The field of a function that says what it gives."""
-    several: str
-    """The kind of that field where it lists results as parameters are listed."""
-    bundles: frozenset[str]
-    """The kinds of expression that are nothing but their parts: lists, tuples, literals of a type."""
+    """The field of a function that declares its results."""
+    result_list: str
+    """The kind of that field if it lists several results, as parameters are listed."""
+    composite_kinds: frozenset[str]
+    """The kinds of expression that only combine their parts: lists, tuples, literals of a type."""
     prefixes: Mapping[str, str] = {}
-    """Kinds of parameter that take any number of values, and what makes the type of one the type of all."""
+    """Kinds of variadic parameters, and the prefix that turns an element's type into the parameter's type."""
     receiver: str = ""
-    """The field of a method that names its type, where the method does not stand in it."""
+    """The field of a method that names its type, if methods are declared outside of types."""
     receivers: frozenset[str] = frozenset()
-    """What the parameter that is the object itself is called, where the method stands in its type."""
-    sequences: frozenset[str]
-    """The kinds that hold statements."""
-    leaving: frozenset[str]
-    """The kinds of statement after which the next one is not reached."""
-    outside: str
-    """A pattern of the names of functions that are called from outside: programs and tests."""
-    implied: frozenset[str]
-    """Methods that are used without being named."""
-    line: str
-    """How a line comment begins."""
-    wrapping: str
-    """A pattern of the marks around and within the text of a comment."""
+    """Names of the parameter for the object itself, if methods are declared inside types."""
+    statement_lists: frozenset[str]
+    """The kinds that contain statements."""
+    jump_kinds: frozenset[str]
+    """The kinds of statement after which the next statement is not reached."""
+    external_entry: str
+    """A pattern for names of functions that are called from outside: main functions and tests."""
+    implicit_methods: frozenset[str]
+    """Methods that are called without being named."""
+    line_comment: str
+    """The beginning of a line comment."""
+    comment_marks: str
+    """A pattern for the marks around and inside a comment's text."""
     directive: str
-    """A pattern of comments that speak to tools."""
-    said: str
-    """A query over a comment's text read as code: `code` can be nothing else, `either` may as well be a phrase."""
-    opened: str
-    """A pattern of texts whose last block is left open."""
-    closing: str
-    """What closes that block."""
-    dangling: str
-    """A pattern of texts that go on with a statement begun before them."""
-    opening: str
-    """What begins that statement."""
+    """A pattern for comments that address tools."""
+    comment_query: str
+    """A query over a comment's text parsed as code: `code` can only be code, `either` may also be a phrase."""
+    open_block: str
+    """A pattern for texts whose last block is not closed."""
+    block_end: str
+    """The text that closes such a block."""
+    dangling_clause: str
+    """A pattern for texts that continue a statement from before, such as `else`."""
+    clause_start: str
+    """The text that begins such a statement."""
 
 
 @cache
 def grammar_of(language: Language) -> Grammar:
-    """The compiled grammar, made once in a process."""
+    """Return the compiled grammar, cached."""
     return Grammar(language.grammar())
 
 
 @cache
 def query_of(language: Language, source: str) -> Query:
-    """A compiled query of that language, made once in a process: that takes milliseconds."""
+    """Return a compiled query, cached: compiling takes milliseconds."""
     return Query(grammar_of(language), source)

@@ -1,4 +1,4 @@
-"""From a text to what it declares. All of it follows from the tokens and their order, not from where they stand."""
+"""Parse source text into declarations. The result depends on the tokens and their order, not on layout."""
 
 import re
 from bisect import bisect_right
@@ -10,16 +10,16 @@ from instruments.probes.refactor.language import Language, grammar_of, query_of
 from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
 
 OUTPUT_BYTES_MAX = 65_536
-"""The longest text that is read, in bytes of UTF-8."""
+"""The longest text that is parsed, in bytes of UTF-8."""
 LINES_MAX = 2_000
-"""The most lines with something on them: a hundred times what is asked for, and what a parser reads in any order of
-them within a second."""
+"""The most lines that are not blank: a hundred times a normal answer, and a number that the parser handles in any order
+within a second."""
 
 Captures = dict[str, list[Node]]
 
 
-def read(text: str, language: Language) -> ParsedSource | None:
-    """A text as code; None where it is too long, does not parse, or declares no function."""
+def parse_source(text: str, language: Language) -> ParsedSource | None:
+    """Parse a text as code; None if it is too long, does not parse, or declares no function."""
     encoded = text.encode("utf-8", "replace")
     if len(encoded) > OUTPUT_BYTES_MAX or sum(bool(line.strip()) for line in encoded.split(b"\n")) > LINES_MAX:
         return None
@@ -27,9 +27,11 @@ def read(text: str, language: Language) -> ParsedSource | None:
     if root.has_error:
         return None
     captures = QueryCursor(query_of(language, language.query)).captures(root)
-    misplaced = language.outer and any(node.type not in language.outer for node in root.named_children)
-    hollow = any(all(child.is_extra for child in node.named_children) for node in captures.get("filled", ()))
-    if misplaced or hollow or "refused" in captures or "function" not in captures:
+    misplaced = language.top_level_kinds and any(
+        node.type not in language.top_level_kinds for node in root.named_children
+    )
+    has_empty_block = any(all(child.is_extra for child in node.named_children) for node in captures.get("filled", ()))
+    if misplaced or has_empty_block or "refused" in captures or "function" not in captures:
         return None
     declarations, closures = _declarations(captures)
     source = ParsedSource(
@@ -48,29 +50,29 @@ def read(text: str, language: Language) -> ParsedSource | None:
 
 
 def _declarations(captures: Captures) -> tuple[list[Declaration], list[Node]]:
-    """What is declared outside functions, in order; and the functions that are declared inside others."""
+    """Return the declarations outside functions, in order, and the functions declared inside others."""
     errors = {node.text for node in captures.get("error", ())}
-    wholes = {node.start_byte: node.parent for node in captures.get("decorated", ())}
+    decorated_nodes = {node.start_byte: node.parent for node in captures.get("decorated", ())}
     functions = _ordered(captures, "function")
     outermost = _outermost(functions)
-    nodes = [(node, "function") for node in functions if _within(node, outermost) == node.start_byte]
-    closures = [node for node in functions if _within(node, outermost) != node.start_byte]
+    nodes = [(node, "function") for node in functions if _enclosing_start(node, outermost) == node.start_byte]
+    closures = [node for node in functions if _enclosing_start(node, outermost) != node.start_byte]
     for kind in ("type", "constant", "variable"):
-        nodes += [(node, kind) for node in _ordered(captures, kind) if _within(node, outermost) is None]
+        nodes += [(node, kind) for node in _ordered(captures, kind) if _enclosing_start(node, outermost) is None]
     found: list[Declaration] = []
     for node, kind in sorted(nodes, key=lambda pair: (pair[0].start_byte, -pair[0].end_byte)):
         within = found[-1] if found else None
         while within is not None and within.end <= node.start_byte:
             within = within.within
         names = _names(node)
-        whole = wholes.get(node.start_byte) or node
+        outer_node = decorated_nodes.get(node.start_byte) or node
         error = kind in {"type", "variable"} and any(name.text in errors for name in names)
         found.append(
             Declaration(
                 node=node,
                 kind="error" if error else kind,
                 names=tuple(_text(name) for name in names),
-                start=whole.start_byte,
+                start=outer_node.start_byte,
                 end=node.end_byte,
                 within=within,
             )
@@ -79,100 +81,100 @@ def _declarations(captures: Captures) -> tuple[list[Declaration], list[Node]]:
 
 
 def _fill_names(source: ParsedSource, captures: Captures) -> None:
-    """Give each declaration the identifiers in it, and what they are there."""
-    apart = {node.start_byte for kind in ("label", "member") for node in captures.get(kind, ())}
-    for owner, node in _owned(source, _ordered(captures, "name")):
-        if node.start_byte not in apart:
+    """Add to each declaration its identifiers, by role."""
+    excluded = {node.start_byte for kind in ("label", "member") for node in captures.get(kind, ())}
+    for owner, node in _with_owner(source, _ordered(captures, "name")):
+        if node.start_byte not in excluded:
             owner.used.append((node.start_byte, _text(node)))
-    for owner, node in _owned(source, captures.get("member", [])):
+    for owner, node in _with_owner(source, captures.get("member", [])):
         owner.members.add(_text(node))
-    for owner, node in _owned(source, captures.get("called", [])):
+    for owner, node in _with_owner(source, captures.get("called", [])):
         owner.called.add(_text(node))
-    for owner, node in _owned(source, captures.get("local", [])):
+    for owner, node in _with_owner(source, captures.get("local", [])):
         owner.variables.add(_text(node))
-    for owner, node in _owned(source, captures.get("loop", [])):
+    for owner, node in _with_owner(source, captures.get("loop", [])):
         owner.variables.add(_text(node))
         owner.loops.add(_text(node))
 
 
 def _fill_statements(source: ParsedSource, captures: Captures, closures: list[Node]) -> None:
-    """Give each declaration what is done in it: closures, assignments, returns."""
-    for owner, _ in _owned(source, closures):
+    """Add to each declaration its closures, assignments and returns."""
+    for owner, _ in _with_owner(source, closures):
         owner.closures += 1
-    for owner, node in _owned(source, _ordered(captures, "assignment")):
+    for owner, node in _with_owner(source, _ordered(captures, "assignment")):
         owner.assignments.append(node)
     inner = _outermost(closures)
-    for owner, node in _owned(source, _ordered(captures, "return")):
-        if _within(node, inner) is None:
+    for owner, node in _with_owner(source, _ordered(captures, "return")):
+        if _enclosing_start(node, inner) is None:
             owner.returns.append(node)
 
 
 def _fill_structure(source: ParsedSource, captures: Captures, language: Language) -> None:
-    """Give each declaration the structural kinds in it."""
-    for owner, node in _owned(source, _ordered(captures, "type", "constant")):
+    """Add to each declaration its structural kinds."""
+    for owner, node in _with_owner(source, _ordered(captures, "type", "constant")):
         if owner.kind == "function":
             owner.features.add("constant")
             owner.variables.update(_text(name) for name in _names(node))
-    for owner, node in _owned(source, captures.get("guard", [])):
-        if _guards(node, language):
+    for owner, node in _with_owner(source, captures.get("guard", [])):
+        if _is_guard(node, language):
             owner.features.add("guard")
     for kind in [kind for kind in captures if kind.startswith("is.")]:
-        for owner, _ in _owned(source, captures[kind]):
+        for owner, _ in _with_owner(source, captures[kind]):
             owner.features.add(kind.removeprefix("is."))
 
 
-def _owned(source: ParsedSource, nodes: list[Node]) -> Iterator[tuple[Declaration, Node]]:
-    """The nodes that stand in a declaration, with it."""
+def _with_owner(source: ParsedSource, nodes: list[Node]) -> Iterator[tuple[Declaration, Node]]:
+    """Yield the nodes inside declarations, each with its declaration."""
     for node in nodes:
         if owner := source.owner(node.start_byte):
             yield owner, node
 
 
 def _fill_signature(function: Declaration, types: set[str], language: Language) -> None:
-    """Give a function its parameters, its results and the type it is a method of.
+    """Set a function's parameters, results and, for a method, its type.
 
-    A type that hangs on a type parameter may be any: it is not said.
+    A type that depends on a type parameter may be any type, and counts as undeclared.
     """
     node = function.node
     generic = node.child_by_field_name("type_parameters")
-    loose = set() if generic is None else function.used_in(generic)
+    type_parameters = set() if generic is None else function.used_in(generic)
     parameters = tuple(
-        ParameterDeclaration(found.name, None) if loose & set(re.findall(r"\w+", found.type or "")) else found
-        for found in _listed(node.child_by_field_name("parameters"), language)
+        ParameterDeclaration(found.name, None) if type_parameters & set(re.findall(r"\w+", found.type or "")) else found
+        for found in _parameters(node.child_by_field_name("parameters"), language)
     )
     if function.within is not None:
-        function.home = function.within.name
+        function.owner_type = function.within.name
         parameters = parameters[1:] if parameters and parameters[0].name in language.receivers else parameters
     receiver = node.child_by_field_name(language.receiver) if language.receiver else None
     if receiver is not None:
-        function.home = next(iter(sorted(function.used_in(receiver) & types)), "")
-        function.variables.update(parameter.name for parameter in _listed(receiver, language) if parameter.name)
+        function.owner_type = next(iter(sorted(function.used_in(receiver) & types)), "")
+        function.variables.update(parameter.name for parameter in _parameters(receiver, language) if parameter.name)
     function.parameters = parameters
     results = node.child_by_field_name(language.results)
     if results is not None:
-        several = results.type == language.several
-        one = ParameterDeclaration(None, _tokens(results))
-        function.results = tuple(_listed(results, language)) if several else (one,)
+        is_list = results.type == language.result_list
+        one = ParameterDeclaration(None, _text_without_spaces(results))
+        function.results = tuple(_parameters(results, language)) if is_list else (one,)
     function.variables.update(found.name for found in (*parameters, *function.results) if found.name)
 
 
-def _listed(node: Node | None, language: Language) -> Iterator[ParameterDeclaration]:
-    """The parameters in a list of them, each by itself."""
+def _parameters(node: Node | None, language: Language) -> Iterator[ParameterDeclaration]:
+    """Yield each parameter of a parameter list."""
     for child in () if node is None else node.named_children:
         kind = child.child_by_field_name("type")
-        said = None if kind is None else language.prefixes.get(child.type, "") + _tokens(kind)
+        type_text = None if kind is None else language.prefixes.get(child.type, "") + _text_without_spaces(kind)
         names = _names(child) or _first_identifier(child)
-        yield from (ParameterDeclaration(_text(name), said) for name in names)
-        if not names and said is not None:
-            yield ParameterDeclaration(None, said)
+        yield from (ParameterDeclaration(_text(name), type_text) for name in names)
+        if not names and type_text is not None:
+            yield ParameterDeclaration(None, type_text)
 
 
-def _guards(node: Node, language: Language) -> bool:
-    """Whether an `if` without `else` leaves what it stands in, which goes on behind it."""
+def _is_guard(node: Node, language: Language) -> bool:
+    """Whether an `if` without `else` ends in a jump and code follows it."""
     last = node.child_by_field_name("consequence")
-    while last is not None and last.type in language.sequences:
+    while last is not None and last.type in language.statement_lists:
         last = next((child for child in reversed(last.named_children) if not child.is_extra), None)
-    if last is None or last.type not in language.leaving:
+    if last is None or last.type not in language.jump_kinds:
         return False
     following = node.next_named_sibling
     while following is not None and following.is_extra:
@@ -181,13 +183,13 @@ def _guards(node: Node, language: Language) -> bool:
 
 
 def _ordered(captures: Captures, *kinds: str) -> list[Node]:
-    """The captured nodes of some kinds, each once, in the order of their beginnings."""
+    """Return the captured nodes of some kinds, each once, in order of their start."""
     found = {node.id: node for kind in kinds for node in captures.get(kind, ())}
     return sorted(found.values(), key=lambda node: node.start_byte)
 
 
 def _outermost(nodes: list[Node]) -> list[tuple[int, int]]:
-    """Begin and end of those of the ordered nodes that stand in no other."""
+    """Return start and end of the ordered nodes that are not inside others."""
     spans: list[tuple[int, int]] = []
     for node in nodes:
         if not spans or node.start_byte >= spans[-1][1]:
@@ -195,20 +197,20 @@ def _outermost(nodes: list[Node]) -> list[tuple[int, int]]:
     return spans
 
 
-def _within(node: Node, spans: list[tuple[int, int]]) -> int | None:
-    """The beginning of the span that a node stands in."""
+def _enclosing_start(node: Node, spans: list[tuple[int, int]]) -> int | None:
+    """Return the start of the span that contains a node; None if none does."""
     index = bisect_right(spans, node.start_byte, key=lambda span: span[0]) - 1
     return spans[index][0] if index >= 0 and node.start_byte < spans[index][1] else None
 
 
 def _names(node: Node) -> list[Node]:
-    """The names that a node declares."""
+    """Return the names that a node declares."""
     names = node.children_by_field_name("name") or node.children_by_field_name("left")
     return [name for name in names if name.is_named]
 
 
 def _first_identifier(node: Node) -> list[Node]:
-    """The identifier that a node begins with, marks aside."""
+    """Return the identifier that a node begins with, apart from punctuation."""
     while node.type != "identifier":
         if not node.named_children:
             return []
@@ -220,6 +222,6 @@ def _text(node: Node) -> str:
     return (node.text or b"").decode()
 
 
-def _tokens(node: Node) -> str:
-    """What a node says, without the whitespace."""
+def _text_without_spaces(node: Node) -> str:
+    """Return a node's text without whitespace."""
     return "".join(_text(node).split())

@@ -1,4 +1,4 @@
-"""Python, as the scorer is told of it."""
+"""Python for the refactor scorer: syntax kinds and queries."""
 
 import tree_sitter_python
 
@@ -49,7 +49,7 @@ QUERY = r"""
 (block) @filled
 """
 
-SAID = r"""
+COMMENT_QUERY = r"""
 (module [
   (if_statement) (for_statement) (while_statement) (with_statement) (match_statement) (try_statement)
   (return_statement) (raise_statement) (break_statement) (continue_statement) (pass_statement)
@@ -71,22 +71,24 @@ PYTHON = Language(
     grammar=tree_sitter_python.language,
     query=QUERY,
     results="return_type",
-    several="",
-    bundles=frozenset({"expression_list", "tuple", "parenthesized_expression", "argument_list", "keyword_argument"}),
+    result_list="",
+    composite_kinds=frozenset(
+        {"expression_list", "tuple", "parenthesized_expression", "argument_list", "keyword_argument"}
+    ),
     receivers=frozenset({"self", "cls"}),
-    sequences=frozenset({"block"}),
-    leaving=frozenset({"return_statement", "raise_statement", "continue_statement", "break_statement"}),
-    outside=r"main|test\w*",
-    implied=frozenset(
+    statement_lists=frozenset({"block"}),
+    jump_kinds=frozenset({"return_statement", "raise_statement", "continue_statement", "break_statement"}),
+    external_entry=r"main|test\w*",
+    implicit_methods=frozenset(
         {"__init__", "__post_init__", "__new__", "__call__", "__str__", "__repr__", "__enter__", "__exit__"}
     ),
-    line="#",
-    wrapping=r"""^\s*#+:?|^[rRuU]?("{3}|'{3}|"|')|("{3}|'{3}|"|')$""",
+    line_comment="#",
+    comment_marks=r"""^\s*#+:?|^[rRuU]?("{3}|'{3}|"|')|("{3}|'{3}|"|')$""",
     directive=r"#!|#.*coding[:=]|#\s*(type:|noqa\b|pylint:|mypy:|pyright:|ruff:|flake8:|isort:|fmt:|pragma:|region\b|endregion\b|%%)",
-    said=SAID,
-    opened=r":\s*$",
-    closing="\n        pass",
-    dangling=r"^\s*(else|elif|except|finally)\b",
-    opening="if a:\n    pass\n",
+    comment_query=COMMENT_QUERY,
+    open_block=r":\s*$",
+    block_end="\n        pass",
+    dangling_clause=r"^\s*(else|elif|except|finally)\b",
+    clause_start="if a:\n    pass\n",
 )
-"""Types may be unknown in Python, its comments may be strings, and a module runs statements of any kind."""
+"""In Python, types may be undeclared, strings may serve as comments, and a module may hold any statement."""

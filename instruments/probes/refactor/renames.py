@@ -1,4 +1,4 @@
-"""Which names of the original have become others: the function's, its parameters', its results' locals'."""
+"""Match names of the original function with those of the refactored one: function, parameters, returned locals."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,128 +9,132 @@ from instruments.probes.refactor.language import Language
 from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
 
 Pair = tuple[str, set[str]]
-"""A name of the original, and the names that may stand for it; none, where it vanished with its use."""
+"""A name of the original, and the names that may replace it; empty if its use has disappeared."""
 Fits = Callable[[ParameterDeclaration, ParameterDeclaration], bool]
 
 
-def pairs_of(
+def name_pairs(
     original: Declaration, originals: ParsedSource, entry: Declaration, source: ParsedSource, language: Language
 ) -> list[Pair]:
-    """Each name of the original: the function's own, its parameters', and those of the locals it answers with."""
+    """Pair each name of the original: its own, those of its parameters, and those of the locals that it returns."""
     return [
         (original.name, {entry.name}),
-        *_parameters(original.parameters, entry.parameters),
-        *_locals(_roles(original, originals, language), _roles(entry, source, language), entry),
+        *_parameter_pairs(original.parameters, entry.parameters),
+        *_local_pairs(_result_locals(original, originals, language), _result_locals(entry, source, language), entry),
     ]
 
 
-def _parameters(before: Sequence[ParameterDeclaration], after: Sequence[ParameterDeclaration]) -> list[Pair]:
-    """Parameters, aligned by place and type.
+def _parameter_pairs(before: Sequence[ParameterDeclaration], after: Sequence[ParameterDeclaration]) -> list[Pair]:
+    """Pair the parameters by position and type.
 
-    Where types are said, those of one type belong together, at the same place if they can. A parameter whose type is
-    not said belongs to the one of its name, or else to the next that is left.
+    Typed parameters match those of the same type, at the same position if possible. An untyped parameter matches the
+    one of the same name, else the next unmatched one.
     """
     aligned: dict[int, ParameterDeclaration] = {}
     left = dict(enumerate(after))
-    for index, mine in enumerate(before):
-        if mine.type is not None and index in left and left[index].type == mine.type:
+    for index, parameter in enumerate(before):
+        if parameter.type is not None and index in left and left[index].type == parameter.type:
             aligned[index] = left.pop(index)
     rules: tuple[Fits, ...] = (
-        lambda mine, other: (mine.type is None or other.type is None) and mine.name == other.name,
-        lambda mine, other: mine.type is None or other.type is None or mine.type == other.type,
+        lambda parameter, other: (parameter.type is None or other.type is None) and parameter.name == other.name,
+        lambda parameter, other: parameter.type is None or other.type is None or parameter.type == other.type,
     )
     for fits in rules:
-        for index, mine in enumerate(before):
-            place = next((place for place, other in left.items() if fits(mine, other)), None)
-            if index not in aligned and place is not None:
-                aligned[index] = left.pop(place)
+        for index, parameter in enumerate(before):
+            position = next((position for position, other in left.items() if fits(parameter, other)), None)
+            if index not in aligned and position is not None:
+                aligned[index] = left.pop(position)
     now = {index: parameter.name for index, parameter in aligned.items()}
     return [
-        (mine.name, {name} if (name := now.get(index)) not in {None, "_"} and name else set())
-        for index, mine in enumerate(before)
-        if mine.name
+        (parameter.name, {name} if (name := now.get(index)) not in {None, "_"} and name else set())
+        for index, parameter in enumerate(before)
+        if parameter.name
     ]
 
 
-def _locals(before: dict[int, set[str]], after: dict[int, set[str]], entry: Declaration) -> Iterator[Pair]:
-    """Locals, aligned by role: which of the results they give.
+def _local_pairs(before: dict[int, set[str]], after: dict[int, set[str]], entry: Declaration) -> Iterator[Pair]:
+    """Pair locals by the result that they give.
 
-    A local that keeps its name and only passes its value on to the one that is returned still stands for itself.
+    A local that keeps its name and only passes its value on to the returned one matches itself.
     """
     done: set[str] = set()
-    for place, names in sorted(before.items()):
-        now = after.get(place, set())
+    for position, names in sorted(before.items()):
+        now = after.get(position, set())
         for name in sorted(names - done):
             done.add(name)
-            kept = name in _sources(now, entry) if now else name in entry.locals
+            kept = name in _value_sources(now, entry) if now else name in entry.locals
             yield name, {name} if kept else now
 
 
-def _sources(names: set[str], function: Declaration) -> set[str]:
-    """Some locals, and those whose value is passed on to them whole: not what is added up in them."""
+def _value_sources(names: set[str], function: Declaration) -> set[str]:
+    """Return some locals, and those whose value is assigned to them directly, without calculation."""
     values: dict[str, set[str]] = defaultdict(set)
     possible = function.locals
     for node in function.assignments:
         left = node.child_by_field_name("left") or node.child_by_field_name("name")
         right = node.child_by_field_name("right") or node.child_by_field_name("value")
         if left is not None and right is not None:
-            into, given = function.used_in(left), function.used_in(right) & possible
-            for name in into - given:
-                values[name] |= given
+            into, sources = function.used_in(left), function.used_in(right) & possible
+            for name in into - sources:
+                values[name] |= sources
     found = set(names)
-    waiting = list(names)
-    while waiting:
-        new = values[waiting.pop()] - found
+    pending = list(names)
+    while pending:
+        new = values[pending.pop()] - found
         found |= new
-        waiting.extend(new)
+        pending.extend(new)
     return found
 
 
-def _roles(entry: Declaration, source: ParsedSource, language: Language) -> dict[int, set[str]]:
-    """The locals that give each result, by its place.
+def _result_locals(entry: Declaration, source: ParsedSource, language: Language) -> dict[int, set[str]]:
+    """Return the locals that give each result, by the result's position.
 
-    Where a function answers with what another one answers, the locals are that one's.
+    If a function returns the result of another function, the locals are those of the other.
     """
     functions = {function.name: function for function in source.functions}
     types = {name for found in source.declarations if found.kind in {"type", "error"} for name in found.names}
     roles: dict[int, set[str]] = defaultdict(set)
     seen = {(entry, 0)}
-    waiting = [(entry, 0)]
-    while waiting:
-        function, first = waiting.pop()
+    pending = [(entry, 0)]
+    while pending:
+        function, first = pending.pop()
         names = function.locals if function is entry else function.variables - function.loops
-        for place, result in enumerate(function.results, first):
-            roles[place] |= {result.name} & names if result.name else set()
+        for position, result in enumerate(function.results, first):
+            roles[position] |= {result.name} & names if result.name else set()
         for node in function.returns:
-            parts = _parts(node, types, language)
-            for place, part in enumerate(parts, first):
+            parts = _returned_expressions(node, types, language)
+            for position, part in enumerate(parts, first):
                 callee = functions.get(_callee(part) or "")
-                given = function.used_in(part) & names
-                if callee is not None and (not given or len(parts) == 1) and callee not in {known for known, _ in seen}:
-                    seen.add((callee, place))
-                    waiting.append((callee, place))
+                sources = function.used_in(part) & names
+                if (
+                    callee is not None
+                    and (not sources or len(parts) == 1)
+                    and callee not in {known for known, _ in seen}
+                ):
+                    seen.add((callee, position))
+                    pending.append((callee, position))
                 else:
-                    roles[place] |= given
-    return {place: names for place, names in roles.items() if names}
+                    roles[position] |= sources
+    return {position: names for position, names in roles.items() if names}
 
 
-def _parts(node: Node, types: set[str], language: Language) -> list[Node]:
-    """The expressions that a return gives, those within lists and literals each by itself."""
+def _returned_expressions(node: Node, types: set[str], language: Language) -> list[Node]:
+    """Return the expressions of a return statement, with lists and literals split into their elements."""
     parts: list[Node] = []
-    waiting = [child for child in reversed(node.named_children) if not child.is_extra]
-    while waiting:
-        found = waiting.pop()
-        if found.type in language.bundles:
+    pending = [child for child in reversed(node.named_children) if not child.is_extra]
+    while pending:
+        found = pending.pop()
+        if found.type in language.composite_kinds:
             inner = found.child_by_field_name("value") or found.child_by_field_name("body")
-            waiting += [inner] if inner else [child for child in reversed(found.named_children) if not child.is_extra]
+            pending += [inner] if inner else [child for child in reversed(found.named_children) if not child.is_extra]
         elif _callee(found) in types and (arguments := found.child_by_field_name("arguments")) is not None:
-            waiting.append(arguments)
+            pending.append(arguments)
         else:
             parts.append(found)
     return parts
 
 
 def _callee(node: Node) -> str | None:
-    """What a call calls."""
+    """Return the name that a call calls; None if the node is not a call."""
     callee = node.child_by_field_name("function")
     return None if callee is None else (callee.text or b"").decode()

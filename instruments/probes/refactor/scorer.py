@@ -1,15 +1,15 @@
-"""The refactor probe: messy code is to be made better, and what was done to it is counted on syntax trees."""
+"""The refactor probes: the model improves messy code; the scorer counts the changes on syntax trees."""
 
 from functools import cached_property
 
 from instruments.probes.probe import Probe
-from instruments.probes.refactor.call_graph import References, entry_of
-from instruments.probes.refactor.comments import comments_in
+from instruments.probes.refactor.call_graph import References, find_entry
+from instruments.probes.refactor.comments import count_comments
 from instruments.probes.refactor.go import GO
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.parser import read
+from instruments.probes.refactor.parser import parse_source
 from instruments.probes.refactor.python import PYTHON
-from instruments.probes.refactor.renames import pairs_of
+from instruments.probes.refactor.renames import name_pairs
 from instruments.probes.refactor.source import Declaration, ParsedSource
 from instruments.probes.score import ProbeScore
 
@@ -19,34 +19,34 @@ WEIGHTS = {
     "comments_added": (0.2, 4),
     "structural_changes": (0.25, 4),
 }
-"""What each count gives to the total at most, and from which number on it gives no more."""
+"""The most that each count adds to the total, and the count that reaches it."""
 
 STRUCTURE = {"type": "constant", "constant": "constant", "error": "error"}
-"""Which structural kind a declaration is that the entry reaches."""
+"""The structural kind of a declaration that the entry reaches, by the kind of declaration."""
 
 
 class ParsedAnswer:
-    """What a text holds, as seen from the function that stands for the original."""
+    """Counts over a parsed text, starting from the function that replaces the original."""
 
     def __init__(self, source: ParsedSource, language: Language, original: Declaration) -> None:
         references = References(source, language)
         self.source = source
-        self.entry = entry_of(source, references, original, language)
-        reached = references.reached_from(self.entry)
+        self.entry = find_entry(source, references, original, language)
+        reached = references.reachable_from(self.entry)
         unreached = set(source.declarations) - reached
         self.functions = sum(found.kind == "function" for found in reached)
         self.unreached = sum(found.kind == "function" for found in unreached)
         self.closures = sum(found.closures for found in reached)
-        self.comments = comments_in(source, unreached, language)
+        self.comments = count_comments(source, unreached, language)
         self.structure = {STRUCTURE[found.kind] for found in reached if found.kind in STRUCTURE}
         self.structure.update(*(found.features for found in reached))
 
 
 class RefactorScorer:
-    """Counts what a refactoring did to an original: names, functions, comments, structure.
+    """Counts the changes of a refactoring: renames, new functions, comments, structure.
 
-    The original is a text of the language with one function that is not called from outside. Every output gets the
-    same score in any process: it is a function of the two texts.
+    The original is source text with one function that is not an external entry. The score is a function of the two
+    texts, the same in any process.
     """
 
     def __init__(self, id: str, version: str, language: Language, original: str) -> None:  # noqa: A002
@@ -57,18 +57,18 @@ class RefactorScorer:
 
     @cached_property
     def _original(self) -> ParsedAnswer:
-        source = read(self._text, self._language)
-        assert source is not None, f"the original of {self.id} is no code"
+        source = parse_source(self._text, self._language)
+        assert source is not None, f"the original of {self.id} is not code"
         return ParsedAnswer(source, self._language, source.functions[0])
 
     def score(self, output: str) -> ProbeScore:
-        """The score of any text: invalid where it is longer than OUTPUT_BYTES_MAX, no code, or declares no function."""
-        source = read(output, self._language)
+        """Score any text; invalid if it exceeds OUTPUT_BYTES_MAX, is not code, or declares no function."""
+        source = parse_source(output, self._language)
         if source is None:
             return ProbeScore(valid=False)
         before = self._original
         after = ParsedAnswer(source, self._language, before.entry)
-        pairs = pairs_of(before.entry, before.source, after.entry, source, self._language)
+        pairs = name_pairs(before.entry, before.source, after.entry, source, self._language)
         counts = {
             "renames": sum(bool(now) and name not in now for name, now in pairs),
             "function_splits": max(0, after.functions - before.functions),
@@ -77,7 +77,7 @@ class RefactorScorer:
         }
         return ProbeScore(
             valid=True,
-            total=sum(most * min(1.0, counts[label] / enough) for label, (most, enough) in WEIGHTS.items()),
+            total=sum(weight * min(1.0, counts[label] / enough) for label, (weight, enough) in WEIGHTS.items()),
             counts=counts,
             apart={
                 "removed": sum(not now for _, now in pairs),

@@ -1,4 +1,4 @@
-"""Code as the scorer sees it: what a text declares, and what each declaration says of names, results and structure."""
+"""Parsed source code: its declarations, with their names, parameters, results and structure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 @dataclass(slots=True, frozen=True)
 class ParameterDeclaration:
-    """A parameter or a result; None where it has no name, or its type is not said."""
+    """A parameter or a result; name or type are None if not declared."""
 
     name: str | None
     type: str | None
@@ -18,73 +18,73 @@ class ParameterDeclaration:
 
 @dataclass(slots=True, eq=False)
 class Declaration:
-    """One thing declared, and what is written in it outside of what is declared within it."""
+    """A declaration, and its content outside of inner declarations."""
 
     node: Node
     kind: str
-    """function, type, constant, variable, or error: a variable that holds one, a type whose values are some."""
+    """function, type, constant, variable, or error (an error variable, or a type of errors)."""
     names: tuple[str, ...]
     start: int
     end: int
-    """From its first byte, decorators included, to behind its last."""
+    """Byte offsets, `end` exclusive; decorators are included."""
     within: Declaration | None = None
-    """The type it stands in."""
-    home: str | None = None
-    """The type that a method is of."""
+    """The type that contains it."""
+    owner_type: str | None = None
+    """The type of a method."""
     parameters: tuple[ParameterDeclaration, ...] = ()
     results: tuple[ParameterDeclaration, ...] = ()
     used: list[tuple[int, str]] = field(default_factory=list)
-    """Identifiers and where they stand, without labels and members."""
+    """Offsets and names of identifiers, without labels and members."""
     members: set[str] = field(default_factory=set)
-    """Identifiers behind a dot."""
+    """Identifiers after a dot."""
     called: set[str] = field(default_factory=set)
     """Identifiers that are called."""
     variables: set[str] = field(default_factory=set)
     """Names of parameters, results and locals."""
     loops: set[str] = field(default_factory=set)
-    """Those of the locals that a loop counts or fetches with."""
+    """Loop variables."""
     assignments: list[Node] = field(default_factory=list)
     returns: list[Node] = field(default_factory=list)
-    """What gives this function's results, not a closure's."""
+    """The return statements of this function, without those of closures."""
     closures: int = 0
     features: set[str] = field(default_factory=set)
-    """The structural kinds in it."""
+    """The structural kinds that it contains."""
 
     @property
     def name(self) -> str:
-        """Its name; the first, where it declares several."""
+        """The name; the first if it declares several."""
         return self.names[0]
 
     @property
     def locals(self) -> set[str]:
-        """Variables that are neither parameters nor a loop's."""
+        """Variables that are neither parameters nor loop variables."""
         return self.variables - self.loops - {parameter.name for parameter in self.parameters if parameter.name}
 
     def used_in(self, node: Node) -> set[str]:
-        """The identifiers in a part of it."""
+        """Return the identifiers inside a node of this declaration."""
         first, last = (bisect_left(self.used, (position, "")) for position in (node.start_byte, node.end_byte))
         return {name for _, name in self.used[first:last]}
 
 
 @dataclass(slots=True)
 class ParsedSource:
-    """A text that is valid code and declares a function."""
+    """A text that is valid code and declares at least one function."""
 
     encoded: bytes
     declarations: list[Declaration]
-    """In the order of their beginnings."""
+    """In order of their start."""
     starts: list[int]
-    """Those beginnings."""
+    """The start offsets of the declarations."""
     comments: list[Node]
     """Comments and docstrings, in order."""
 
     @property
     def functions(self) -> list[Declaration]:
-        """The functions and methods, without closures."""
+        """Functions and methods, without closures."""
         return [declaration for declaration in self.declarations if declaration.kind == "function"]
 
     def owner(self, position: int) -> Declaration | None:
-        """The innermost declaration that a byte stands in."""
+        """Return the innermost declaration that contains a byte offset; None if none does."""
         index = bisect_right(self.starts, position) - 1
         found = self.declarations[index] if index >= 0 else None
         while found is not None and position >= found.end:

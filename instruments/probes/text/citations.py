@@ -1,78 +1,78 @@
-"""Which numbered lines or sources an answer cites: `L07`, `lines 7, 9 and 12`, `L12-L14`, and other names they have."""
+"""Find citations of numbered lines or sources in an answer: `L07`, `lines 7, 9 and 12`, `L12-L14`, or other names."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from instruments.probes.text.mentions import Mention
-from instruments.probes.text.tokens import TokenizedAnswer, words
+from instruments.probes.text.tokens import TokenizedAnswer, split_words
 
 RANGE_MAX = 64
-"""A range that is longer cites its ends alone."""
+"""The longest range that counts as all its numbers; of a longer one, only both ends are cited."""
 
-GOING_ON = words("and or to through")
+CONNECTIVES = split_words("and or to through")
 
 
 class Citation(NamedTuple):
-    """A number that is cited, and the word at which it stands."""
+    """A cited number, and the index of its word."""
 
     number: int
     at: int
 
 
 class CitationParser:
-    """How the lines of a stimulus are cited: by a letter and a number, by nouns before numbers, by other names."""
+    """Finds citations: a letter with a number, numbers after certain nouns, or other names of a line."""
 
     def __init__(self, letter: str, nouns: str, others: Mapping[str, int] | None = None) -> None:
         ids = {f"{letter}{number:0{width}}": number for number in range(1, 1000) for width in (1, 2, 3)}
         self._ids = ids | dict(others or {})
-        self._nouns = words(nouns)
-        self._leading = self._nouns | GOING_ON
+        self._nouns = split_words(nouns)
+        self._leading = self._nouns | CONNECTIVES
 
-    def of(self, reading: TokenizedAnswer, *, bare: bool = False) -> list[Citation]:
-        """What is cited, in order; where nothing is and `bare` holds, plain numbers cite, too."""
+    def parse(self, answer: TokenizedAnswer, *, bare: bool = False) -> list[Citation]:
+        """Return the citations in order; if there are none and `bare` is true, plain numbers count as citations."""
         found: list[Citation] = []
-        spoken, behind = reading.words, 0
-        for place in [place for place, word in enumerate(spoken) if word in self._ids or word in self._nouns]:
-            if place < behind:
+        answer_words, end_index = answer.words, 0
+        for index in [index for index, word in enumerate(answer_words) if word in self._ids or word in self._nouns]:
+            if index < end_index:
                 continue
-            number = self._ids.get(spoken[place])
+            number = self._ids.get(answer_words[index])
             if number is not None:
-                found += [*self._since(reading, found, number, place), Citation(number, place)]
+                found += [*self._range_between(answer, found, number, index), Citation(number, index)]
                 continue
-            behind = place + 1
-            while behind < len(spoken):
-                counted = _plain(spoken[behind])
-                if counted is not None and (
-                    spoken[behind - 1] in self._leading or reading.marks[behind - 1] in {",", "-"}
+            end_index = index + 1
+            while end_index < len(answer_words):
+                plain = _plain_number(answer_words[end_index])
+                if plain is not None and (
+                    answer_words[end_index - 1] in self._leading or answer.marks[end_index - 1] in {",", "-"}
                 ):
-                    found += [*self._since(reading, found, counted, behind), Citation(counted, behind)]
-                elif spoken[behind] not in GOING_ON:
+                    found += [*self._range_between(answer, found, plain, end_index), Citation(plain, end_index)]
+                elif answer_words[end_index] not in CONNECTIVES:
                     break
-                behind += 1
+                end_index += 1
         if not found and bare:
-            plain = ((place, _plain(word)) for place, word in enumerate(reading.words))
-            found = [Citation(number, place) for place, number in plain if number is not None]
+            numbers = ((index, _plain_number(word)) for index, word in enumerate(answer.words))
+            found = [Citation(number, index) for index, number in numbers if number is not None]
         return found
 
-    def _since(self, reading: TokenizedAnswer, found: list[Citation], number: int, place: int) -> list[Citation]:
-        """The numbers between the last citation and this one, where the two are the ends of a range."""
+    def _range_between(self, answer: TokenizedAnswer, found: list[Citation], number: int, index: int) -> list[Citation]:
+        """Return the numbers between the last citation and this one if both are the ends of a range."""
         if not found or not found[-1].number < number <= found[-1].number + RANGE_MAX:
             return []
         last = found[-1]
-        between = reading.words[last.at + 1 : place]
-        if between in (["to"], ["through"]) or (not between and reading.marks[last.at] == "-"):
-            return [Citation(inner, place) for inner in range(last.number + 1, number)]
+        between = answer.words[last.at + 1 : index]
+        if between in (["to"], ["through"]) or (not between and answer.marks[last.at] == "-"):
+            return [Citation(inner, index) for inner in range(last.number + 1, number)]
         return []
 
 
-def beside(reading: TokenizedAnswer, mentions: Sequence[Mention], citations: Sequence[Citation]) -> list[set[int]]:
-    """For each mention the numbers cited beside it: between its neighbours in its sentence, or else behind that."""
-    stops = [place for place, mark in enumerate(reading.marks) if mark == "."]
+def cited_beside(answer: TokenizedAnswer, mentions: Sequence[Mention], citations: Sequence[Citation]) -> list[set[int]]:
+    """Return the numbers cited next to each mention: between its neighbours in its sentence, else after it."""
+    stops = [index for index, mark in enumerate(answer.marks) if mark == "."]
     found = []
-    for place, mention in enumerate(mentions):
-        low = mentions[place - 1].end if place else 0
-        high = mentions[place + 1].at if place + 1 < len(mentions) else len(reading)
+    for index, mention in enumerate(mentions):
+        low = mentions[index - 1].end if index else 0
+        high = mentions[index + 1].at if index + 1 < len(mentions) else len(answer)
         begin, end = bisect_left(stops, mention.at), bisect_left(stops, mention.end - 1)
         first = max(low, stops[begin - 1] + 1 if begin else 0)
         last = min(high, stops[end] + 1 if end < len(stops) else high)
@@ -82,13 +82,13 @@ def beside(reading: TokenizedAnswer, mentions: Sequence[Mention], citations: Seq
 
 
 def _within(citations: Sequence[Citation], first: int, last: int) -> set[int]:
-    low = bisect_left(citations, first, key=_place)
-    return {citation.number for citation in citations[low : bisect_left(citations, last, key=_place)]}
+    low = bisect_left(citations, first, key=_word_index)
+    return {citation.number for citation in citations[low : bisect_left(citations, last, key=_word_index)]}
 
 
-def _place(citation: Citation) -> int:
+def _word_index(citation: Citation) -> int:
     return citation.at
 
 
-def _plain(word: str) -> int | None:
+def _plain_number(word: str) -> int | None:
     return int(word) if word.isascii() and word.isdigit() and len(word) <= 3 else None

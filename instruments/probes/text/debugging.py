@@ -1,16 +1,16 @@
-"""debugging: the timeline of an incident. Which of the things that happened is the cause, and how is that known?
+"""The debugging probe: find the root cause in the timeline of an incident, and the evidence for it.
 
-Total: .4 cause + .25 evidence + .2 rejection + .15 fix. Each is a dimension, 0..1:
+Total: .4 cause + .25 evidence + .2 rejection + .15 fix, each a dimension from 0 to 1:
 
 |dimension|what it is|
 |-|-|
-|cause|.6 the component (.3 where only its kind is named) + .4 what became of it; divided by how many are blamed|
-|evidence|harmonic mean of how many of the lines cited belong there, and how many of the needed ones are cited|
-|rejection|over the other suspects: half for rejecting it, half for the line that clears it, among at most four cited|
-|fix|.7 that the cause is undone + .3 that it is guarded against; divided by 1 + other suspects that are treated|
+|cause|.6 for the component (.3 if only its kind is named) + .4 for what happened to it; divided by the suspects blamed|
+|evidence|harmonic mean of precision (cited lines that are evidence) and recall (needed lines that are cited)|
+|rejection|mean over the other suspects: half for rejecting it, half for the line that clears it, of at most four cited|
+|fix|.7 for undoing the cause + .3 for a safeguard; divided by 1 + the other suspects that it treats|
 
-A suspect that is named as the cause is not rejected, and a cause that is rejected, too, is not named. An answer without
-labels is read as prose: its cause is what the sentences that speak of causes name, and a suspect denied is rejected.
+A suspect that is named as the cause does not count as rejected, and a rejected cause does not count as named. In an
+answer without labels, the cause is the suspect named in sentences about causes, and a denied suspect is rejected.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ import msgspec
 
 from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
-from instruments.probes.text.citations import CitationParser, beside
+from instruments.probes.text.citations import CitationParser, cited_beside
 from instruments.probes.text.mentions import Lexicon, denied_before
-from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, words
+from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_words
 
 OWN_WORDS_MIN = 3
-CITED_MAX = 4
-"""More lines than these beside one suspect clear nothing."""
+CLEARING_LINES_MAX = 4
+"""If more lines are cited for one suspect, none of them counts."""
 
-POINTING_MAX = 10
-"""Whoever cites more lines than these as evidence points at nothing."""
+EVIDENCE_LINES_MAX = 10
+"""If more lines are cited as evidence, the dimension is 0."""
 
 FIX_WORDS = 8
-"""How far behind the verb of a fix its object may stand."""
+"""The longest distance from the verb of a fix to its object."""
 
 TIMELINE = """\
 L01 09:10 database: the delayed nightly backup of the orders begins
@@ -74,13 +74,13 @@ The timeline:
 
 
 class SuspectCause(msgspec.Struct, frozen=True):
-    """Something that may have been the cause: the phrases that name it, with `|` between them, and what clears it."""
+    """A possible cause: the phrases that name it, separated by `|`, and the lines that clear it."""
 
     names: str
     also: str = ""
-    """Phrases that name it only where suspects are rejected."""
+    """Phrases that name it only in the section of rejected suspects."""
     clearing: frozenset[int] = frozenset()
-    """The lines of which one is enough to reject it."""
+    """The lines, one of which is enough to reject it."""
 
 
 CAUSE = "pool"
@@ -116,14 +116,14 @@ SUSPECTS: Mapping[str, SuspectCause] = {
     ),
 }
 
-HIDING = (
+UNSUSPICIOUS = (
     "payment step|payment stage|before payment|before the payment|reach payment|reached payment|reached the payment|"
     "release connections|release a connection|release the connection|connection release|released"
 )
-"""Phrases that name no suspect, though a word of them would."""
+"""Phrases that contain the name of a suspect and do not name it."""
 
-COMPONENT = words("pool pools pooling 4417 connections")
-BECAME = words(
+COMPONENT = split_words("pool pools pooling 4417 connections")
+EFFECT = split_words(
     "5 five small smaller reduced reduces reducing reduction lowered lowers lowering shrunk shrank"
     " shrinks shrinking cut"
     " cuts cutting limited limits exhausted exhausts exhaustion exhausting starved starves starvation"
@@ -131,24 +131,24 @@ BECAME = words(
     " decreased decreases decrease capped undersized tiny tenth"
 )
 DECISIVE = (frozenset((6, 7)), frozenset((9,)), frozenset((12,)))
-"""Of each of these a line is needed."""
+"""The needed evidence: one line of each set."""
 
 SUPPORTING = frozenset((8, 10, 21))
-"""Lines that may be cited, too."""
+"""Further lines that count as evidence."""
 
-UNDOING = words(
+UNDOING = split_words(
     "revert reverts reverting reverted rollback roll rolling rolled restore restores restoring restored raise raising"
     " increase increasing reset resetting set setting return returning undo undoing put bring bump"
 )
-UNDONE = words("pool 4417 50 fifty config configuration connections limit max")
-GUARDING = words(
+UNDONE = split_words("pool 4417 50 fifty config configuration connections limit max")
+GUARDING = split_words(
     "validate validated validates validation review reviewed reviews alert alerts alerting monitor"
     " monitors monitoring"
     " canary staged gradual gradually guard guards guardrail guardrails bound bounds minimum floor check"
     " checks test tests"
     " tested lint policy approval approve dashboard warn refuse reject schema gate"
 )
-CAUSAL = words(
+CAUSAL = split_words(
     "cause caused causes causing because due root culprit led triggered trigger source reason blame responsible"
 )
 
@@ -167,36 +167,39 @@ LABELS = {
 
 _ids = {line[:3].lower(): number for number, line in enumerate(TIMELINE.splitlines(), 1)}
 _times = {line[4:9]: number for number, line in enumerate(TIMELINE.splitlines(), 1)}
-_citing = CitationParser("l", "line lines", _times)
+_citations = CitationParser("l", "line lines", _times)
 _echo = PromptEcho(TASK + TIMELINE, kept=_ids)
-_strict = Lexicon({name: suspect.names for name, suspect in SUSPECTS.items()} | {"": HIDING})
-_loose = Lexicon({name: "|".join(filter(None, (one.names, one.also))) for name, one in SUSPECTS.items()} | {"": HIDING})
+_strict = Lexicon({name: suspect.names for name, suspect in SUSPECTS.items()} | {"": UNSUSPICIOUS})
+_loose = Lexicon(
+    {name: "|".join(filter(None, (suspect.names, suspect.also))) for name, suspect in SUSPECTS.items()}
+    | {"": UNSUSPICIOUS}
+)
 
 
 class DebuggingScorer:
-    """Reads an account of the incident. No answer: one that says nothing of its own, or nothing of the suspects."""
+    """Scores an analysis of the incident. It is not valid without words of its own, or without any suspect."""
 
     id = "debugging"
     version = "1"
 
     def score(self, output: str) -> ProbeScore:
-        """The score of any text whatever."""
+        """Score any text; never raises."""
         whole = TokenizedAnswer.of(output)
-        own = None if whole is None else _echo.own(whole)
-        if whole is None or own is None or _echo.words(own) < OWN_WORDS_MIN:
+        own = None if whole is None else _echo.without_quotes(whole)
+        if whole is None or own is None or _echo.count_words(own) < OWN_WORDS_MIN:
             return ProbeScore(valid=False)
         sections = own.sections(LABELS, once=("evidence",))
-        blamed = sections.get("cause") or own.about(CAUSAL) or own
+        blamed = sections.get("cause") or own.sentences_with(CAUSAL) or own
         named = _strict.affirmed(blamed)
-        rejected = _rejected(sections, own)
+        rejected = _find_rejected(sections, own)
         seen = named | set(rejected)
-        if not seen or not ("cause" in sections or _citing.of(own) or CAUSE in seen or len(seen) > 1):
+        if not seen or not ("cause" in sections or _citations.parse(own) or CAUSE in seen or len(seen) > 1):
             return ProbeScore(valid=False)
         dimensions = {
-            "cause": 0.0 if CAUSE in rejected else _cause(named, blamed),
-            "evidence": _evidence(sections, own),
-            "rejection": _rejection(rejected, named),
-            "fix": _fix(sections.get("fix") or own, labelled="fix" in sections),
+            "cause": 0.0 if CAUSE in rejected else _score_cause(named, blamed),
+            "evidence": _score_evidence(sections, own),
+            "rejection": _score_rejection(rejected, named),
+            "fix": _score_fix(sections.get("fix") or own, labelled="fix" in sections),
         }
         return ProbeScore(
             valid=True,
@@ -206,17 +209,19 @@ class DebuggingScorer:
         )
 
 
-def _cause(named: set[str], blamed: TokenizedAnswer) -> float:
+def _score_cause(named: set[str], blamed: TokenizedAnswer) -> float:
     if CAUSE not in named:
         return 0.0
-    component = 0.6 if blamed.holds(COMPONENT) else 0.3
-    return (component + (0.4 if blamed.holds(BECAME) else 0.0)) / len(named)
+    component = 0.6 if blamed.contains_any(COMPONENT) else 0.3
+    return (component + (0.4 if blamed.contains_any(EFFECT) else 0.0)) / len(named)
 
 
-def _evidence(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> float:
+def _score_evidence(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> float:
     section = sections.get("evidence")
-    cited = {citation.number for citation in _citing.of(section or _unspent(own), bare=section is not None)}
-    if len(cited) > POINTING_MAX:
+    cited = {
+        citation.number for citation in _citations.parse(section or _without_denials(own), bare=section is not None)
+    }
+    if len(cited) > EVIDENCE_LINES_MAX:
         return 0.0
     needed = sum(not lines.isdisjoint(cited) for lines in DECISIVE)
     if not needed:
@@ -225,49 +230,49 @@ def _evidence(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> 
     return 2 * precision * recall / (precision + recall)
 
 
-def _unspent(own: TokenizedAnswer) -> TokenizedAnswer:
-    """The sentences of an answer that deny no suspect: what they cite does not speak against one."""
+def _without_denials(own: TokenizedAnswer) -> TokenizedAnswer:
+    """Return the sentences that deny no suspect, since citations in the others are evidence against a suspect."""
     denied = [mention.at for mention in _strict.mentions(own) if mention.denied]
-    return own.part(span for span in own.sentences() if not any(place in span for place in denied))
+    return own.select(span for span in own.sentences() if not any(index in span for index in denied))
 
 
-def _rejected(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> dict[str, set[int]]:
-    """The suspects that are rejected, each with the lines cited beside it; the cause, where an item is about it."""
+def _find_rejected(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> dict[str, set[int]]:
+    """Return the rejected suspects, each with the lines cited next to it; the cause only if an item begins with it."""
     found: dict[str, set[int]] = {}
     section = sections.get("rejected")
     if section is not None:
         mentions = _loose.mentions(section)
-        cited = beside(section, mentions, _citing.of(section))
+        cited = cited_beside(section, mentions, _citations.parse(section))
         for mention, lines in zip(mentions, cited, strict=True):
             if mention.name != CAUSE or mention.at == 0 or section.marks[mention.at - 1] in {".", ",", ":"}:
                 found.setdefault(mention.name, set()).update(lines)
     mentions = _strict.mentions(own)
-    cited = beside(own, mentions, _citing.of(own))
+    cited = cited_beside(own, mentions, _citations.parse(own))
     for mention, lines in zip(mentions, cited, strict=True):
         if mention.denied and mention.name != CAUSE and (section is None or mention.name not in found):
             found.setdefault(mention.name, set()).update(lines)
     return found
 
 
-def _rejection(rejected: Mapping[str, set[int]], named: set[str]) -> float:
+def _score_rejection(rejected: Mapping[str, set[int]], named: set[str]) -> float:
     decoys = [name for name in SUSPECTS if name != CAUSE]
     total = 0.0
     for name in decoys:
         if name in rejected and name not in named:
             lines = rejected[name]
-            total += 0.5 + (0.5 if len(lines) <= CITED_MAX and lines & SUSPECTS[name].clearing else 0.0)
+            total += 0.5 + (0.5 if len(lines) <= CLEARING_LINES_MAX and lines & SUSPECTS[name].clearing else 0.0)
     return total / len(decoys)
 
 
-def _fix(read: TokenizedAnswer, labelled: bool) -> float:
+def _score_fix(answer: TokenizedAnswer, labelled: bool) -> float:
     undone = any(
         word in UNDOING
-        and not denied_before(read, place)
-        and not UNDONE.isdisjoint(read.words[place + 1 : place + 1 + FIX_WORDS])
-        for place, word in enumerate(read.words)
+        and not denied_before(answer, index)
+        and not UNDONE.isdisjoint(answer.words[index + 1 : index + 1 + FIX_WORDS])
+        for index, word in enumerate(answer.words)
     )
-    value = (0.7 if undone else 0.0) + (0.3 if read.holds(GUARDING) else 0.0)
-    others = _strict.affirmed(read) - {CAUSE} if labelled else set()
+    value = (0.7 if undone else 0.0) + (0.3 if answer.contains_any(GUARDING) else 0.0)
+    others = _strict.affirmed(answer) - {CAUSE} if labelled else set()
     return value / (1 + len(others))
 
 

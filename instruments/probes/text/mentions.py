@@ -1,39 +1,39 @@
-"""What an answer names, and whether it denies it: "not the cache" does not name the cache.
+"""Find names in an answer, and whether each is denied: "not the cache" denies the cache.
 
-A denial stands before what it denies ("not caused by", "ruled out") or behind it in the same sentence ("is a red
-herring"), and reaches over a list ("neither A nor B", "A, B and C are unrelated").
+A denial comes before the name ("not caused by", "ruled out") or after it in the same sentence ("is a red herring"), and
+applies to all names of an enumeration ("neither A nor B", "A, B and C are unrelated").
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from instruments.probes.text.tokens import TokenizedAnswer, phrases, words
+from instruments.probes.text.tokens import TokenizedAnswer, split_phrases, split_words
 
-NEGATORS = words("not no never neither nor nothing none nobody without unlike excludes rejects dismisses")
+NEGATORS = split_words("not no never neither nor nothing none nobody without unlike excludes rejects dismisses")
 
-FILLERS = words(
+FILLERS = split_words(
     "a an any are at be been being because by cause caused come came culprit did do does due evidence for from had has"
     " have here in indicates is it its likely of on or our points problem really root sign that the there this to was"
     " were with wrong"
 )
-"""What may stand between a negation and what it denies: `not caused by the`, `no sign of a`."""
+"""Words allowed between a negation and the name: `not caused by the`, `no sign of a`."""
 
-ARTICLES = words("a an any the")
-"""Behind one of these a word may stand between: `not the nightly backup`."""
+ARTICLES = split_words("a an any the")
+"""After one of these, one other word may precede the name: `not the nightly backup`."""
 
-OUT = frozenset(phrases("rather than|instead of|ruled out|rule out|rules out|ruling out"))
-"""Pairs that deny what follows them."""
+DENYING_PAIRS = frozenset(split_phrases("rather than|instead of|ruled out|rule out|rules out|ruling out"))
+"""Word pairs that deny the name after them."""
 
 BEFORE_WORDS = 7
-"""How far before a name its denial may begin."""
+"""The longest distance from a denial to the name after it."""
 
-BEHIND_WORDS = 25
-"""How far behind a name its denial may stand."""
+AFTER_WORDS = 25
+"""The longest distance from a name to the denial after it."""
 
-JOINING = words("and or nor the a an both also as well neither either")
-"""What may stand between the members of a list that are denied together."""
+JOINING = split_words("and or nor the a an both also as well neither either")
+"""Words allowed between the members of an enumeration."""
 
-DENIALS = phrases(
+DENIALS = split_phrases(
     "ruled out|red herring|red herrings|unrelated|innocent|cleared|exonerated|excluded|rejected|dismissed|discarded|"
     "coincidence|coincidental|coincided|irrelevant|not the cause|not a cause|not the root cause|not the actual cause|"
     "not the culprit|not the problem|not the reason|not the issue|not the trigger|not the source|not responsible|"
@@ -42,11 +42,11 @@ DENIALS = phrases(
     "not be blamed|not be the problem|not be the reason|not be the trigger|not have caused|"
     "not caused|not contribute|not be it|nothing to do"
 )
-"""What denies that which was named before it."""
+"""Phrases that deny the name before them."""
 
 
 class Mention(NamedTuple):
-    """A name from word `at` to before word `end`, and whether it is denied there."""
+    """A name at the words `at` to `end` (exclusive), and whether it is denied there."""
 
     name: str
     at: int
@@ -57,116 +57,118 @@ class Mention(NamedTuple):
 Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
 
 
-def _by_first(named: Mapping[str, str]) -> Phrases:
+def _by_first_word(named: Mapping[str, str]) -> Phrases:
     found: Phrases = {}
     for name, text in named.items():
-        for phrase in phrases(text):
+        for phrase in split_phrases(text):
             found.setdefault(phrase[0], []).append((phrase, name))
-    for each in found.values():
-        each.sort(key=lambda one: -len(one[0]))
+    for entries in found.values():
+        entries.sort(key=lambda entry: -len(entry[0]))
     return found
 
 
-_denials = _by_first({"denial": "|".join(" ".join(phrase) for phrase in DENIALS)})
+_denials = _by_first_word({"denial": "|".join(" ".join(phrase) for phrase in DENIALS)})
 
 
 class Lexicon:
-    """Names and the phrases that mean each, `|` between them; those of the name "" mean nothing, and hide others."""
+    """Names and their phrases, separated by `|`. Phrases of the name "" are ignored, and hide other phrases in them."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
-        self._phrases = _by_first(named)
+        self._phrases = _by_first_word(named)
 
-    def mentions(self, reading: TokenizedAnswer) -> list[Mention]:
-        """What is named, in order; of phrases that begin at one word the longest counts."""
-        places = self._places(reading)
-        before = [denied_before(reading, at) for _, at, _ in places]
-        ends = [*(at for _, at, _ in places), len(reading)][1:]
-        behind = [_denied_behind(reading, end, stop) for (_, _, end), stop in zip(places, ends, strict=True)]
-        for first, last in _lists(reading, places):
+    def mentions(self, answer: TokenizedAnswer) -> list[Mention]:
+        """Return the mentions in order; of phrases that begin at the same word, the longest counts."""
+        found = self._find(answer)
+        before = [denied_before(answer, at) for _, at, _ in found]
+        ends = [*(at for _, at, _ in found), len(answer)][1:]
+        after = [_denied_after(answer, end, stop) for (_, _, end), stop in zip(found, ends, strict=True)]
+        for first, last in _enumerations(answer, found):
             if before[first]:
                 before[first:last] = [True] * (last - first)
-            if behind[last - 1]:
-                behind[first:last] = [True] * (last - first)
-        return [Mention(*place, denied=before[i] or behind[i]) for i, place in enumerate(places)]
+            if after[last - 1]:
+                after[first:last] = [True] * (last - first)
+        return [Mention(*index, denied=before[i] or after[i]) for i, index in enumerate(found)]
 
-    def affirmed(self, reading: TokenizedAnswer) -> set[str]:
-        """The names that stand there at least once without a denial."""
-        return {mention.name for mention in self.mentions(reading) if not mention.denied}
+    def affirmed(self, answer: TokenizedAnswer) -> set[str]:
+        """Return the names that occur at least once without a denial."""
+        return {mention.name for mention in self.mentions(answer) if not mention.denied}
 
-    def _places(self, reading: TokenizedAnswer) -> list[tuple[str, int, int]]:
+    def _find(self, answer: TokenizedAnswer) -> list[tuple[str, int, int]]:
         found: list[tuple[str, int, int]] = []
-        behind = 0
-        for place in [place for place, word in enumerate(reading.words) if word in self._phrases]:
-            for phrase, name in self._phrases[reading.words[place]] if place >= behind else ():
-                if reading.begins(place, phrase):
-                    behind = place + len(phrase)
+        after = 0
+        for index in [index for index, word in enumerate(answer.words) if word in self._phrases]:
+            for phrase, name in self._phrases[answer.words[index]] if index >= after else ():
+                if answer.phrase_at(index, phrase):
+                    after = index + len(phrase)
                     if name:
-                        found.append((name, place, behind))
+                        found.append((name, index, after))
                     break
         return found
 
 
-def denied_before(reading: TokenizedAnswer, at: int) -> bool:
-    """Whether a negation before a word reaches it."""
-    spoken = reading.words
-    for place in range(at - 1, max(-1, at - 1 - BEFORE_WORDS), -1):
-        if reading.marks[place] in {".", ":", ","}:
+def denied_before(answer: TokenizedAnswer, at: int) -> bool:
+    """Whether a negation before a word applies to it."""
+    answer_words = answer.words
+    for index in range(at - 1, max(-1, at - 1 - BEFORE_WORDS), -1):
+        if answer.marks[index] in {".", ":", ","}:
             return False
-        if place and (spoken[place - 1], spoken[place]) in OUT:
-            return not _negated(reading, place - 1)
-        if spoken[place] in NEGATORS:
+        if index and (answer_words[index - 1], answer_words[index]) in DENYING_PAIRS:
+            return not _negated(answer, index - 1)
+        if answer_words[index] in NEGATORS:
             return True
-        if spoken[place] not in FILLERS and not (place == at - 1 and place and spoken[place - 1] in ARTICLES):
+        if answer_words[index] not in FILLERS and not (
+            index == at - 1 and index and answer_words[index - 1] in ARTICLES
+        ):
             return False
     return False
 
 
-def _denied_behind(reading: TokenizedAnswer, end: int, stop: int) -> bool:
-    """Whether a denial stands between the end of a name and the next name, in the same sentence."""
-    stop = min(stop, end + BEHIND_WORDS)
-    if "." in (marks := reading.marks[end - 1 : stop - 1]):
+def _denied_after(answer: TokenizedAnswer, end: int, stop: int) -> bool:
+    """Whether a denial follows a name before the next name in the same sentence."""
+    stop = min(stop, end + AFTER_WORDS)
+    if "." in (marks := answer.marks[end - 1 : stop - 1]):
         stop = end + marks.index(".")
-    for place in range(end, stop):
-        word = reading.words[place]
-        if word in _denials and any(reading.begins(place, phrase) for phrase, _ in _denials[word]):
-            return word in NEGATORS or not _negated(reading, place)
+    for index in range(end, stop):
+        word = answer.words[index]
+        if word in _denials and any(answer.phrase_at(index, phrase) for phrase, _ in _denials[word]):
+            return word in NEGATORS or not _negated(answer, index)
     return False
 
 
-def _negated(reading: TokenizedAnswer, place: int) -> bool:
-    """Whether `not` or `not be` stands right before a word."""
-    before = reading.words[max(0, place - 2) : place]
+def _negated(answer: TokenizedAnswer, index: int) -> bool:
+    """Whether `not` or `not be` directly precedes a word."""
+    before = answer.words[max(0, index - 2) : index]
     return before[-1:] == ["not"] or before == ["not", "be"]
 
 
-def _lists(reading: TokenizedAnswer, places: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
-    """The runs of names that are enumerated: from the first of each to behind its last."""
+def _enumerations(answer: TokenizedAnswer, found: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
+    """Return the runs of enumerated names, as first index and end index (exclusive)."""
     runs: list[tuple[int, int]] = []
     start = 0
-    for place in range(1, len(places) + 1):
-        if place < len(places) and _linked(reading, places[place - 1][2], places[place][1]):
+    for index in range(1, len(found) + 1):
+        if index < len(found) and _is_enumerated(answer, found[index - 1][2], found[index][1]):
             continue
-        if place - start > 2 or (place - start == 2 and "," not in _between(reading, places, start)):
-            runs.append((start, _joined(reading, places, start, place)))
-        start = place
+        if index - start > 2 or (index - start == 2 and "," not in _marks_between(answer, found, start)):
+            runs.append((start, _enumeration_end(answer, found, start, index)))
+        start = index
     return [run for run in runs if run[1] - run[0] > 1]
 
 
-def _between(reading: TokenizedAnswer, places: list[tuple[str, int, int]], place: int) -> list[str]:
-    """The marks between a name and the next."""
-    return reading.marks[places[place][2] - 1 : places[place + 1][1]]
+def _marks_between(answer: TokenizedAnswer, found: list[tuple[str, int, int]], index: int) -> list[str]:
+    """Return the marks between a name and the next."""
+    return answer.marks[found[index][2] - 1 : found[index + 1][1]]
 
 
-def _linked(reading: TokenizedAnswer, end: int, at: int) -> bool:
-    between, marks = reading.words[end:at], reading.marks[end - 1 : at]
+def _is_enumerated(answer: TokenizedAnswer, end: int, at: int) -> bool:
+    between, marks = answer.words[end:at], answer.marks[end - 1 : at]
     joined = all(word in JOINING or (word[0].isalpha() and word[1:].isdigit()) for word in between)
     return joined and all(mark in {"", ","} for mark in marks) and (len(between) > 0 or "," in marks)
 
 
-def _joined(reading: TokenizedAnswer, places: list[tuple[str, int, int]], start: int, stop: int) -> int:
-    """Behind the last name of a run that `and`, `or` or `nor` joins: `not A, B` denies A alone."""
-    for place in range(stop - 1, start, -1):
-        between = reading.words[places[place - 1][2] : places[place][1]]
+def _enumeration_end(answer: TokenizedAnswer, found: list[tuple[str, int, int]], start: int, stop: int) -> int:
+    """Return the end of the part of a run that `and`, `or` or `nor` joins: `not A, B` denies A only."""
+    for index in range(stop - 1, start, -1):
+        between = answer.words[found[index - 1][2] : found[index][1]]
         if not {"and", "or", "nor"}.isdisjoint(between):
-            return place + 1
+            return index + 1
     return start

@@ -1,14 +1,14 @@
-"""summarising: a report and a length. What is kept, what is invented, and is it as short as asked?
+"""The summarising probe: summarise a report within a given length.
 
-Total: kept * faithful * within. Each is a dimension, 0..1:
+Total: kept * faithful * within, each a dimension from 0 to 1:
 
 |dimension|what it is|
 |-|-|
-|kept|how many of the facts are told, each as its words stand near one another and are not negated|
-|faithful|1, less 0.3 for each invention: a number or a name that is not in the report, or a fact turned round|
-|within|1 up to the length and a margin of 5 %, then falling to 0 at one and a half times the length|
+|kept|share of the facts that the summary states: their words are near each other and not negated|
+|faithful|1 minus 0.3 for each invention: a number or a name that is not in the report, or a reversed fact|
+|within|1 up to 105 % of the length, then falling linearly to 0 at 150 %|
 
-An extract in the report's own sentences is a summary, too: the length is what makes it choose.
+An extract of the report's own sentences counts as a summary, since the length forces a choice.
 """
 
 import msgspec
@@ -16,23 +16,23 @@ import msgspec
 from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.mentions import denied_before
-from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, words
+from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_words
 
 LENGTH_WORDS = 80
-MARGIN = 1.05
-"""Words are counted without hyphens, and editors do not agree how many there are."""
+LENGTH_RATIO_FREE = 1.05
+"""Full marks up to this ratio to the length: editors count hyphenated words differently."""
 
-FAR = 1.5
-"""At so many times the length nothing is left of a summary's brevity."""
+LENGTH_RATIO_MAX = 1.5
+"""At this ratio to the length the dimension `within` is 0."""
 
 WORDS_MIN = 8
-TOPIC_MIN = 2
-"""An answer that holds fewer words of the topic is about something else."""
+TOPIC_WORDS_MIN = 2
+"""An answer with fewer words of the topic is about something else, and not valid."""
 
-ECHOED = 0.5
-"""An answer that repeats more of the prompt than this share hands it back."""
+ECHO_SHARE_MAX = 0.5
+"""If an answer repeats more than this share of the report, its quotations do not count."""
 
-INVENTION = 0.3
+INVENTION_PENALTY = 0.3
 
 REPORT = """\
 The Halm Bridge, which carries 41,000 vehicles a day over the Orrin estuary, has been closed to all traffic since 14
@@ -62,16 +62,16 @@ Groups = tuple[frozenset[str], ...]
 
 
 class KeyFact(msgspec.Struct, frozen=True):
-    """Something told: a word of each group, none negated, at most `within` words from one of the first group."""
+    """A fact: a word of each group, none negated, at most `within` words from a word of the first group."""
 
     groups: Groups
     within: int = 6
-    behind: bool = False
-    """Whether the others have to stand behind the first."""
+    in_order: bool = False
+    """Whether the other words must come after the first."""
 
 
-def _fact(*groups: str, within: int = 6, behind: bool = False) -> KeyFact:
-    return KeyFact(tuple(map(words, groups)), within, behind)
+def _fact(*groups: str, within: int = 6, in_order: bool = False) -> KeyFact:
+    return KeyFact(tuple(map(split_words, groups)), within, in_order)
 
 
 _CLOSED = "closed closure closing close closes shut"
@@ -96,33 +96,33 @@ FACTS = {
     ),
     "detour or ferry": _fact("detour tunnel ferry", "26 free sund", within=8),
 }
-"""What a summary has to keep."""
+"""The facts that a summary must keep."""
 
 REVERSALS = {
     "the lorries did it": _fact(
-        "caused due because blame blamed", "lorries lorry overload overloading", within=4, behind=True
+        "caused due because blame blamed", "lorries lorry overload overloading", within=4, in_order=True
     ),
-    "lorries caused it": _fact("lorries lorry overload overloading", "caused damaged cracked", within=3, behind=True),
+    "lorries caused it": _fact("lorries lorry overload overloading", "caused damaged cracked", within=3, in_order=True),
     "people were hurt": _fact("injured injuries hurt dead killed died", "people were several some persons", within=4),
     "it nearly fell": _fact(
         "collapse collapsed collapsing", "near nearly almost risk danger imminent feared", within=5
     ),
-    "the port pays most": _fact("port", "two", "thirds", within=4, behind=True),
-    "cars in August": _fact("cars lorries", "august", within=4, behind=True),
-    "only the cracked ones": _fact("only", "cracked", within=4, behind=True),
+    "the port pays most": _fact("port", "two", "thirds", within=4, in_order=True),
+    "cars in August": _fact("cars lorries", "august", within=4, in_order=True),
+    "only the cracked ones": _fact("only", "cracked", within=4, in_order=True),
 }
-"""What the report denies, or says of something else."""
+"""Statements that contradict the report."""
 
-TOPIC = words(
+TOPIC = split_words(
     "bridge halm orrin estuary hangers hanger cracks welds county port ferry tunnel detour cyclists closed reopens"
 )
-DERIVED = words("5.6 2.8 67 66 33 66.7 33.3 55 100")
-"""Numbers that follow from those of the report."""
+DERIVED = split_words("5.6 2.8 67 66 33 66.7 33.3 55 100")
+"""Numbers that can be calculated from those of the report."""
 
-NAMING = words(
+NAMING = split_words(
     "in at by of from with near between mayor minister engineer mr mrs ms dr professor director called named"
 )
-"""Words behind which a capital begins a name."""
+"""Words after which a capital begins a name."""
 
 _report = TokenizedAnswer.of(REPORT)
 assert _report is not None, "the report is shorter than an answer may be"
@@ -131,28 +131,27 @@ _task, _source = PromptEcho(TASK), PromptEcho(REPORT)
 
 
 class SummarisingScorer:
-    """Reads a summary of the report. No answer: one that is about something else, or hands the prompt back."""
+    """Scores a summary of the report. An answer about something else, or a copy of the prompt, is not valid."""
 
     id = "summarising"
     version = "1"
 
     def score(self, output: str) -> ProbeScore:
-        """The score of any text whatever."""
+        """Score any text; never raises."""
         whole = TokenizedAnswer.of(output)
         if whole is None:
             return ProbeScore(valid=False)
-        own = _task.own(whole)
-        if _source.share(own) > ECHOED:
-            own = _source.own(own)
-        if len(own) < WORDS_MIN or len(TOPIC.intersection(own.words)) < TOPIC_MIN:
+        own = _task.without_quotes(whole)
+        if _source.repeated_share(own) > ECHO_SHARE_MAX:
+            own = _source.without_quotes(own)
+        if len(own) < WORDS_MIN or len(TOPIC.intersection(own.words)) < TOPIC_WORDS_MIN:
             return ProbeScore(valid=False)
-        kept = sum(_told(fact, own) for fact in FACTS.values())
-        invented = _inventions(own) + sum(_told(fact, own) for fact in REVERSALS.values())
-        length = len(whole) / LENGTH_WORDS
+        kept = sum(_states(fact, own) for fact in FACTS.values())
+        invented = _count_inventions(own) + sum(_states(fact, own) for fact in REVERSALS.values())
         dimensions = {
             "kept": kept / len(FACTS),
-            "faithful": max(0.0, 1.0 - INVENTION * invented),
-            "within": 1.0 if length <= MARGIN else max(0.0, (FAR - length) / (FAR - MARGIN)),
+            "faithful": max(0.0, 1.0 - INVENTION_PENALTY * invented),
+            "within": _score_length(len(whole) / LENGTH_WORDS),
         }
         return ProbeScore(
             valid=True,
@@ -162,27 +161,34 @@ class SummarisingScorer:
         )
 
 
-def _told(fact: KeyFact, reading: TokenizedAnswer) -> bool:
+def _score_length(ratio: float) -> float:
+    """Return the dimension `within` for the ratio of a summary's length to the requested one."""
+    if ratio <= LENGTH_RATIO_FREE:
+        return 1.0
+    return max(0.0, (LENGTH_RATIO_MAX - ratio) / (LENGTH_RATIO_MAX - LENGTH_RATIO_FREE))
+
+
+def _states(fact: KeyFact, answer: TokenizedAnswer) -> bool:
     first, others = fact.groups[0], fact.groups[1:]
-    for place in [place for place, word in enumerate(reading.words) if word in first]:
-        if denied_before(reading, place):
+    for index in [index for index, word in enumerate(answer.words) if word in first]:
+        if denied_before(answer, index):
             continue
-        near = range(place if fact.behind else max(0, place - fact.within), min(len(reading), place + fact.within + 1))
-        if all(any(reading.words[at] in group and not denied_before(reading, at) for at in near) for group in others):
+        near = range(index if fact.in_order else max(0, index - fact.within), min(len(answer), index + fact.within + 1))
+        if all(any(answer.words[at] in group and not denied_before(answer, at) for at in near) for group in others):
             return True
     return False
 
 
-def _inventions(reading: TokenizedAnswer) -> int:
-    """Different numbers of two digits or more, and names, that the report does not hold."""
-    numbers = {word for word in reading.words if word[0].isdigit() and len(word) > 1 and word not in _known}
-    if 2 * sum(reading.capitals) > len(reading):
+def _count_inventions(answer: TokenizedAnswer) -> int:
+    """Count the different numbers of two or more digits, and the names, that are not in the report."""
+    numbers = {word for word in answer.words if word[0].isdigit() and len(word) > 1 and word not in _known}
+    if 2 * sum(answer.capitals) > len(answer):
         return len(numbers)
     names = {
         word
-        for place, word in enumerate(reading.words)
-        if place and reading.capitals[place] and word not in _known and not word[0].isdigit()
-        if reading.marks[place - 1] == "" and reading.words[place - 1] in NAMING and not reading.capitals[place - 1]
+        for index, word in enumerate(answer.words)
+        if index and answer.capitals[index] and word not in _known and not word[0].isdigit()
+        if answer.marks[index - 1] == "" and answer.words[index - 1] in NAMING and not answer.capitals[index - 1]
     }
     return len(numbers) + len(names)
 

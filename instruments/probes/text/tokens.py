@@ -1,7 +1,7 @@
-"""Reading an answer as words: which they are, where sentences end, and which sections its labels make.
+"""Split an answer into words, sentences and labelled sections.
 
-White space and the ornaments of markdown are not read at all: an answer scores the same however it is laid out.
-Sentences end at punctuation, sections begin at their labels (`CAUSE:`, `## Cause`, `"cause":`), on whatever line.
+White space and markdown ornaments are ignored, so that layout does not affect scores. Sentences end at punctuation;
+sections begin at labels (`CAUSE:`, `## Cause`, `"cause":`), anywhere on a line.
 """
 
 import re
@@ -10,13 +10,13 @@ from itertools import islice, pairwise
 from typing import Self
 
 WORDS_MAX = 6_000
-"""An answer of more words is none: whoever pads so far does not answer."""
+"""The most words of an answer; a longer text is padding and not an answer."""
 
 ECHO_WORDS = 8
-"""So many words in a row that stand in the prompt are quoted from it, and not the answer's own."""
+"""This many words in a row that also occur in the prompt are a quotation."""
 
 PUNCTUATION = frozenset((".", ":", ","))
-"""The marks that part what stands before them from what stands behind."""
+"""The marks that separate phrases."""
 
 _word = re.compile(r"(\d+(?:[.,:]\d+)*|[^\W_]+(?:'[^\W_]+|\.\d[^\W_]*)*|%)((?:[^\w%]|_)*)")
 _full_stop = re.compile(r"[.!?;…]")
@@ -25,9 +25,9 @@ _apostrophes = str.maketrans(dict.fromkeys("‘’´", "'"))  # noqa: RUF001 - a
 
 
 class TokenizedAnswer:
-    """An answer as words in lower case, whether each began with a capital, and the mark that stands behind each.
+    """The words of an answer in lower case, whether each begins with a capital, and the mark after each.
 
-    A mark is "." where a sentence ends, else ":" or ",", "-" for a hyphen within a compound, or "" for none of these.
+    A mark is "." at the end of a sentence, else ":" or ",", "-" for a hyphen in a compound, or "" for none of these.
     """
 
     def __init__(self, words: list[str], capitals: list[bool], marks: list[str]) -> None:
@@ -37,157 +37,157 @@ class TokenizedAnswer:
 
     @classmethod
     def of(cls, text: str) -> Self | None:
-        """Read any text; None where it has more than WORDS_MAX words."""
+        """Split any text; None if it has more than WORDS_MAX words."""
         text = text.translate(_apostrophes)
         if len(text) > WORDS_MAX and next(islice(_word.finditer(text), WORDS_MAX, None), None) is not None:
             return None
         found: list[tuple[str, str]] = _word.findall(text)
         known: dict[str, tuple[str, ...]] = {}
         seen: dict[str, str] = {" ": ""}
-        made = cls([], [], [])
+        result = cls([], [], [])
         for word, gap in found:
-            parts = known.get(word) or known.setdefault(word, _parts(word.lower()))
+            parts = known.get(word) or known.setdefault(word, _normalize_word(word.lower()))
             mark = seen.get(gap)
             if mark is None:
                 mark = seen[gap] = _mark(gap)
             if len(parts) > 1:
-                made.words.append(parts[0])
-                made.capitals.append(word[0].isupper())
-                made.marks.append("")
-            made.words.append(parts[-1])
-            made.capitals.append(word[0].isupper())
-            made.marks.append(mark)
-        return made
+                result.words.append(parts[0])
+                result.capitals.append(word[0].isupper())
+                result.marks.append("")
+            result.words.append(parts[-1])
+            result.capitals.append(word[0].isupper())
+            result.marks.append(mark)
+        return result
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def part(self, spans: Iterable[range]) -> "TokenizedAnswer":
-        """Some stretches of it, each ending as a sentence does."""
-        made = TokenizedAnswer([], [], [])
+    def select(self, spans: Iterable[range]) -> "TokenizedAnswer":
+        """Return some spans of the answer, each ended like a sentence."""
+        result = TokenizedAnswer([], [], [])
         for span in spans:
             if span:
-                made.words += self.words[span.start : span.stop]
-                made.capitals += self.capitals[span.start : span.stop]
-                made.marks += [*self.marks[span.start : span.stop - 1], "."]
-        return made
+                result.words += self.words[span.start : span.stop]
+                result.capitals += self.capitals[span.start : span.stop]
+                result.marks += [*self.marks[span.start : span.stop - 1], "."]
+        return result
 
     def sentences(self) -> Iterator[range]:
-        """The stretches between one full stop and the next."""
+        """Yield the spans of the sentences."""
         start = 0
-        for place, mark in enumerate(self.marks):
+        for index, mark in enumerate(self.marks):
             if mark == ".":
-                yield range(start, place + 1)
-                start = place + 1
+                yield range(start, index + 1)
+                start = index + 1
         if start < len(self.words):
             yield range(start, len(self.words))
 
-    def about(self, words: Collection[str]) -> "TokenizedAnswer":
-        """The sentences that hold any of some words."""
-        return self.part(span for span in self.sentences() if any(self.words[place] in words for place in span))
+    def sentences_with(self, words: Collection[str]) -> "TokenizedAnswer":
+        """Return the sentences that contain any of some words."""
+        return self.select(span for span in self.sentences() if any(self.words[index] in words for index in span))
 
-    def holds(self, words: Collection[str]) -> bool:
-        """Whether any of some words stands in it."""
+    def contains_any(self, words: Collection[str]) -> bool:
+        """Whether the answer contains any of some words."""
         return any(word in words for word in self.words)
 
-    def begins(self, place: int, phrase: tuple[str, ...]) -> bool:
-        """Whether a phrase, whose first word stands at a place, stands there whole, without punctuation in it."""
-        end = place + len(phrase)
+    def phrase_at(self, index: int, phrase: tuple[str, ...]) -> bool:
+        """Whether a phrase occurs at a word index, without punctuation inside; its first word is known to match."""
+        end = index + len(phrase)
         return len(phrase) == 1 or (
-            tuple(self.words[place:end]) == phrase and PUNCTUATION.isdisjoint(self.marks[place : end - 1])
+            tuple(self.words[index:end]) == phrase and PUNCTUATION.isdisjoint(self.marks[index : end - 1])
         )
 
     def sections(self, labels: Mapping[str, str], once: Collection[str] = ()) -> dict[str, "TokenizedAnswer"]:
-        """What stands behind the labels of each section, a label being words separated by `|`.
+        """Return the text after the labels of each section; `labels` maps a section to its labels, separated by `|`.
 
-        A label is followed by a colon; or it begins with a capital, and so does what follows it. Where a section of
-        `once` was seen, its labels are words like others: those within an item of a list.
+        A label is followed by a colon, or begins with a capital and is followed by a capital or a digit. After the
+        first occurrence of a section in `once`, its labels are ordinary words (inside the item of a list, for example).
         """
-        heads = _heads(labels)
+        by_first_word = _labels_by_first_word(labels)
         spans: dict[str, list[range]] = {}
         name, start = "", 0
-        for place, word in enumerate(self.words):
-            if word not in heads or place < start:
+        for index, word in enumerate(self.words):
+            if word not in by_first_word or index < start:
                 continue
-            for phrase, section in heads[word]:
-                if self._labels(place, phrase):
+            for phrase, section in by_first_word[word]:
+                if self._label_at(index, phrase):
                     if section not in spans or section not in once:
-                        spans.setdefault(name, []).append(range(start, place))
-                        name, start = section, place + len(phrase)
+                        spans.setdefault(name, []).append(range(start, index))
+                        name, start = section, index + len(phrase)
                         spans.setdefault(name, [])
                     break
         spans.setdefault(name, []).append(range(start, len(self.words)))
-        return {section: self.part(stretches) for section, stretches in spans.items() if section}
+        return {section: self.select(section_spans) for section, section_spans in spans.items() if section}
 
-    def _labels(self, place: int, phrase: tuple[str, ...]) -> bool:
-        if not self.begins(place, phrase):
+    def _label_at(self, index: int, phrase: tuple[str, ...]) -> bool:
+        if not self.phrase_at(index, phrase):
             return False
-        last = place + len(phrase) - 1
+        last = index + len(phrase) - 1
         if self.marks[last] == ":":
             return True
         follows = last + 1 < len(self.words) and (self.capitals[last + 1] or self.words[last + 1][0].isdigit())
-        return self.marks[last] == "" and self.capitals[place] and follows
+        return self.marks[last] == "" and self.capitals[index] and follows
 
 
 class PromptEcho:
-    """A prompt's own words, to be told from an answer's."""
+    """The word runs of a prompt, used to find quotations from it in answers."""
 
     def __init__(self, text: str, kept: Collection[str] = ()) -> None:
-        """`kept` are words that stay an answer's own where it quotes them: the numbers of lines."""
-        reading = TokenizedAnswer.of(text)
-        assert reading is not None, "a prompt is shorter than an answer may be"
-        self._runs = frozenset(_runs(reading))
+        """`kept` are words that quotations keep: the numbers of lines."""
+        answer = TokenizedAnswer.of(text)
+        assert answer is not None, "a prompt is shorter than an answer may be"
+        self._runs = frozenset(_word_runs(answer))
         self._kept = frozenset(kept)
 
-    def own(self, reading: TokenizedAnswer) -> TokenizedAnswer:
-        """An answer without what it quotes, ECHO_WORDS words or more at a time."""
-        if self._runs.isdisjoint(_runs(reading)):
-            return reading
-        quoted = [False] * len(reading)
-        for place, run in enumerate(_runs(reading)):
+    def without_quotes(self, answer: TokenizedAnswer) -> TokenizedAnswer:
+        """Return an answer without quotations of ECHO_WORDS or more words."""
+        if self._runs.isdisjoint(_word_runs(answer)):
+            return answer
+        quoted = [False] * len(answer)
+        for index, run in enumerate(_word_runs(answer)):
             if run in self._runs:
-                quoted[place : place + ECHO_WORDS] = [True] * ECHO_WORDS
-        quoted = [quote and word not in self._kept for quote, word in zip(quoted, reading.words, strict=True)]
-        edges = [0, *(place for place in range(1, len(quoted)) if quoted[place] != quoted[place - 1]), len(quoted)]
+                quoted[index : index + ECHO_WORDS] = [True] * ECHO_WORDS
+        quoted = [quote and word not in self._kept for quote, word in zip(quoted, answer.words, strict=True)]
+        edges = [0, *(index for index in range(1, len(quoted)) if quoted[index] != quoted[index - 1]), len(quoted)]
         spans = (range(start, stop) for start, stop in pairwise(edges))
-        return reading.part(span for span in spans if span and not quoted[span.start])
+        return answer.select(span for span in spans if span and not quoted[span.start])
 
-    def words(self, own: TokenizedAnswer) -> int:
-        """How many words of its own an answer has, those kept from quotations not counted."""
-        return sum(word not in self._kept for word in own.words)
+    def count_words(self, without_quotes: TokenizedAnswer) -> int:
+        """Count an answer's words without those in `kept`."""
+        return sum(word not in self._kept for word in without_quotes.words)
 
-    def share(self, reading: TokenizedAnswer) -> float:
-        """How much of the prompt an answer repeats, 0..1."""
-        return len(self._runs.intersection(_runs(reading))) / max(1, len(self._runs))
+    def repeated_share(self, answer: TokenizedAnswer) -> float:
+        """Return the share of the prompt that an answer repeats, 0..1."""
+        return len(self._runs.intersection(_word_runs(answer))) / max(1, len(self._runs))
 
 
-def phrases(text: str) -> list[tuple[str, ...]]:
-    """Phrases that are written with `|` between them."""
+def split_phrases(text: str) -> list[tuple[str, ...]]:
+    """Split a text into phrases at `|`, and each phrase into words."""
     return [tuple(phrase.split()) for phrase in text.split("|")]
 
 
-def words(text: str) -> frozenset[str]:
-    """Words that are written with a space between them."""
+def split_words(text: str) -> frozenset[str]:
+    """Split a text into a set of words at spaces."""
     return frozenset(text.split())
 
 
-def _heads(labels: Mapping[str, str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Labels by their first word, the longest first."""
-    heads: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+def _labels_by_first_word(labels: Mapping[str, str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """Group labels by their first word, the longest first."""
+    by_first_word: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for section, text in labels.items():
-        for phrase in phrases(text):
-            heads.setdefault(phrase[0], []).append((phrase, section))
-    for each in heads.values():
-        each.sort(key=lambda head: -len(head[0]))
-    return heads
+        for phrase in split_phrases(text):
+            by_first_word.setdefault(phrase[0], []).append((phrase, section))
+    for each in by_first_word.values():
+        each.sort(key=lambda label: -len(label[0]))
+    return by_first_word
 
 
-def _runs(reading: TokenizedAnswer) -> Iterator[tuple[str, ...]]:
-    return zip(*(reading.words[place:] for place in range(ECHO_WORDS)), strict=False)
+def _word_runs(answer: TokenizedAnswer) -> Iterator[tuple[str, ...]]:
+    return zip(*(answer.words[index:] for index in range(ECHO_WORDS)), strict=False)
 
 
-def _parts(word: str) -> tuple[str, ...]:
-    """A word as it is looked up: numbers without commas, `%` as a word, no possessive, a negation apart."""
+def _normalize_word(word: str) -> tuple[str, ...]:
+    """Normalize a word: numbers without commas, `%` as a word, no possessive, negation as a word of its own."""
     if word[0].isdigit():
         return (word.replace(",", ""),)
     if word == "%":

@@ -1,16 +1,16 @@
-"""weighting: sources that contradict one another and are not equally good. What is true, how surely, by which of them?
+"""The weighting probe: weigh contradictory sources of different quality, and state a claim with a probability.
 
-Total: .35 claim + .2 confidence + .25 evidence + .2 discounted. Each is a dimension, 0..1:
+Total: .35 claim + .2 confidence + .25 evidence + .2 discounted, each a dimension from 0 to 1:
 
 |dimension|what it is|
 |-|-|
-|claim|1 for the claim that the good sources bear out, divided by how many claims are made|
-|confidence|claim, times 1 for 0.80..0.97 stated, falling to 0 at 0.40 and to 0.40 at certainty; 0 where nothing is|
-|evidence|harmonic mean of how many of the sources relied on are good, and how many of the needed ones are relied on|
-|discounted|over the poor sources: half for setting it aside, half for the reason why|
+|claim|1 for the claim that the good sources support, divided by the number of claims made|
+|confidence|claim times 1 for 0.80..0.97, falling to 0 at 0.40 and to 0.40 at certainty; 0 if none is stated|
+|evidence|harmonic mean of precision (relied sources that are good) and recall (needed sources that are relied on)|
+|discounted|mean over the poor sources: half for discounting it, half for the reason|
 
-A source that is relied on and set aside at once is neither. An answer without labels is read as prose: a source is set
-aside by a sentence that says what is wrong with it, and relied on where a sentence says nothing of the kind.
+A source that is both relied on and discounted counts as neither. In an answer without labels, a sentence that gives a
+flaw of a source discounts it, and any other sentence that cites it relies on it.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.citations import Citation, CitationParser
 from instruments.probes.text.mentions import Lexicon
-from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, words
+from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_words
 
 OWN_WORDS_MIN = 2
 
@@ -61,14 +61,14 @@ VALUES = {
     "R": "claim r|1500|fifteen hundred|option r|1.5 thousand",
 }
 LETTERS = {name: f"{text}|{name.lower()}" for name, text in VALUES.items()}
-"""Where the claim is asked for, its letter alone names it."""
+"""In the section of the claim, its letter alone names it."""
 
 NEEDED = frozenset((4, 5))
-RELIED_MAX = 6
-"""Whoever relies on more sources than these has weighed none."""
+RELIED_SOURCES_MAX = 6
+"""If an answer relies on more sources, the dimension `evidence` is 0."""
 
-BEARING = frozenset((7, 8))
-"""Sources that agree with the claim and do not prove it."""
+CONSISTENT = frozenset((7, 8))
+"""Sources that agree with the claim without proving it."""
 
 _COPY = (
     "copy copies copied copying repeat repeats repeated repeating word verbatim derived derivative"
@@ -78,52 +78,52 @@ _COPY = (
     " reporter circular based trace traces traced tracing single originate originates"
 )
 REASONS = {
-    1: words(
+    1: split_words(
         "before announcement announced forecast prediction predicted advance beforehand prior interest"
         " interested promotional"
         " promotion publicity pr biased bias self expectation expected planned organiser measured anticipated earlier"
     ),
-    2: words(_COPY),
-    3: words(_COPY),
-    6: words(
+    2: split_words(_COPY),
+    3: split_words(_COPY),
+    6: split_words(
         "hearsay abroad absent friend secondhand opponent opposed opposes biased bias interest interested"
         " voted against there"
         " motive partisan hostile second-hand witness present"
     ),
 }
-"""The poor sources, each with words of what is wrong with it."""
+"""The poor sources, each with words that describe its flaw."""
 
-DISMISSING = words(
+DISMISSING = split_words(
     "discount discounting ignore ignoring disregard disregarding dismiss dismissing reject rejecting"
     " exclude excluding not"
     " without"
 )
-"""What sets aside the sources named right behind it."""
+"""Words that discount the sources named directly after them."""
 
-WORTHLESS = words(
+WORTHLESS = split_words(
     "discounted ignored disregarded dismissed rejected excluded unreliable weak hearsay biased copy"
     " copies copied repeat"
     " repeats repeated worthless untrustworthy anecdotal guess"
 )
-"""What sets aside the sources named before it."""
+"""Words that discount the sources named before them."""
 
 DISMISSING_WORDS = 4
 TOGETHER_WORDS = 2
-"""Sources that stand no farther apart are spoken of together."""
+"""Sources at most this many words apart belong to one group."""
 
-CONCLUDING = words(
+CONCLUDING = split_words(
     "conclude conclusion therefore answer best supported likely probably believe credible correct true confident sure"
     " confidence estimate figure"
 )
-SURENESS = words("confident confidence certain certainty sure probability probable likely likelihood")
-PERCENT = words("percent")
+SURENESS = split_words("confident confidence certain certainty sure probability probable likely likelihood")
+PERCENT = split_words("percent")
 SCALE: Mapping[str, float] = {
     "almost certain": 0.95, "nearly certain": 0.95, "virtually certain": 0.97, "certain": 1.0, "very confident": 0.9,
     "very likely": 0.9, "very high": 0.9, "highly likely": 0.9, "high": 0.85, "highly confident": 0.9, "confident": 0.8,
     "likely": 0.75, "probable": 0.75, "moderate": 0.6, "medium": 0.6, "moderately": 0.6, "low": 0.3, "unsure": 0.4,
     "uncertain": 0.4,
 }  # fmt: skip
-"""What words of sureness mean, the first that stands there."""
+"""The probability that words of confidence mean; the first one in the text counts."""
 
 SURE_FROM, SURE_TO = 0.80, 0.97
 UNSURE, CERTAIN_WORTH = 0.40, 0.40
@@ -140,7 +140,7 @@ LABELS = {
     ),
 }
 
-_citing = CitationParser("s", "source sources")
+_citations = CitationParser("s", "source sources")
 _echo = PromptEcho(TASK + SOURCES, kept={f"s{number}" for number in range(1, 10)})
 _values, _letters = Lexicon(VALUES), Lexicon(LETTERS)
 _scale = Lexicon(
@@ -149,30 +149,32 @@ _scale = Lexicon(
 
 
 class WeightingScorer:
-    """Reads a judgement of the sources. No answer: one that makes no claim and weighs no source."""
+    """Scores an assessment of the sources. It is not valid if it makes no claim and weighs no source."""
 
     id = "weighting"
     version = "1"
 
     def score(self, output: str) -> ProbeScore:
-        """The score of any text whatever."""
+        """Score any text; never raises."""
         whole = TokenizedAnswer.of(output)
-        own = None if whole is None else _echo.own(whole)
-        if whole is None or own is None or _echo.words(own) < OWN_WORDS_MIN:
+        own = None if whole is None else _echo.without_quotes(whole)
+        if whole is None or own is None or _echo.count_words(own) < OWN_WORDS_MIN:
             return ProbeScore(valid=False)
         sections = own.sections(LABELS, once=("evidence", "claim"))
         claimed = sections.get("claim")
-        claims = _letters.affirmed(claimed) if claimed else _values.affirmed(own.about(CONCLUDING) or own)
-        relied, aside = _weighed(sections, own)
-        if not claims and not (relied or aside):
+        claims = _letters.affirmed(claimed) if claimed else _values.affirmed(own.sentences_with(CONCLUDING) or own)
+        relied, rejected = _classify_sources(sections, own)
+        if not claims and not (relied or rejected):
             return ProbeScore(valid=False)
         claim = 1 / len(claims) if CLAIM in claims else 0.0
-        stated = _stated(sections.get("confidence") or own.about(SURENESS) or _last(own.about(PERCENT)))
+        stated = _stated_probability(
+            sections.get("confidence") or own.sentences_with(SURENESS) or _last_sentence(own.sentences_with(PERCENT))
+        )
         dimensions = {
             "claim": claim,
-            "confidence": 0.0 if stated is None else claim * _sureness(stated),
-            "evidence": _evidence(relied - set(aside)),
-            "discounted": sum(0.5 + 0.5 * aside[number] for number in REASONS if number in aside.keys() - relied)
+            "confidence": 0.0 if stated is None else claim * _score_confidence(stated),
+            "evidence": _score_evidence(relied - set(rejected)),
+            "discounted": sum(0.5 + 0.5 * rejected[number] for number in REASONS if number in rejected.keys() - relied)
             / len(REASONS),
         }
         return ProbeScore(
@@ -183,69 +185,73 @@ class WeightingScorer:
         )
 
 
-def _weighed(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> tuple[set[int], dict[int, bool]]:
-    """The sources relied on, and those set aside, each with whether a reason is given."""
+def _classify_sources(
+    sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer
+) -> tuple[set[int], dict[int, bool]]:
+    """Return the sources relied on, and the discounted ones, each with whether a reason is given."""
     evidence, discounted = sections.get("evidence"), sections.get("discounted")
     if discounted is None:
-        return _told_apart(evidence or own, bare=evidence is not None)
-    aside: dict[int, bool] = {}
-    for numbers, before, behind in _groups(discounted, bare=True):
+        return _classify_by_sentence(evidence or own, bare=evidence is not None)
+    rejected: dict[int, bool] = {}
+    for numbers, before, after in _source_groups(discounted, bare=True):
         for number in numbers:
-            aside[number] = aside.get(number, False) or _reasoned(number, behind) or _reasoned(number, before)
-    return {citation.number for citation in _citing.of(evidence, bare=True)} if evidence else set(), aside
+            rejected[number] = (
+                rejected.get(number, False) or _gives_reason(number, after) or _gives_reason(number, before)
+            )
+    return {citation.number for citation in _citations.parse(evidence, bare=True)} if evidence else set(), rejected
 
 
-def _told_apart(reading: TokenizedAnswer, *, bare: bool) -> tuple[set[int], dict[int, bool]]:
+def _classify_by_sentence(answer: TokenizedAnswer, *, bare: bool) -> tuple[set[int], dict[int, bool]]:
     relied: set[int] = set()
-    aside: dict[int, bool] = {}
-    for numbers, before, behind in _groups(reading, bare=bare):
-        dismissed = not DISMISSING.isdisjoint(before[-DISMISSING_WORDS:]) or not WORTHLESS.isdisjoint(behind)
+    rejected: dict[int, bool] = {}
+    for numbers, before, after in _source_groups(answer, bare=bare):
+        dismissed = not DISMISSING.isdisjoint(before[-DISMISSING_WORDS:]) or not WORTHLESS.isdisjoint(after)
         for number in numbers:
-            reasoned = _reasoned(number, behind)
+            reasoned = _gives_reason(number, after)
             if dismissed or reasoned:
-                aside[number] = aside.get(number, False) or reasoned
+                rejected[number] = rejected.get(number, False) or reasoned
             else:
                 relied.add(number)
-    return relied - set(aside), aside
+    return relied - set(rejected), rejected
 
 
-def _groups(reading: TokenizedAnswer, *, bare: bool) -> list[tuple[set[int], list[str], list[str]]]:
-    """The sources that are spoken of together, with the words of their sentence before and behind them."""
+def _source_groups(answer: TokenizedAnswer, *, bare: bool) -> list[tuple[set[int], list[str], list[str]]]:
+    """Return the groups of sources cited together, with the words before and after them in their sentence."""
     groups: list[list[Citation]] = []
-    for citation in _citing.of(reading, bare=bare):
+    for citation in _citations.parse(answer, bare=bare):
         if groups and citation.at - groups[-1][-1].at <= TOGETHER_WORDS:
             groups[-1].append(citation)
         else:
             groups.append([citation])
-    stops = [-1, *(place for place, mark in enumerate(reading.marks) if mark == "."), len(reading)]
+    stops = [-1, *(index for index, mark in enumerate(answer.marks) if mark == "."), len(answer)]
     found = []
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         first, last = group[0].at, group[-1].at
         low = stops[bisect_left(stops, first) - 1] + 1
         high = stops[bisect_left(stops, last)] + 1
-        if place:
-            low = max(low, groups[place - 1][-1].at + 1)
-        if place + 1 < len(groups):
-            high = min(high, groups[place + 1][0].at)
+        if index:
+            low = max(low, groups[index - 1][-1].at + 1)
+        if index + 1 < len(groups):
+            high = min(high, groups[index + 1][0].at)
         numbers = {citation.number for citation in group}
-        found.append((numbers, reading.words[low:first], reading.words[last + 1 : high]))
+        found.append((numbers, answer.words[low:first], answer.words[last + 1 : high]))
     return found
 
 
-def _reasoned(number: int, spoken: list[str]) -> bool:
-    return number in REASONS and not REASONS[number].isdisjoint(spoken)
+def _gives_reason(number: int, answer_words: list[str]) -> bool:
+    return number in REASONS and not REASONS[number].isdisjoint(answer_words)
 
 
-def _evidence(relied: set[int]) -> float:
+def _score_evidence(relied: set[int]) -> float:
     needed = len(relied & NEEDED)
-    if not needed or len(relied) > RELIED_MAX:
+    if not needed or len(relied) > RELIED_SOURCES_MAX:
         return 0.0
-    precision, recall = len(relied & (NEEDED | BEARING)) / len(relied), needed / len(NEEDED)
+    precision, recall = len(relied & (NEEDED | CONSISTENT)) / len(relied), needed / len(NEEDED)
     return 2 * precision * recall / (precision + recall)
 
 
-def _sureness(stated: float) -> float:
-    """How well a stated probability fits what the sources carry."""
+def _score_confidence(stated: float) -> float:
+    """Return how well a stated probability fits the evidence, 0..1."""
     if stated < SURE_FROM:
         return max(0.0, (stated - UNSURE) / (SURE_FROM - UNSURE))
     if stated > SURE_TO:
@@ -253,16 +259,16 @@ def _sureness(stated: float) -> float:
     return 1.0
 
 
-def _stated(reading: TokenizedAnswer) -> float | None:
-    """The probability an answer states, 0..1: in percent, as a fraction, out of ten, or in words."""
-    spoken = reading.words
-    for place, word in enumerate(spoken):
-        if (value := _number(word)) is None:
+def _stated_probability(answer: TokenizedAnswer) -> float | None:
+    """Return the probability that an answer states, 0..1: in percent, as a fraction, out of ten, or in words."""
+    answer_words = answer.words
+    for index, word in enumerate(answer_words):
+        if (value := _parse_number(word)) is None:
             continue
-        follows = spoken[place + 1 : place + 4]
-        if follows and (reading.marks[place] == "-" or follows[0] == "to"):
+        follows = answer_words[index + 1 : index + 4]
+        if follows and (answer.marks[index] == "-" or follows[0] == "to"):
             follows = follows[follows[0] == "to" :]
-            if follows and (upper := _number(follows[0])) is not None:
+            if follows and (upper := _parse_number(follows[0])) is not None:
                 value, follows = (value + upper) / 2, follows[1:]
         if follows[:1] == ["10"] or follows == ["out", "of", "10"]:
             return min(1.0, value / 10)
@@ -270,15 +276,15 @@ def _stated(reading: TokenizedAnswer) -> float | None:
             return value
         if value <= 100.0:
             return value / 100
-    return next((float(one.name) for one in _scale.mentions(reading) if not one.denied), None)
+    return next((float(mention.name) for mention in _scale.mentions(answer) if not mention.denied), None)
 
 
-def _last(reading: TokenizedAnswer) -> TokenizedAnswer:
-    """The last sentence, where a conclusion stands."""
-    return reading.part(list(reading.sentences())[-1:])
+def _last_sentence(answer: TokenizedAnswer) -> TokenizedAnswer:
+    """Return the last sentence, which usually holds the conclusion."""
+    return answer.select(list(answer.sentences())[-1:])
 
 
-def _number(word: str) -> float | None:
+def _parse_number(word: str) -> float | None:
     if not word[0].isdecimal():
         return None
     try:

@@ -49,9 +49,9 @@ class Firing:
         httpx.post(f"{self.url}/api/v2/alerts", json=alerts).raise_for_status()
         wanted = {alert["labels"]["alertname"] for alert in alerts}
         while True:
-            told: list[Json] = httpx.get(f"{self.url}/api/v2/alerts").json()
-            if wanted <= {alert["labels"]["alertname"] for alert in told}:
-                return told
+            reported: list[Json] = httpx.get(f"{self.url}/api/v2/alerts").json()
+            if wanted <= {alert["labels"]["alertname"] for alert in reported}:
+                return reported
             time.sleep(POLL_S)
 
     def silence(self, name: str) -> None:
@@ -118,7 +118,7 @@ class Reply(NamedTuple):
 
 
 class Misbehaving:
-    """A running server that answers every GET alike; what it was asked stands in `asked`: path and headers."""
+    """A running server that answers every GET alike. `asked` lists the path and the headers of each request."""
 
     def __init__(self, reply: Reply) -> None:
         self.asked: list[tuple[str, dict[str, str]]] = []
@@ -156,7 +156,7 @@ def _handler(running: Misbehaving, reply: Reply) -> type[BaseHTTPRequestHandler]
     return Handler
 
 
-def told(*alerts: Json) -> Reply:
+def reported(*alerts: Json) -> Reply:
     """The reply of an Alertmanager with these alerts."""
     return Reply(json.dumps(alerts).encode())
 

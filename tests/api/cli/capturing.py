@@ -42,7 +42,7 @@ def events(ledger: Path) -> list[Json]:
 
 
 def scenarios(ledger: Path) -> list[tuple[str, Json]]:
-    """What was recorded of scenarios: captured or revised, and what was said."""
+    """Return the scenario events of the ledger: `captured` or `revised`, and the data of the event."""
     found = [event for event in events(ledger) if event["subject"].startswith("scenario/")]
     return [(event["type"].removeprefix("eval.scenario_").removesuffix(".v1"), event["data"]) for event in found]
 

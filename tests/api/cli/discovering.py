@@ -90,5 +90,5 @@ def then(first: list[Reply], script: Script) -> Script:
 
 
 def models(*names: str) -> list[Reply]:
-    """Replies of these models, whoever is excluded."""
+    """Replies of these models, which ignore the exclusions in the prompt."""
     return [completed(said(name)) for name in names]

@@ -1,4 +1,4 @@
-"""`tallystick eval run`: suites made on the spot, agents that do as they are told, and what a ledger holds of it."""
+"""Help to test `tallystick eval run`: write suites, write agents that obey the test, read the events of the ledger."""
 
 import json
 import shlex
@@ -52,7 +52,7 @@ PASSES = "answer(given['evidence']['log'])"
 
 
 def scenario(folder: Path, name: str, *, captured: Json | None = None, **more: Any) -> Path:  # noqa: ANN401 - YAML
-    """Write a scenario that wants the cause to be named that stands in its evidence; its folder."""
+    """Write a scenario that expects the agent to name the cause in its evidence. Return its folder."""
     made = folder / name
     made.mkdir(parents=True)
     description = {

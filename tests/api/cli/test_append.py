@@ -48,7 +48,7 @@ def test_a_bad_line_is_named_with_what_was_written_before(tmp_path: Path) -> Non
     said = refused(ledger, "append", file, "--batch", 4)
     assert f"error: {file}, line 12: data.confidence: expected `float` <= 1.0." in said
     assert "8 events were appended before; nothing of its batch (lines 9 to 13) was written." in said
-    assert "Running it again is safe where events carry ids" in said
+    assert "Running it again is safe for events with ids" in said
     assert done(ledger, "log").out.count(b"\n") == 8
     file.write_bytes(history(5) + decided("late", confidence=0.5))
     assert done(ledger, "append", file).text.startswith("3 events appended, 8 there already")

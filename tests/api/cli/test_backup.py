@@ -63,7 +63,7 @@ def names(folder: Path) -> set[str]:
 
 
 class Writer(threading.Thread):
-    """Posts decisions until it is told to stop; how many were acknowledged stands in `acknowledged`."""
+    """Posts decisions until the test stops it. `acknowledged` counts the acknowledged ones."""
 
     def __init__(self, url: str, name: str) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ def test_a_key_is_copied_where_it_is_asked_for_and_only_its_owner_reads_it(ledge
 def test_a_backup_overwrites_nothing(ending: str, ledger: Path, tmp_path: Path) -> None:
     there = tmp_path / f"b.db{ending}"
     there.write_text("mine")
-    assert f"{there} is there already" in refused(ledger, "backup", tmp_path / "b.db")
+    assert f"{there} exists already" in refused(ledger, "backup", tmp_path / "b.db")
     assert there.read_text() == "mine"
     assert {name for name in names(tmp_path) if name.startswith("b.db")} == {there.name}
 
@@ -225,7 +225,7 @@ def test_a_ledger_is_replaced_only_where_that_is_asked_for_and_is_kept(ledger: P
     done(ledger, "append", "-", given=b'{"type":"decision.recorded.v1","data":{"decision":"later"}}')
     done(ledger, "calibration")
     before = lines(ledger)
-    assert f"{ledger} is there already" in refused(ledger, "restore", tmp_path / "b.db")
+    assert f"{ledger} exists already" in refused(ledger, "restore", tmp_path / "b.db")
     assert lines(ledger) == before
     aside = Path(restored(ledger, tmp_path / "b.db", "--replace")["aside"])
     assert lines(ledger) == lines(tmp_path / "b.db") != before
@@ -235,7 +235,7 @@ def test_a_ledger_is_replaced_only_where_that_is_asked_for_and_is_kept(ledger: P
     assert (tmp_path / "t.db.key").exists()
 
 
-def test_a_restored_ledger_that_is_older_than_what_was_signed_is_told_and_not_signed(
+def test_a_restored_ledger_that_is_older_than_what_was_signed_is_reported_and_not_signed(
     ledger: Path, made: Sealed, tmp_path: Path
 ) -> None:
     older = tmp_path / "older"
@@ -259,7 +259,7 @@ def test_a_restored_ledger_that_is_older_than_what_was_signed_is_told_and_not_si
         assert httpx.get(f"{server.url}/checkpoint").status_code == 503
 
 
-def test_a_restored_ledger_with_another_history_is_told(ledger: Path, tmp_path: Path) -> None:
+def test_a_restored_ledger_with_another_history_is_reported(ledger: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     sealed(other / "b.db")

@@ -34,7 +34,7 @@ def test_a_trend_is_a_table(ledger: Path) -> None:
     assert "Drift: the gap changed" not in said
 
 
-def test_a_change_is_told_with_its_date(ledger: Path) -> None:
+def test_a_change_is_reported_with_its_date(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "drift").text
     assert (
         "Drift: the gap changed (p < 0.001): before 2026-05-01 00:00 it was +0.000 (-0.063 to +0.044), n=120; " in said
@@ -64,6 +64,6 @@ def test_programs_get_what_people_get(ledger: Path) -> None:
     assert "trend" not in msgspec.json.decode(done(ledger, "calibration", "--json").out)
 
 
-def test_what_there_is_to_include_is_told(ledger: Path) -> None:
+def test_what_there_is_to_include_is_reported(ledger: Path) -> None:
     assert "Choose one of trend, drift, comparison." in refused(ledger, "calibration", "--include", "trends")
     assert "--trend-days: " in refused(ledger, "calibration", "--include", "trend", "--trend-days", 0)

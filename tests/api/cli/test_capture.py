@@ -34,11 +34,11 @@ def investigation(tmp_path: Path) -> Path:
 
 def test_three_files_and_one_event(ledger: Path, tmp_path: Path, investigation: Path) -> None:
     folder = tmp_path / "fixtures" / "image-pull"
-    told = done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation, USER="ada")
+    reported = done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation, USER="ada")
     assert names(folder) == FILES
     assert json.loads((folder / "investigation.json").read_bytes()) == INVESTIGATION
-    assert told.text.splitlines()[0] == "image-pull is captured, and recorded as a new scenario."
-    assert told.text.splitlines()[-1] == f"  3. tallystick eval run {folder.parent} -k image-pull"
+    assert reported.text.splitlines()[0] == "image-pull is captured, and recorded as a new scenario."
+    assert reported.text.splitlines()[-1] == f"  3. tallystick eval run {folder.parent} -k image-pull"
     stored, captured = events(ledger)
     body = (folder / "investigation.json").read_bytes()
     assert (stored["subject"], captured["subject"]) == (f"evidence/{digest_of(body)}", "scenario/image-pull")
@@ -108,12 +108,14 @@ def test_from_a_pipe_through_a_server(ledger: Path, tmp_path: Path) -> None:
     given = json.dumps(INVESTIGATION | {"family": "image_pull"}).encode()
     with serving(ledger) as url:
         words: tuple[Value, ...] = ("--investigation", "-", "--url", url, "--json")
-        told = json.loads(done(ledger, "eval", "capture", "--output", tmp_path / "a", *NAMED, *words, given=given).out)
-    assert told["files"] == FILES
-    assert told["folder"] == str(tmp_path / "a")
+        reported = json.loads(
+            done(ledger, "eval", "capture", "--output", tmp_path / "a", *NAMED, *words, given=given).out
+        )
+    assert reported["files"] == FILES
+    assert reported["folder"] == str(tmp_path / "a")
     ((kind, said),) = scenarios(ledger)
     assert (kind, said["scenario_id"], said["family"]) == ("captured", "a", "image_pull")
-    assert said["fixture_digest"] == told["fixture_digest"]
+    assert said["fixture_digest"] == reported["fixture_digest"]
 
 
 @pytest.mark.parametrize(
@@ -145,9 +147,9 @@ def test_names_are_asked_for_with_defaults(ledger: Path, tmp_path: Path, investi
         "--investigation",
         investigation,
     )
-    told = done(ledger, *words, "--json", given=b"\nImagePullBackOff\n")
-    assert "Scenario name [KubePodNotReady]" in told.err
-    assert json.loads(told.out)["scenario_id"] == "a"
+    reported = done(ledger, *words, "--json", given=b"\nImagePullBackOff\n")
+    assert "Scenario name [KubePodNotReady]" in reported.err
+    assert json.loads(reported.out)["scenario_id"] == "a"
     ((_, said),) = scenarios(ledger)
     assert (said["name"], said["failure_type"]) == ("KubePodNotReady", "ImagePullBackOff")
 
@@ -179,11 +181,11 @@ def test_who_gives_up_leaves_nothing_behind(ledger: Path, tmp_path: Path, invest
     ("given", "said"),
     [
         (b"", "--investigation: standard input is empty."),
-        (b"{", "--investigation: standard input is no JSON:"),
-        (b"[]", "--investigation: standard input is no JSON object."),
-        (b'{"status": "success", "data": []}', "is no investigation: it has none of alert, evidence, analysis."),
+        (b"{", "--investigation: standard input is not JSON:"),
+        (b"[]", "--investigation: standard input is not a JSON object."),
+        (b'{"status": "success", "data": []}', "is not an investigation: it has none of alert, evidence, analysis."),
         (b'{"alert": {}, "alert": {}}', "standard input has the key 'alert' twice"),
-        (b'{"alert": {}, "analysis": []}', "standard input: analysis is a list, and an object belongs there."),
+        (b'{"alert": {}, "analysis": []}', "standard input: analysis is a list, but must be an object."),
         (b'{"analysis": {"rca": {"root_cause": 1}}}', "standard input: analysis.rca.root_cause has a wrong type"),
         (b'{"evidence": ' + b"[" * 300 + b"]" * 300 + b"}", "standard input nests more than 200 deep."),
         (b'{"evidence": {"note": "' + b"x" * (16 << 20) + b'"}}', "standard input is larger than 16,777,216 bytes."),
@@ -219,10 +221,13 @@ def test_what_is_no_investigation_is_refused(ledger: Path, tmp_path: Path, given
             ("--output", "a", "--investigation", "-", *NAMED, "--time-window", "soon"),
             "--time-window: 'soon' is not a time span.",
         ),
-        (("--output", "a/b/c", "--fixtures", ".", "--investigation", "-", *NAMED), "--output: a/b/c is no folder of a"),
+        (
+            ("--output", "a/b/c", "--fixtures", ".", "--investigation", "-", *NAMED),
+            "--output: a/b/c is not a folder of a",
+        ),
         (
             ("--output", ".", "--fixtures", ".", "--investigation", "-", *NAMED),
-            "--output: . is no folder of a scenario",
+            "--output: . is not a folder of a scenario",
         ),
         (("--output", "a", "--investigation", "-", "--scenario-name", "X", "--failure-type", "..."), "holds no word"),
         (
@@ -240,8 +245,8 @@ def test_what_was_typed_wrong_is_named_and_nothing_is_written(
         tmp_path / word if after in {"--output", "--fixtures"} else word
         for after, word in zip(("", *words), words, strict=False)
     ]
-    told = refused(ledger, "eval", "capture", *placed, given=json.dumps(INVESTIGATION).encode())
-    assert said in told.replace(f"{tmp_path}/", "").replace(str(tmp_path), ".")
+    reported = refused(ledger, "eval", "capture", *placed, given=json.dumps(INVESTIGATION).encode())
+    assert said in reported.replace(f"{tmp_path}/", "").replace(str(tmp_path), ".")
     assert names(tmp_path) == []
 
 
@@ -249,19 +254,19 @@ def test_a_fixture_that_is_there_is_not_overwritten(ledger: Path, tmp_path: Path
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
     done(ledger, *words)
     (tmp_path / "a" / "README.md").write_text("mine")
-    assert "holds a fixture already" in refused(ledger, *words)
+    assert "already contains a fixture" in refused(ledger, *words)
     assert (tmp_path / "a" / "README.md").read_text() == "mine"
     assert len(scenarios(ledger)) == 1
 
 
-def test_a_ledger_that_cannot_be_written_is_told_and_the_files_stand(
+def test_a_ledger_that_cannot_be_written_is_reported_and_the_files_stand(
     ledger: Path, tmp_path: Path, investigation: Path
 ) -> None:
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
     with serving(ledger):
-        told = refused(ledger, *words)
-    assert "is being written by process" in told
-    assert f"The files stand in {tmp_path / 'a'}; `tallystick eval run` records them once they are edited." in told
+        reported = refused(ledger, *words)
+    assert "is being written by process" in reported
+    assert f"The files are in {tmp_path / 'a'}; `tallystick eval run` records them once they are edited." in reported
     assert names(tmp_path / "a") == FILES
     assert scenarios(ledger) == []
 

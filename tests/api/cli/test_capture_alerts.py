@@ -16,7 +16,7 @@ from tests.api.cli.alerting import (
     installed,
     labelled,
     misbehaving,
-    told,
+    reported,
 )
 from tests.api.cli.capturing import (
     FILES,
@@ -75,14 +75,14 @@ def test_a_posted_alert_becomes_a_scenario(ledger: Path, real: Firing) -> None:
 
 @installed
 def test_what_is_firing_is_listed_in_the_order_of_the_index(ledger: Path, real: Firing) -> None:
-    told = done(ledger, "eval", "capture", "--list", ALERTMANAGER_URL=real.url)
-    rows = [line.split()[:4] for line in told.text.splitlines()[1:]]
+    reported = done(ledger, "eval", "capture", "--list", ALERTMANAGER_URL=real.url)
+    rows = [line.split()[:4] for line in reported.text.splitlines()[1:]]
     assert rows == [
         ["0", "KubeOOMKilled", "shop", "warning"],
         ["1", "KubePodNotReady", "shop", "critical"],
         ["2", "CPUThrottlingHigh", "shop", "critical"],
     ]
-    assert told.err == f"3 alerts are firing at {real.url}; silenced and inhibited alerts are left out.\n"
+    assert reported.err == f"3 alerts are firing at {real.url}; silenced and inhibited alerts are left out.\n"
     listed = json.loads(
         done(ledger, "eval", "capture", "--list", "--json", "--alertmanager", f"{real.url}/#/alerts").out
     )
@@ -150,7 +150,7 @@ TWINS: list[Json] = firing(["Alpha", "Beta"], ["c0ffee0000000001", "c0ffee000000
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (told(), "No alert is firing at http://ADDRESS; nothing was written."),
+        (reported(), "No alert is firing at http://ADDRESS; nothing was written."),
         (Reply(b"<html>Sign in</html>"), "answered with no JSON: <html>Sign in</html>"),
         (Reply(), "answered with no JSON, but with nothing"),
         (
@@ -174,7 +174,7 @@ TWINS: list[Json] = firing(["Alpha", "Beta"], ["c0ffee0000000001", "c0ffee000000
         (Reply(b" " * (16 << 20) + b"[]"), "answered with more than 16,777,216 bytes."),
     ],
 )
-def test_a_server_that_misbehaves_is_told(ledger: Path, reply: Reply, said: str) -> None:
+def test_a_server_that_misbehaves_is_reported(ledger: Path, reply: Reply, said: str) -> None:
     with misbehaving(reply) as server:
         address = f"http://ada:{SECRET}@{server.address}/am?key={SECRET}"
         words = capture(ledger, address, "--alert-index", 0, *NAMED, "--timeout", 0.3 if reply.how == "stall" else 60)
@@ -190,10 +190,10 @@ def test_a_server_that_misbehaves_is_told(ledger: Path, reply: Reply, said: str)
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("127.0.0.1:9093", "alertmanager: is no address of a server."),
-        ("ftp://127.0.0.1/quite-secret-7", "alertmanager: is no address of a server."),
-        ("http://ada:quite-secret-7@", "alertmanager: is no address of a server."),
-        ("http://ada:quite-secret-7@127.0.0.1:99999/", "alertmanager: is no address of a server."),
+        ("127.0.0.1:9093", "alertmanager: is not the address of a server."),
+        ("ftp://127.0.0.1/quite-secret-7", "alertmanager: is not the address of a server."),
+        ("http://ada:quite-secret-7@", "alertmanager: is not the address of a server."),
+        ("http://ada:quite-secret-7@127.0.0.1:99999/", "alertmanager: is not the address of a server."),
         ("http://ada:quite-secret-7@127.0.0.1:1/", "alertmanager: http://127.0.0.1:1 gave no answer:"),
     ],
 )
@@ -231,13 +231,13 @@ def test_an_address_that_is_none_is_not_repeated(ledger: Path, address: str, sai
     ],
 )
 def test_which_alert_has_to_be_clear(ledger: Path, words: tuple[Value, ...], said: str) -> None:
-    with misbehaving(told(*TWINS)) as server:
+    with misbehaving(reported(*TWINS)) as server:
         assert said in refused(ledger, *capture(ledger, f"http://{server.address}", *words, *NAMED))
     assert names(ledger.parent) == []
 
 
 def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger: Path) -> None:
-    with misbehaving(told(*reversed(TWINS))) as server:
+    with misbehaving(reported(*reversed(TWINS))) as server:
         listed = done(ledger, "eval", "capture", "--list", "--json", "--alertmanager", f"http://{server.address}").out
     assert [alert["fingerprint"] for alert in json.loads(listed)["alerts"]] == ["c0ffee0000000001", "c0ffee0000000002"]
 
@@ -245,7 +245,7 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
 @pytest.mark.parametrize(
     ("investigator", "said"),
     [
-        ("no-such-program --x", "--investigate: 'no-such-program' is no program that can be run here."),
+        ("no-such-program --x", "--investigate: 'no-such-program' cannot be found or run here."),
         ("'", "--investigate: cannot be split into words: no closing quotation."),
         (program("sys.exit('the cluster is away')"), "ended with exit code 1.\nIts last lines:\nthe cluster is away\n"),
         (program("os.kill(os.getpid(), 9)"), "was ended by SIGKILL."),
@@ -254,17 +254,17 @@ def test_of_those_that_began_at_once_the_fingerprint_says_which_is_first(ledger:
             "gave no whole answer within 2 s.\nIts last lines:\nhalf\n",
         ),
         (program("print('x' * (5 << 20))"), "wrote more than 4,194,304 bytes and was ended."),
-        (program("print('I looked into it.')"), "wrote no investigation: it is no JSON: line 1: "),
+        (program("print('I looked into it.')"), "wrote no investigation: it is not JSON: line 1: "),
         (program("pass"), "wrote no investigation: it is empty."),
-        (program("print('[]')"), "wrote no investigation: it is JSON, but no object."),
-        (program("print('{} {}')"), "wrote no investigation: it is no JSON: line 1: trailing characters"),
-        (program("print('{}')"), "its answer is no investigation: it has none of alert, evidence, analysis."),
-        (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, and an object belongs there."),
+        (program("print('[]')"), "wrote no investigation: its output is JSON, but not an object."),
+        (program("print('{} {}')"), "wrote no investigation: it is not JSON: line 1: trailing characters"),
+        (program("print('{}')"), "its answer is not an investigation: it has none of alert, evidence, analysis."),
+        (program("print('{\"analysis\": []}')"), "its answer: analysis is a list, but must be an object."),
         (program("sys.exit('token ' + os.environ['SHOP_TOKEN'])"), "Its last lines:\ntoken [redacted]\n"),
     ],
 )
-def test_who_does_not_investigate_is_told_with_its_last_lines(ledger: Path, investigator: str, said: str) -> None:
-    with misbehaving(told(*TWINS)) as server:
+def test_who_does_not_investigate_is_reported_with_its_last_lines(ledger: Path, investigator: str, said: str) -> None:
+    with misbehaving(reported(*TWINS)) as server:
         words = capture(ledger, f"http://{server.address}", "--alert-index", 0, *NAMED, "--investigate", investigator)
         ended = refused(ledger, *words, "--timeout", 2, SHOP_TOKEN=SECRET)
     assert said in ended
@@ -277,7 +277,7 @@ def test_what_is_secret_is_not_captured(ledger: Path) -> None:
         "token, pin = os.environ['SHOP_TOKEN'], os.environ['SHOP_PASSWORD']\n"
         "print(json.dumps({'evidence': {'env': [token], token: int(pin), 'count': 7}}))"
     )
-    with misbehaving(told(*TWINS)) as server:
+    with misbehaving(reported(*TWINS)) as server:
         words = capture(ledger, f"http://{server.address}", "--alert-index", 0, *NAMED, "--investigate", leaking)
         done(ledger, *words, SHOP_TOKEN=SECRET, SHOP_PASSWORD="40917733")
     investigation = json.loads((ledger.parent / "fixtures" / "a" / "investigation.json").read_bytes())
@@ -295,7 +295,7 @@ def test_whoever_investigates_may_write_in_the_ledger(ledger: Path) -> None:
         "subprocess.run(words, input=json.dumps(event).encode(), check=True, stdout=sys.stderr)\n"
         "print(json.dumps(given))"
     )
-    with misbehaving(told(*TWINS)) as server:
+    with misbehaving(reported(*TWINS)) as server:
         done(
             ledger, *capture(ledger, f"http://{server.address}", "--alert-index", 0, *NAMED, "--investigate", deciding)
         )
@@ -304,7 +304,7 @@ def test_whoever_investigates_may_write_in_the_ledger(ledger: Path) -> None:
 
 def test_ctrl_c_ends_the_investigation_and_leaves_nothing_behind(ledger: Path, tmp_path: Path) -> None:
     waiting = program(f"open({str(tmp_path / 'begun')!r}, 'w').close(); time.sleep(99)")
-    with misbehaving(told(*TWINS)) as server:
+    with misbehaving(reported(*TWINS)) as server:
         words = capture(ledger, f"http://{server.address}", "--alert-index", 0, *NAMED, "--investigate", waiting)
         with subprocess.Popen(command(ledger, *words), cwd=ROOT, env=environment(), stderr=subprocess.PIPE) as process:
             while not (tmp_path / "begun").exists():

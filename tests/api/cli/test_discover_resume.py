@@ -60,8 +60,8 @@ def scored(found: list[Json]) -> list[Json]:
 
 def inventory(ledger: Path) -> Json:
     """The inventory, without what differs from time to time."""
-    told: Json = msgspec.json.decode(done(ledger, "inventory", "--json").out)
-    timeless = _without({"as_of", "first_seen", "last_seen"}, told)
+    reported: Json = msgspec.json.decode(done(ledger, "inventory", "--json").out)
+    timeless = _without({"as_of", "first_seen", "last_seen"}, reported)
     assert isinstance(timeless, dict)
     return timeless
 
@@ -179,7 +179,7 @@ def test_another_router_is_warned_of(ledger: Path) -> None:
     ended = against(pool(), ledger, "--resume", "moved", "--router-name", "elsewhere", "--model", "other")
     assert ended.code == 0
     assert f"warning: the router was openai:{router.url}, and is elsewhere from here on." in ended.err
-    assert "warning: the model asked for was auto, and is other from here on." in ended.err
+    assert "warning: the requested model was auto, and is other from here on." in ended.err
 
 
 def test_a_timeout_is_retried_once_over_a_resumption_too(ledger: Path) -> None:
@@ -279,7 +279,7 @@ def test_an_answer_outlives_a_server_that_starts_again(ledger: Path, tmp_path: P
     assert accepted(events(ledger)) == list(MODELS[:3])
 
 
-def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(ledger: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(ledger: Path, tmp_path: Path) -> None:
     with served(ledger) as server:
 
         def script(asked: Asked) -> Reply:
@@ -290,7 +290,7 @@ def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(ledger: Path, 
         ended = against(script, tmp_path / "unused.db", "--run", "lonely", "--url", server.url)
     assert ended.code == 1
     assert "Traceback" not in ended.err
-    assert "--resume lonely goes on" in ended.err
+    assert "--resume lonely continues" in ended.err
     assert against(pool(), ledger, "--resume", "lonely").code == 0
     assert accepted(events(ledger)) == list(MODELS)
 

@@ -67,7 +67,7 @@ def program(folder: Path, code: str = PROGRAM, *arguments: str) -> str:
 
 
 def without(secrets: tuple[str, ...], ledger: Path, ended: Ended) -> None:
-    """No secret stands in any file of the ledger, or was printed."""
+    """Check that no file of the ledger and no output contains a secret."""
     kept = everything(ledger)
     assert b"discovery.started" in kept
     for secret in secrets:
@@ -125,12 +125,12 @@ def test_programs_that_misbehave_end_the_run_in_words(
 
 def test_an_endpoint_learns_the_secrets_and_nobody_else_does(ledger: Path) -> None:
     def echo(asked: Asked) -> Reply:
-        told = json.dumps(dict(asked.headers)) + asked.path
+        reported = json.dumps(dict(asked.headers)) + asked.path
         if asked.number == 1:
-            return completed(f"{said('Aster 4')}\n{told}", model=KEY)
+            return completed(f"{said('Aster 4')}\n{reported}", model=KEY)
         if asked.number == 2:
-            return error(401, told)
-        return completed(told) if asked.number == 3 else Reply(told.encode(), 500)
+            return error(401, reported)
+        return completed(reported) if asked.number == 3 else Reply(reported.encode(), 500)
 
     with simulated(echo) as router:
         address = router.url.replace("://", "://someone:user-secret@") + "?code=query-secret"

@@ -142,7 +142,7 @@ def test_nothing_to_judge(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     empty = evaluate(ledger, tmp_path / "nothing")
     assert empty.code == 2
-    assert "nothing holds no scenario" in empty.err
+    assert "nothing contains no scenario" in empty.err
     assert run(ledger, fixtures, "1").code == 0
     assert "No evaluation of kube that began before run-1" in refused(ledger, "eval", "gate", "--baseline", "latest")
     assert "Nothing newer than the baseline run-1" in refused(ledger, "eval", "gate", "--baseline", "run-1")

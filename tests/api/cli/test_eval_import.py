@@ -31,7 +31,7 @@ def brought(ledger: Path, *arguments: str | Path) -> Json:
     return found
 
 
-def told(ledger: Path) -> list[tuple[str, Json]]:
+def reported(ledger: Path) -> list[tuple[str, Json]]:
     """Every event of a scenario: its type and what it says."""
     listed = done(ledger, "log", "--json").out.splitlines()
     return [(one["type"], one["data"]) for one in map(json.loads, listed) if one["type"].startswith("eval.")]
@@ -55,8 +55,8 @@ def test_an_import_writes_fixtures_and_records_them_once(tmp_path: Path) -> None
     assert brought(ledger, "opsbench", file, "--output", suite) == counts(3, there=3, knew=3)
     assert sorted(path.name for path in suite.iterdir()) == ["b", "c", "shop-startup-7"]
     assert [scenario.id for scenario in load(suite).scenarios] == ["b", "c", "shop-startup-7"]
-    said = dict(told(ledger))
-    assert len(told(ledger)) == 3
+    said = dict(reported(ledger))
+    assert len(reported(ledger)) == 3
     one = said["eval.scenario_captured.v1"]
     assert (one["source"], one["family"], one["failure_type"]) == ("opsbench", "startup", "missing_config_map")
     assert len(one["fingerprint"]) == 16
@@ -83,12 +83,12 @@ def test_a_case_that_changed_is_replaced_on_purpose_alone(tmp_path: Path) -> Non
     changed = three(tmp_path, root_cause="wrong_config_map")
     before = (suite / "c" / "scenario.yaml").read_bytes()
     said = refused(ledger, "eval", "import", "opsbench", changed, "--output", suite)
-    assert "a fixture that says something else than its case: c; nothing was written." in said
+    assert "a fixture that differs from the imported case: c; nothing was written." in said
     assert (suite / "c" / "scenario.yaml").read_bytes() == before
-    assert len(told(ledger)) == 3
+    assert len(reported(ledger)) == 3
     forced = brought(ledger, "opsbench", changed, "--output", suite, "--force")
     assert forced == counts(3, replaced=1, there=2, revised=1, knew=2)
-    assert told(ledger)[-1][0] == "eval.scenario_revised.v1"
+    assert reported(ledger)[-1][0] == "eval.scenario_revised.v1"
     assert b"wrong_config_map" in (suite / "c" / "scenario.yaml").read_bytes()
 
 
@@ -98,7 +98,7 @@ def test_a_fixture_that_was_edited_is_never_overwritten_unasked(tmp_path: Path) 
     for name, edited in (("b", "README.md"), ("c", "scenario.yml")):
         (suite / name / edited).write_text("Ours.\n")
     said = refused(ledger, "eval", "import", "opsbench", file, "--output", suite)
-    assert "2 fixtures that say something else than its case: b, c" in said
+    assert "2 fixtures that differ from the imported case: b, c" in said
     assert (suite / "b" / "README.md").read_text() == "Ours.\n"
 
 
@@ -112,7 +112,7 @@ def test_every_faulty_line_is_named_and_nothing_is_written(tmp_path: Path) -> No
         f"{file}, line 2: root_cause has no word: '?'. Name the cause in words",
         f"{file}, line 3: query is not what it should be: expected `str`, got `int`. Correct the value.",
         f"{file}, line 4: id 'SHOP startup 7' makes the folder SHOP-startup-7, as 'shop/startup/7' of {file}, line 1 ",
-        f"{file}, line 5 is no JSON",
+        f"{file}, line 5 is not JSON",
         "Nothing was written.",
     ):
         assert expected in said
@@ -154,7 +154,7 @@ def test_an_import_goes_through_a_server(tmp_path: Path) -> None:
             found = brought(tmp_path / "none.db", "opsbench", file, "--output", tmp_path / "s", "--url", url)
             assert found == (counts(3, there=3, knew=3) if there else counts(3, written=3, captured=3))
     assert not (tmp_path / "none.db").exists()
-    assert len(told(tmp_path / "t.db")) == 3
+    assert len(reported(tmp_path / "t.db")) == 3
 
 
 @pytest.mark.parametrize(
@@ -166,17 +166,17 @@ def test_an_import_goes_through_a_server(tmp_path: Path) -> None:
         (("itbench", "."), "holds no case. Name a folder with groundtruth_v1.yaml"),
     ],
 )
-def test_what_cannot_be_imported_is_told(tmp_path: Path, arguments: tuple[str, str], said: str) -> None:
+def test_what_cannot_be_imported_is_reported(tmp_path: Path, arguments: tuple[str, str], said: str) -> None:
     kind, path = arguments
-    told = refused(tmp_path / "t.db", "eval", "import", kind, tmp_path / path, "--output", tmp_path / "s")
-    assert said in told.replace("\n", " ")
+    reported = refused(tmp_path / "t.db", "eval", "import", kind, tmp_path / path, "--output", tmp_path / "s")
+    assert said in reported.replace("\n", " ")
 
 
 @pytest.mark.parametrize("output", ["file", "file/s"])
 def test_a_file_where_the_suite_belongs(tmp_path: Path, output: str) -> None:
     (tmp_path / "file").write_text("mine")
-    told = refused(tmp_path / "t.db", "eval", "import", "opsbench", tmp_path, "--output", tmp_path / output)
-    assert f"--output: {tmp_path / output} cannot be written: {tmp_path / 'file'}: Not a directory." in told
+    reported = refused(tmp_path / "t.db", "eval", "import", "opsbench", tmp_path, "--output", tmp_path / output)
+    assert f"--output: {tmp_path / output} cannot be written: {tmp_path / 'file'}: Not a directory." in reported
     assert not (tmp_path / "t.db").exists()
 
 
@@ -188,4 +188,4 @@ def test_the_real_cases_are_imported_and_load(tmp_path: Path) -> None:
         assert brought(ledger, kind, path, "--output", suite, *name)["captured"] == many
         assert brought(ledger, kind, path, "--output", suite, *name)["knew"] == many
     assert len(load(suite).scenarios) == 331
-    assert len(told(ledger)) == 331
+    assert len(reported(ledger)) == 331

@@ -44,9 +44,9 @@ LEFT_OUT = (
 
 
 def without(view: object, names: tuple[str, ...]) -> object:
-    """A view without some of its fields, wherever they stand."""
+    """Return a view without some fields, at any depth."""
     if isinstance(view, dict):
-        return {name: without(told, names) for name, told in view.items() if name not in names}
+        return {name: without(reported, names) for name, reported in view.items() if name not in names}
     return [without(one, names) for one in view] if isinstance(view, list) else view
 
 
@@ -65,7 +65,7 @@ def test_other_runners_count_the_same(tmp_path: Path) -> None:
             )  # fmt: skip
         with httpx.Client(base_url=ours.url, timeout=None) as client:
             lines = client.get("/events", headers={"accept": "application/x-ndjson"}).content.splitlines()
-            told = [msgspec.json.decode(line, type=Json) for line in lines]
+            reported = [msgspec.json.decode(line, type=Json) for line in lines]
             board = get(client, "/scoreboard")
             run = get(client, "/evaluations/two")
             change = get(client, "/evaluations/compare", baseline="one", candidate="two")
@@ -73,7 +73,9 @@ def test_other_runners_count_the_same(tmp_path: Path) -> None:
         assert (row["errors"], row["regressed"]) == (2, ["crash-loop", "out-of-memory"])
         assert change["regressions"] == 2
 
-        drafts = [{"type": event["type"], "data": event["data"]} for event in told if event["type"].startswith("eval.")]
+        drafts = [
+            {"type": event["type"], "data": event["data"]} for event in reported if event["type"].startswith("eval.")
+        ]
         with httpx.Client(base_url=same.url, timeout=None) as client:
             post(client, drafts)
             assert without(get(client, "/scoreboard"), MOMENTS) == without(board, MOMENTS)

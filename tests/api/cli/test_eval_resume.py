@@ -221,7 +221,7 @@ def test_a_run_of_another_program_is_not_gone_on_with(ledger: Path, fixtures: Pa
     assert "not command:true; nothing was written." in said
 
 
-def test_what_changed_is_told_and_not_scored_again(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
+def test_what_changed_is_reported_and_not_scored_again(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
     interrupted(ledger, fixtures, notes, line)
     described = json.loads((fixtures / "image-pull" / "scenario.json").read_text())
     described["scoring"] = {"pass_threshold": 80}
@@ -235,7 +235,9 @@ def test_what_changed_is_told_and_not_scored_again(ledger: Path, fixtures: Path,
     assert [one["scenario_id"] for one in of_type(events(ledger), "scenario_revised")] == ["image-pull"]
 
 
-def test_what_changed_before_it_was_scored_is_told_too(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
+def test_what_changed_before_it_was_scored_is_reported_too(
+    ledger: Path, fixtures: Path, notes: Path, line: str
+) -> None:
     interrupted(ledger, fixtures, notes, line)
     (fixtures / "throttling" / "investigation.json").write_text('{"evidence": {"case": "throttling", "log": "?"}}')
     ended = evaluate(ledger, fixtures, "--agent", line, "--resume", "left")
@@ -304,7 +306,7 @@ def test_an_answer_outlives_a_server_that_starts_again(
     assert sorted(asked(notes)) == list(NAMES)
 
 
-def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(
+def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(
     ledger: Path, fixtures: Path, notes: Path, tmp_path: Path
 ) -> None:
     line = agent(notes)
@@ -318,7 +320,7 @@ def test_a_server_that_is_gone_for_good_is_told_with_how_to_go_on(
             said = process.communicate()[1].decode()
     assert process.returncode == 2
     assert "Traceback" not in said
-    assert "--resume lonely goes on" in said
+    assert "--resume lonely continues" in said
     assert evaluate(ledger, fixtures, "--agent", line, "--resume", "lonely").code == 0
     assert places(ledger) == ALL
 

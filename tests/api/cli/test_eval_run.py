@@ -1,4 +1,4 @@
-"""eval run over a file and over a server: who is asked what, what is scored, what is told, and how it ends."""
+"""eval run over a file and over a server: the questions to each agent, the scores, the output, and the exit code."""
 
 import json
 from hashlib import sha256
@@ -81,15 +81,15 @@ def test_through_a_server_it_is_the_same(ledger: Path, fixtures: Path, tmp_path:
         )
     assert (direct.code, through.code) == (1, 1)
     assert not (tmp_path / "unused.db").exists()
-    told = [msgspec.json.decode(ended.out) for ended in (direct, through)]
-    for one in told:
+    reported = [msgspec.json.decode(ended.out) for ended in (direct, through)]
+    for one in reported:
         for name in ("started_at", "finished_at", "elapsed_ns"):
             del one[name]
         for row in (row for result in one["results"] for row in result["rows"]):
             del row["elapsed_ns"], row["position"]
-    assert told[0] == told[1]
-    assert [result["verdict"] for result in told[0]["results"]] == ["stable", "failing", "stable"]
-    assert (told[0]["mean"], told[0]["failed"], told[0]["ended"]) == (pytest.approx(200 / 3), 1, True)
+    assert reported[0] == reported[1]
+    assert [result["verdict"] for result in reported[0]["results"]] == ["stable", "failing", "stable"]
+    assert (reported[0]["mean"], reported[0]["failed"], reported[0]["ended"]) == (pytest.approx(200 / 3), 1, True)
 
 
 def test_an_answer_that_says_nothing_scores_exactly_0(ledger: Path, fixtures: Path) -> None:
@@ -100,7 +100,7 @@ def test_an_answer_that_says_nothing_scores_exactly_0(ledger: Path, fixtures: Pa
         assert (score["state"], score["total_score"], score["passed"]) == ("scored", 0, False)
 
 
-def test_patterns_are_told_as_they_were_written(ledger: Path, tmp_path: Path) -> None:
+def test_patterns_are_reported_as_they_were_written(ledger: Path, tmp_path: Path) -> None:
     wanted = {"root_cause": {"patterns": ["\\bdisk's (full|\\d+%)"], "match_type": "regex"}}
     scenario(tmp_path / "suite", "full", captured={"rca": {"root_cause": "no idea"}}, expected_outcomes=wanted)
     assert (
@@ -108,12 +108,12 @@ def test_patterns_are_told_as_they_were_written(ledger: Path, tmp_path: Path) ->
     )
     wanted["root_cause"]["patterns"] = ["\\b(disk"]
     scenario(tmp_path / "broken", "full", expected_outcomes=wanted)
-    assert "patterns[0] '\\b(disk' is no regular expression" in " ".join(
+    assert "patterns[0] '\\b(disk' is not a regular expression" in " ".join(
         evaluate(ledger, tmp_path / "broken").err.split()
     )
 
 
-def test_several_attempts_tell_a_flaky_scenario(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
+def test_several_attempts_report_a_flaky_scenario(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     code = "answer(given['evidence']['log'] if case != 'image-pull' or number != 2 else 'hm')"
     line = agent(tmp_path / "notes", code)
     ended = evaluate(ledger, fixtures, "--agent", line, "--attempts", 3, "--jobs", 1)
@@ -173,8 +173,8 @@ def test_the_agent_learns_nothing_of_what_is_expected(ledger: Path, tmp_path: Pa
     assert given["evidence"].pop("case") == "hush-case"
     assert given["evidence"].pop("log") == "the cause of hush-case"
     assert (given["analysis"], variables["TALLYSTICK_REPLAY"]) == ({}, "1")
-    told = json.dumps([given, argv, variables, folder]).replace(str(tmp_path), "").lower()
-    assert "hush" not in told
+    reported = json.dumps([given, argv, variables, folder]).replace(str(tmp_path), "").lower()
+    assert "hush" not in reported
 
 
 def test_what_was_captured_is_scored_without_an_agent(ledger: Path, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_long_answers_and_findings_are_evidence(ledger: Path, tmp_path: Path) ->
     line = agent(tmp_path / "notes", "answer(given['evidence']['log'], notes='n' * 100_000)")
     ended = evaluate(ledger, fixtures, "--agent", line, "--json")
     assert ended.code == 1
-    told = {result["scenario_id"]: result["rows"][0] for result in msgspec.json.decode(ended.out)["results"]}
+    reported = {result["scenario_id"]: result["rows"][0] for result in msgspec.json.decode(ended.out)["results"]}
     for score in scores(ledger):
         assert "analysis" not in score
         text = done(ledger, "evidence", "get", score["analysis_digest"]).out
@@ -252,7 +252,7 @@ def test_long_answers_and_findings_are_evidence(ledger: Path, tmp_path: Path) ->
     assert all("findings" not in part for part in wide["components"])
     breakdown = msgspec.json.decode(done(ledger, "evidence", "get", wide["breakdown_digest"]).out)
     assert [finding["pattern"] for finding in breakdown[0]["findings"]] == patterns
-    assert told["wide"]["components"][0]["findings"] == breakdown[0]["findings"]
+    assert reported["wide"]["components"][0]["findings"] == breakdown[0]["findings"]
 
 
 def test_what_patterns_mean_is_asked_once(ledger: Path, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fi
     assert "cannot be reached" in refused(ledger, *run, fixtures, "--url", "http://127.0.0.1:1")
     assert "--html: " in refused(ledger, *run, fixtures, "--html", ledger)
     (tmp_path / "empty").mkdir()
-    assert "holds no scenario" in refused(ledger, *run, tmp_path / "empty")
+    assert "contains no scenario" in refused(ledger, *run, tmp_path / "empty")
     refused(ledger, *run, tmp_path / "nowhere")
     for option, *value in WRONG:
         assert f"{option}: " in refused(ledger, *run, fixtures, option, *value)

@@ -51,7 +51,7 @@ def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_p
     assert "[1/4] bad #1: 0.0 failed (" in ended.err
 
 
-def test_a_flaky_scenario_without_a_failed_answer_is_told(ledger: Path, tmp_path: Path) -> None:
+def test_a_flaky_scenario_without_a_failed_answer_is_reported(ledger: Path, tmp_path: Path) -> None:
     fixtures = suite(tmp_path / "suite", ("good", "torn"))
     code = """
         if case == "torn" and number == 1:

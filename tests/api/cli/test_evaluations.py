@@ -105,16 +105,16 @@ def test_the_gate_names_what_regressed_first_with_what_used_to_match(ledger: Pat
         "Regressed: image-pull: 100.0 before, 20.0 now; 1 of 1 attempt passed, now 0\n"
         "  used to match: image.*not found (regex, root_cause.patterns[0]) in decision.why[0]: image was not found\n"
     )
-    told = ended.text
-    assert "Error: http, attempt 1: crash: exit code 3\n  | Traceback\n  | KeyError: alert\n" in told
-    assert "Not comparable:\n  crash-loop: fixture changed\n" in told
-    assert "Missing:\n  cpu: not scored, 75.0 before\n" in told
-    assert "New:\n  http: 0.0\n" in told
-    assert told.endswith("\nWorse: 2 regressions, where none is allowed.\n")
-    places = [told.index(word) for word in ("Regressed", "Error", "Not comparable", "Missing", "New", "Worse")]
+    reported = ended.text
+    assert "Error: http, attempt 1: crash: exit code 3\n  | Traceback\n  | KeyError: alert\n" in reported
+    assert "Not comparable:\n  crash-loop: fixture changed\n" in reported
+    assert "Missing:\n  cpu: not scored, 75.0 before\n" in reported
+    assert "New:\n  http: 0.0\n" in reported
+    assert reported.endswith("\nWorse: 2 regressions, where none is allowed.\n")
+    places = [reported.index(word) for word in ("Regressed", "Error", "Not comparable", "Missing", "New", "Worse")]
     assert places == sorted(places)
     assert ended.err == "Baseline: night-6, the latest before night-7, by the same agent.\n"
-    assert "\x1b" not in told
+    assert "\x1b" not in reported
 
 
 def test_the_gate_for_programs(ledger: Path) -> None:
@@ -177,7 +177,7 @@ def test_nothing_scored_and_nothing_in_common_cannot_be_judged(tmp_path: Path) -
     apart = evaluation("c", "3", answer("c", "oom", 95.0, fixture_digest=CHANGED))
     path = posted(tmp_path / "t.db", evaluation("a", "1", answer("a", "oom", 90.0)), nothing, apart)
     ended = tally(path, "eval", "gate", "--baseline", "a", "--run", "b")
-    assert (ended.code, ended.text.splitlines()[-1]) == (2, "Unusable: the candidate was scored on no scenario.")
+    assert (ended.code, ended.text.splitlines()[-1]) == (2, "Unusable: no scenario of the candidate was scored.")
     ended = tally(path, "eval", "gate", "--baseline", "a", "--run", "c")
     assert (ended.code, ended.text.splitlines()[-1]) == (2, "Unusable: no scenario is comparable with the baseline.")
 

@@ -40,22 +40,22 @@ def _verbs(ledger: Path, file: Path, output: Path, where: tuple[str, ...]) -> No
     assert done(ledger, "evidence", "get", DIGEST).out == DATA, "reading works beside a server"
     assert done(ledger, "evidence", "get", DIGEST, "--output", output, *where).out == b""
     assert output.read_bytes() == DATA
-    told = msgspec.json.decode(done(ledger, "evidence", "get", DIGEST, "--json", *where).out)
-    assert told == {"digest": DIGEST, "size_bytes": 22, "media_type": "text/plain", "text": DATA.decode()}
+    reported = msgspec.json.decode(done(ledger, "evidence", "get", DIGEST, "--json", *where).out)
+    assert reported == {"digest": DIGEST, "size_bytes": 22, "media_type": "text/plain", "text": DATA.decode()}
 
     assert "nobody can confirm it" in refused(ledger, "evidence", "erase", DIGEST, "--reason", "x", *where)
     erased = done(ledger, "evidence", "erase", DIGEST, "--reason", "it names a person", "--yes", *where)
     assert erased.text == f"{DIGEST} (22 bytes) is erased, recorded at position 2.\n"
-    told = msgspec.json.decode(
+    reported = msgspec.json.decode(
         done(ledger, "evidence", "erase", DIGEST, "--reason", "again", "--yes", "--json", *where).out
     )
-    assert told == {
+    assert reported == {
         "digest": DIGEST, "size_bytes": 22, "reason": "it names a person", "position": 2, "duplicate": True,
     }  # fmt: skip
     gone = refused(ledger, "evidence", "get", DIGEST, *where, code=1)
     assert gone == (
         f"error: evidence {DIGEST} was erased at position 2: it names a person.\n"
-        "It cannot come back. What the log says of it stands in its stream.\n"
+        "It cannot be restored. Its stream keeps the record of it.\n"
     )
     assert "was erased" in refused(ledger, "evidence", "put", file, *where, code=1)
 
@@ -64,7 +64,7 @@ def _verbs(ledger: Path, file: Path, output: Path, where: tuple[str, ...]) -> No
     assert (exhibit["digest"], exhibit["note"], exhibit["erased"]) == (DIGEST, "first", None)
 
 
-def test_bytes_that_are_no_text_are_told_in_base64(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_reported_in_base64(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     digest = done(ledger, "evidence", "put", "-", given=b"\xff\x00").text.strip()
     assert msgspec.json.decode(done(ledger, "evidence", "get", digest, "--json").out)["base64"] == "/wA="
@@ -72,7 +72,7 @@ def test_bytes_that_are_no_text_are_told_in_base64(tmp_path: Path) -> None:
     assert "No evidence" not in done(ledger, "evidence", "list").err
 
 
-def test_what_is_wrong_is_told_in_plain_lines(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_in_plain_lines(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     assert "no ledger" in refused(ledger, "evidence", "get", DIGEST)
     assert "response.txt" in refused(ledger, "evidence", "put", tmp_path / "response.txt")

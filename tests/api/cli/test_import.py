@@ -192,7 +192,7 @@ def test_columns_are_mapped_and_missing_ones_named(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
     file.write_text("who,agent,question,confidence\nm,g,7,0.5\n")
     said = refused(ledger, "import", "decisions", file)
-    assert f"no column is decision. The columns of {file} are: who, agent, question, confidence." in said
+    assert f"no column for decision. The columns of {file} are: who, agent, question, confidence." in said
     assert "--map decision=COLUMN" in said
     for mapping in ("decision", "decision=", "wrong=question", "decision=nothing"):
         assert "--map: " in refused(ledger, "import", "decisions", file, "--map", mapping)

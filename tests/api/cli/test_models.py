@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.service.model_registry import registration
+from api.service.model_registry import registration_command
 from events import ModelIdentity
 from tests.api.cli.command import done, refused, tally
 from tests.support.run_reports import REAL, RUNS
@@ -186,7 +186,7 @@ def test_a_server_that_holds_the_ledger_is_named(tmp_path: Path) -> None:
 def test_the_command_that_registers_a_claimed_model(
     tmp_path: Path, identity: ModelIdentity, command: str | None
 ) -> None:
-    assert registration(identity) == command
+    assert registration_command(identity) == command
     if command is not None:
         done(tmp_path / "t.db", *shlex.split(command)[1:])
 
@@ -197,8 +197,8 @@ def test_the_inventory_of_the_real_runs(tmp_path: Path) -> None:
     done(path, "import", "runs", *REAL)
     done(path, "model", "register", "gpt-4o", "--provider", "OpenAI")
     found = msgspec.json.decode(done(path, "inventory", "--json").out)
-    told = {model["key"]: (model["sightings"], model["known"]) for model in found["models"]}
-    assert told == {
+    reported = {model["key"]: (model["sightings"], model["known"]) for model in found["models"]}
+    assert reported == {
         "claude-sonnet-4": (7, False), "gpt-4o": (2, True), "gpt-4o-mini": (1, False), "claude-3.5-sonnet": (1, False),
         "gemini-2.0-flash": (1, False), "deepseek-v3": (1, False),
     }  # fmt: skip

@@ -64,13 +64,13 @@ def test_no_names_exclude_nobody(ledger: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "complaint"),
     [
-        (b'["a", 1]', "error: --exclude-file: it is no JSON array of identities or names: "),
-        (b'[{"name": "a"}]', "error: --exclude-file: it is no JSON array of identities or names: "),
-        (b'["a"', "error: --exclude-file: it is no JSON array of identities or names: "),
-        (b"[" * 100_000, "error: --exclude-file: it is no JSON array of identities or names: "),
+        (b'["a", 1]', "error: --exclude-file: it is not a JSON array of identities or names: "),
+        (b'[{"name": "a"}]', "error: --exclude-file: it is not a JSON array of identities or names: "),
+        (b'["a"', "error: --exclude-file: it is not a JSON array of identities or names: "),
+        (b"[" * 100_000, "error: --exclude-file: it is not a JSON array of identities or names: "),
         (b'["a", " "]', "error: --exclude-file: item 2: a name has 1..256 characters."),
         (b"a\n" + b"b" * 257, "error: --exclude-file: line 2: a name has 1..256 characters."),
-        (b"\xff\xfe", "error: --exclude-file: it is no UTF-8: "),
+        (b"\xff\xfe", "error: --exclude-file: it is not UTF-8: "),
     ],
 )
 def test_names_that_cannot_be_read_are_refused(ledger: Path, names: bytes, complaint: str) -> None:

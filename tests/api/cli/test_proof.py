@@ -71,8 +71,8 @@ def test_a_receipt_is_checked_by_whoever_has_the_key(ledger: Path, tmp_path: Pat
         held = done(tmp_path / "nowhere.db", "receipt", "--check", file, "--key", key, *more)
         assert held.out == event
         assert "position 3 of the 5 events that tallystick/" in held.err
-    told = msgspec.json.decode(done(ledger, "receipt", "--check", file, "--key", key, "--json").out)
-    assert (told["position"], told["size"], told["faults"]) == (3, 5, [])
+    reported = msgspec.json.decode(done(ledger, "receipt", "--check", file, "--key", key, "--json").out)
+    assert (reported["position"], reported["size"], reported["faults"]) == (3, 5, [])
     assert done(ledger, "receipt", 3).out == file.read_bytes()
 
     line.write_bytes(event.replace(b"ship it", b"ship no"))
@@ -82,7 +82,7 @@ def test_a_receipt_is_checked_by_whoever_has_the_key(ledger: Path, tmp_path: Pat
     assert (wrong.code, wrong.out) == (1, b"")
     assert wrong.err.startswith("wrong: The receipt is of the log")
     (tmp_path / "none").write_bytes(event)
-    assert "no receipt" in refused(ledger, "receipt", "--check", tmp_path / "none", "--key", key)
+    assert "not a receipt" in refused(ledger, "receipt", "--check", tmp_path / "none", "--key", key)
     assert "key" in refused(ledger, "receipt", "--check", file)
     assert "not in the log" in refused(ledger, "receipt", 6)
     assert "--check" in refused(ledger, "receipt")
@@ -121,8 +121,8 @@ def test_a_witness_cosigns_what_continues_what_it_cosigned(ledger: Path, tmp_pat
     grow(ledger, 0, 5)
     assert "has cosigned 5 events of ledger.example/one at" in done(ledger, *ask).text
     grow(ledger, 5, 270)
-    told = msgspec.json.decode(done(ledger, *ask, "--json").out)
-    assert (told["witness"], told["size"]) == ("witness.example/w1", 270)
+    reported = msgspec.json.decode(done(ledger, *ask, "--json").out)
+    assert (reported["witness"], reported["size"]) == ("witness.example/w1", 270)
     assert [body.split(b"\n", 1)[0] for body in witness.asked] == [b"old 0", b"old 5"]
     cosigned = SignedCheckpoint.parse(witnessed_path(ledger).read_bytes())
     assert Verifier.parse(witness.key).verifies(cosigned.note)
@@ -162,10 +162,10 @@ def test_what_a_witness_says_is_not_taken_at_its_word(ledger: Path, witness: Wit
     grow(ledger, 0, 2)
     note = checkpoint(ledger).note
     for answer, says in (
-        ((200, b""), "no cosignature"),
-        ((200, b"hello\n"), "no cosignature"),
-        ((200, f"{note.signatures[0]}\n".encode()), "no cosignature that fits its key"),
-        ((200, b"x" * 300_000), "more than a note"),
+        ((200, b""), "without a cosignature"),
+        ((200, b"hello\n"), "without a cosignature"),
+        ((200, f"{note.signatures[0]}\n".encode()), "without a cosignature that fits its key"),
+        ((200, b"x" * 300_000), "more than "),
         ((409, b"many\n"), "names no size"),
         ((403, b"who are you?\n"), "does not know the key of this log (who are you?)"),
         ((500, b"\x1b[2J"), "answered 500;"),
@@ -176,7 +176,7 @@ def test_what_a_witness_says_is_not_taken_at_its_word(ledger: Path, witness: Wit
     assert "clocks" in refused(ledger, *ask, code=1)
     assert not witnessed_path(ledger).exists()
     key = done(ledger, "key", "show").text.strip()
-    assert "no key of a witness" in refused(ledger, "witness", "--url", witness.url, "--key", key)
+    assert "is not a witness key" in refused(ledger, "witness", "--url", witness.url, "--key", key)
     assert "cannot be reached" in refused(
         ledger, "witness", "--url", "http://127.0.0.1:9", "--key", witness.key, code=1
     )

@@ -31,10 +31,10 @@ def lines_of(*payloads: Payload) -> bytes:
 
 def run_of(run_id: str, answers: list[str], probe_id: str = "debugging") -> list[Payload]:
     """A run in which model-a and model-b take turns, each answer scored 1.0 by who reported it."""
-    told: list[Payload] = [DiscoveryStarted(run_id=run_id, probe_id=probe_id, probe_version="1")]
+    reported: list[Payload] = [DiscoveryStarted(run_id=run_id, probe_id=probe_id, probe_version="1")]
     for number, answer in enumerate(answers, 1):
         name = "model-a" if number % 2 else "Model-B-20250514"
-        told += [
+        reported += [
             DiscoveryAttempted(
                 run_id=run_id, attempt=number, outcome="accepted", iteration=number - 1,
                 claimed=ModelIdentity(model_name=name), response=answer,
@@ -44,8 +44,8 @@ def run_of(run_id: str, answers: list[str], probe_id: str = "debugging") -> list
                 run_id=run_id, attempt=number, model_name=name, total_score=1.0,
             ),
         ]  # fmt: skip
-    told.append(DiscoveryAttempted(run_id=run_id, attempt=len(answers) + 1, outcome="refused", response="EXCLUDED"))
-    return told
+    reported.append(DiscoveryAttempted(run_id=run_id, attempt=len(answers) + 1, outcome="refused", response="EXCLUDED"))
+    return reported
 
 
 def found(out: bytes) -> dict[str, Any]:
@@ -97,12 +97,12 @@ def test_old_and_new_stand_side_by_side_and_again_adds_nothing(tmp_path: Path) -
 
 def test_one_run_and_a_probe_of_former_days(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
-    told = [
+    reported = [
         *run_of("first", ANSWERS[:3]),
         *run_of("second", ANSWERS[:2]),
         *run_of("old", ["func f() {}"], "refactor-v1"),
     ]
-    done(ledger, "append", "-", given=lines_of(*told))
+    done(ledger, "append", "-", given=lines_of(*reported))
     one = found(done(ledger, "probe", "rescore", "--scorer", "debugging@1", "--run", "second", "--json").out)
     assert (one["outputs"], one["appended"], one["probes"]) == (2, 2, ["debugging"])
     rest = found(done(ledger, "probe", "rescore", "--scorer", "debugging@1", "--json").out)
@@ -122,13 +122,13 @@ RUNS = SHARED / "metacal" / "runs"
 
 
 @pytest.mark.skipif(not RUNS.is_dir(), reason="the reports of real runs are not beside this checkout")
-def test_the_outputs_of_real_runs_are_told_apart(tmp_path: Path) -> None:
+def test_the_outputs_of_real_runs_are_reported_apart(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "import", "runs", *sorted(RUNS.glob("*.json")))
-    told = found(done(ledger, "probe", "rescore", "--scorer", "refactor-go@1", "--json").out)
-    assert (told["outputs"], told["appended"], told["scorers"]) == (13, 13, ["reported", "refactor-go@1"])
-    assert told["total"]["reported"]["distinct"] == 2
-    assert told["total"]["refactor-go@1"]["distinct"] > 5
+    reported = found(done(ledger, "probe", "rescore", "--scorer", "refactor-go@1", "--json").out)
+    assert (reported["outputs"], reported["appended"], reported["scorers"]) == (13, 13, ["reported", "refactor-go@1"])
+    assert reported["total"]["reported"]["distinct"] == 2
+    assert reported["total"]["refactor-go@1"]["distinct"] > 5
     report = msgspec.json.decode((RUNS / "mc-1771684523895.json").read_bytes())
     assert msgspec.json.decode(done(ledger, "run", "show", report["run_id"], "--json").out) == report
 
@@ -148,20 +148,20 @@ def test_through_a_server_page_by_page(tmp_path: Path) -> None:
 
 def test_evidence_is_read_and_what_was_erased_is_skipped(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
-    told = run_of("first", [])
+    reported = run_of("first", [])
     digests = ["0" * 64]
     for answer in (SUMMARISING[0].answer, REPORT, "to be erased"):
         file = tmp_path / "answer.txt"
         file.write_text(answer)
         digests.append(done(ledger, "evidence", "put", file).text.strip())
     done(ledger, "evidence", "erase", digests[-1], "--reason", "it names a person", "--yes")
-    told += [
+    reported += [
         DiscoveryAttempted(
             run_id="first", attempt=number, outcome="accepted", output_digest=digest, response="too long"
         )
         for number, digest in enumerate(digests, 2)
     ]
-    done(ledger, "append", "-", given=lines_of(*told))
+    done(ledger, "append", "-", given=lines_of(*reported))
     said = done(ledger, "probe", "rescore", "--scorer", "summarising@1", "--probe", "debugging")
     assert said.text.startswith("4 outputs: 2 scored by summarising@1, 0 scored before; ")
     assert "1 output skipped: the evidence was erased." in said.err

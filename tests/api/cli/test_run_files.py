@@ -1,4 +1,4 @@
-"""import runs: each kind of file that is no report is told, with field and what to do, and the others are imported."""
+"""import runs: it names the field and the remedy for each file that is not a report, and imports the others."""
 
 from pathlib import Path
 
@@ -50,12 +50,12 @@ WRONG: tuple[tuple[bytes, str], ...] = (
     (wrong(end_time=None), "end_time: is missing, and the other is there."),
     (wrong(termination_reason=None), "termination_reason: is missing, and the other is there."),
     (wrong(termination_reason=""), "termination_reason: is empty."),
-    (wrong(end_time=None, termination_reason=None, unique_models=[]), "unique_models: are not those of the results."),
+    (wrong(end_time=None, termination_reason=None, unique_models=[]), "unique_models: differ from the results."),
     (wrong(results=[result(0, "m"), result(0, "n")]), "results[1].iteration: 0 is the iteration of results[0], too."),
     (wrong_result(timestamp="2026-02-30T00:00:00Z"), "results[0].timestamp: "),
     (wrong_result(iteration=-1), "results[0].iteration: expected `int` >= 0."),
     (wrong_result(model={"provider": "P"}), "results[0].model.model_name: is required and missing."),
-    (wrong_probe(score={"renames": 1.5}), "results[0].probe.score.renames: 1.5 is no count."),
+    (wrong_probe(score={"renames": 1.5}), "results[0].probe.score.renames: 1.5 is not a count."),
     (wrong_probe(score={"renames": True}), "results[0].probe.score"),
     (wrong_probe(score={"total_score": 1.01}), "results[0].probe.score.total_score: 1.01 is not a number from 0 to 1."),
     (wrong_probe(dimension_scores={"speed": 2}), "results[0].probe.dimension_scores"),
@@ -67,7 +67,7 @@ WRONG: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def test_each_wrong_file_is_told_and_the_others_are_imported(tmp_path: Path) -> None:
+def test_each_wrong_file_is_reported_and_the_others_are_imported(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     files = []
     for number, (body, _) in enumerate(WRONG):

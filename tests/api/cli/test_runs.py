@@ -108,9 +108,9 @@ def test_a_run_that_says_something_else_is_a_contradiction_and_the_rest_is_impor
     assert said.code == 1
     assert said.text.startswith("12 files: 6 runs written (6 results), 0 there already, 6 left out.\n")
     for path in files[::2]:
-        assert f"error: {path}: run_id: r is in the ledger, and says something else." in said.err
+        assert f"error: {path}: run_id: the ledger has another run r." in said.err
     said_saved = refused(ledger, "run", "save", "--report-file", files[0], code=1)
-    assert "r is in the ledger, and says something else" in said_saved
+    assert "the ledger has another run r; nothing was written." in said_saved
     assert shown(ledger, "r") == report("r", "m-1", "m-2")
 
 
@@ -122,7 +122,7 @@ def test_null_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     assert shown(ledger, "r") == report("r")
 
 
-def test_stated_scores_that_nothing_bears_out_are_kept_and_told(tmp_path: Path) -> None:
+def test_stated_scores_that_nothing_bears_out_are_kept_and_reported(tmp_path: Path) -> None:
     ledger, output = tmp_path / "t.db", "func sum(values []int) int {\n\treturn 0 // nothing\n}\n"
     probe = find_probe("refactor-go")
     assert probe is not None
@@ -145,19 +145,19 @@ def test_stated_scores_that_nothing_bears_out_are_kept_and_told(tmp_path: Path) 
             del found["probe"]["score"]
     one["results"][-1]["probe"]["probe_id"] = "unknown-here"
     files = written(tmp_path, one)
-    told = answer(done(ledger, "import", "runs", *files, "--json").out)["unborne"]
-    assert [(row["attempt"], row["why"]) for row in told] == [(3, ["counts", "rescored"]), (4, ["invalid"])]
-    assert told[0] | {"by_counts": None, "by_scorer": None} == {
+    reported = answer(done(ledger, "import", "runs", *files, "--json").out)["unborne"]
+    assert [(row["attempt"], row["why"]) for row in reported] == [(3, ["counts", "rescored"]), (4, ["invalid"])]
+    assert reported[0] | {"by_counts": None, "by_scorer": None} == {
         "file": str(files[0]), "run_id": "r", "attempt": 3, "model_name": "m-2", "probe_id": "refactor-v1",
         "scorer": f"{probe.scorer.id}@{probe.scorer.version}", "stated": 1, "by_counts": None, "by_scorer": None,
         "why": ["counts", "rescored"],
     }  # fmt: skip
-    assert told[0]["by_counts"] == pytest.approx(honest.total) == told[0]["by_scorer"]
+    assert reported[0]["by_counts"] == pytest.approx(honest.total) == reported[0]["by_scorer"]
     person = done(ledger, "import", "runs", *files).text
     assert "2 stated scores not supported by the output (by more than 0.005), kept as stated:\n" in person
     assert "the output is invalid" in person
     assert "borne" not in done(ledger, "import", "runs", *files, "--no-rescore").text
-    assert answer(done(ledger, "run", "save", "--report-file", files[0], "--json").out)["unborne"] == told
+    assert answer(done(ledger, "run", "save", "--report-file", files[0], "--json").out)["unborne"] == reported
     assert shown(ledger, "r") == one
 
 
@@ -320,8 +320,8 @@ def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> No
     done(once, "import", "runs", *files)
     assert head(ledger) == head(once) == whole * 8 + 3_002
 
-    def told(path: Path) -> set[tuple[str, bytes]]:
+    def reported(path: Path) -> set[tuple[str, bytes]]:
         return {(line["id"], msgspec.json.encode(line["data"])) for line in log(path)}
 
-    assert told(ledger) == told(once)
+    assert reported(ledger) == reported(once)
     assert shown(ledger, "large") == large

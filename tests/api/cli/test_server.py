@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 from tests.support.server import POLL_S, served, serving
 
 
-def test_both_doors_give_the_same_answers(tmp_path: Path) -> None:
+def test_both_interfaces_give_the_same_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with serving(ledger) as url, httpx.Client(base_url=url) as client:
         assert done(ledger, "append", "--url", url, given=history(30)).text.startswith("60 events appended, 0 there")
@@ -56,7 +56,7 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         assert "4 events appended" in done(ledger, "import", "decisions", file, "--url", url).text
         assert "0 events appended, 4 there" in done(ledger, "import", "decisions", file, "--url", url).text
         nowhere = refused(ledger, "append", "--url", f"{url}/nowhere", given=decided("a"))
-        assert "There is nothing at /nowhere/events." in nowhere
+        assert "Nothing is at /nowhere/events." in nowhere
         token = done(ledger, "token", "add", "ann").text.strip()
         while httpx.get(f"{url}/events").status_code != 401:
             time.sleep(POLL_S)
@@ -96,7 +96,7 @@ def test_addresses_that_do_not_answer(tmp_path: Path) -> None:
     assert "--url: 'nonsense' is not the address" in refused(ledger, "append", "--url", "nonsense", given=decided("a"))
 
 
-def test_serve_refuses_to_open_the_house_to_strangers(tmp_path: Path) -> None:
+def test_serve_refuses_to_open_the_ledger_to_strangers(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     assert "--host: listening on 0.0.0.0 without any token" in refused(ledger, "serve", "--host", "0.0.0.0")
     assert "--log-level: 'loud'" in refused(ledger, "serve", "--log-level", "loud")
@@ -133,7 +133,7 @@ def test_a_server_works_before_its_views_are_folded_and_a_view_waits_for_that(tm
         assert said.index("serving") < said.index("folded")
 
 
-def test_a_log_that_finds_no_room_stops_no_server(tmp_path: Path) -> None:
+def test_a_log_that_finds_no_space_stops_no_server(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = command(tmp_path / "t.db", "serve", "--port", port)

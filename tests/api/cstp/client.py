@@ -1,4 +1,4 @@
-"""A client of the CSTP door, as an agent written for another server would be one."""
+"""A client of the CSTP interface, like an agent that was written for another server."""
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -26,7 +26,7 @@ class Caller:
         self.http.close()
 
     def post(self, body: bytes) -> dict[str, Any]:
-        """The answer to a body, whose keys stand in the order of the contract."""
+        """Post a body and return the answer. Check that its keys have the order of the contract."""
         response = self.http.post("/cstp", content=body, headers={"content-type": "application/json"})
         assert response.status_code == 200, response.text
         reply: dict[str, Any] = response.json()

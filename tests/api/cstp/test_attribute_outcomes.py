@@ -124,7 +124,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     cstp: Caller, aged: str, params: dict[str, object], message: str
 ) -> None:
     before = head(cstp.http)
-    code, told = cstp.error("attributeOutcomes", {"project": aged, "evidence": {"1": "It holds"}, **params})
+    code, reported = cstp.error("attributeOutcomes", {"project": aged, "evidence": {"1": "It holds"}, **params})
     assert code == -32602
-    assert told.startswith(f"Validation failed: {message}")
+    assert reported.startswith(f"Validation failed: {message}")
     assert head(cstp.http) == before

@@ -58,7 +58,7 @@ def test_a_token_alone_and_behind_its_agent_are_accepted(guarded: Guarded) -> No
         ("Bearer both:nope", "Invalid or expired token"),
     ],
 )
-def test_who_is_not_known_is_told_so(guarded: Guarded, authorization: str | None, detail: str) -> None:
+def test_who_is_not_known_is_reported_so(guarded: Guarded, authorization: str | None, detail: str) -> None:
     response = guarded.call(authorization)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
@@ -124,8 +124,8 @@ def test_one_agent_may_review_what_another_decided_and_both_are_named(guarded: G
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/cstp/mcp", "/sse"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_row_20_there_is_no_door_without_a_token(guarded: Guarded, method: str, path: str) -> None:
-    """Its `/mcp` asks for none, and its callers name their own agents. Here that door is not there."""
+def test_row_20_there_is_no_interface_without_a_token(guarded: Guarded, method: str, path: str) -> None:
+    """The other server's `/mcp` needs no token, and callers choose their agent. This server has no such route."""
     assert httpx.request(method, f"{guarded.url}{path}", json=STATS).status_code == 404
 
 

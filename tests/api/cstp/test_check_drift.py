@@ -1,4 +1,4 @@
-"""checkDrift: its windows, its alerts and what carries them; row 10 of what its users suffer from."""
+"""checkDrift: its windows, its alerts and the evidence for them; row 10 of its users' problems."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,17 +11,17 @@ from tests.api.cstp.client import (
     reviewed,
 )
 
-Told = tuple[float, float, str]
+Reported = tuple[float, float, str]
 """How many days ago, the stated confidence, and the outcomes of as many decisions as there are letters."""
 
-WORSE: list[Told] = [(60, 0.9, "S" * 28 + "F" * 2), (5, 0.9, "S" * 8 + "F" * 12)]
+WORSE: list[Reported] = [(60, 0.9, "S" * 28 + "F" * 2), (5, 0.9, "S" * 8 + "F" * 12)]
 
 
-def post(cstp: Caller, project: str, *told: Told, **data: object) -> None:
+def post(cstp: Caller, project: str, *reported: Reported, **data: object) -> None:
     """Decisions of some days ago, and their reviews."""
     events: list[dict[str, object]] = []
     now = datetime.now(UTC)
-    for days, confidence, letters in told:
+    for days, confidence, letters in reported:
         for letter in letters:
             name = f"{project}-{data.get('category', '')}-{len(events)}"
             at = (now - timedelta(days=days)).isoformat()
@@ -30,7 +30,7 @@ def post(cstp: Caller, project: str, *told: Told, **data: object) -> None:
     cstp.events(events)
 
 
-def test_a_decline_is_told_with_its_evidence(cstp: Caller, project: str) -> None:
+def test_a_decline_is_reported_with_its_evidence(cstp: Caller, project: str) -> None:
     post(cstp, project, *WORSE)
     answer = cstp.result("checkDrift", {"project": project})
     assert list(answer)[:5] == ["driftDetected", "recent", "historical", "alerts", "recommendations"]
@@ -62,8 +62,8 @@ def test_what_chance_may_account_for_is_listed_apart(cstp: Caller, project: str)
 
 
 def test_a_change_is_dated(cstp: Caller, project: str) -> None:
-    told = [(100 - at, 0.9, "S" if at < 50 or at % 3 == 0 else "F") for at in range(98)]
-    post(cstp, project, *told)
+    reported = [(100 - at, 0.9, "S" if at < 50 or at % 3 == 0 else "F") for at in range(98)]
+    post(cstp, project, *reported)
     change = cstp.result("checkDrift", {"project": project})["change"]
     assert change["alarm"] is True
     assert abs(datetime.fromisoformat(change["change"]["time"]) - (datetime.now(UTC) - timedelta(days=50))).days <= 4
@@ -85,7 +85,7 @@ def test_row_10_the_windows_share_nothing_and_end(cstp: Caller, project: str) ->
 
 
 @pytest.mark.parametrize(
-    ("told", "needed", "message"),
+    ("reported", "needed", "message"),
     [
         ([(1, 0.9, "S")], {}, "Need at least 5 recent decisions for drift detection (found 1)"),
         ([], {}, "Need at least 5 recent decisions for drift detection (found 0)"),
@@ -94,8 +94,10 @@ def test_row_10_the_windows_share_nothing_and_end(cstp: Caller, project: str) ->
         ([(60, 0.9, "SSSSS")], {"min_decisions": 1}, "Need at least 1 recent decisions for drift detection (found 0)"),
     ],
 )
-def test_too_few_decisions(cstp: Caller, project: str, told: list[Told], needed: dict[str, int], message: str) -> None:
-    post(cstp, project, *told)
+def test_too_few_decisions(
+    cstp: Caller, project: str, reported: list[Reported], needed: dict[str, int], message: str
+) -> None:
+    post(cstp, project, *reported)
     answer = cstp.result("checkDrift", {"project": project, **needed})
     assert (answer["driftDetected"], answer["recent"], answer["historical"], answer["alerts"]) == (
         False,

@@ -1,4 +1,4 @@
-"""Clauses of the contract that stand in no other test: edges of the arithmetic, rare parameters, and no nulls."""
+"""Clauses of the contract that no other test covers: edges of the arithmetic, rare parameters, and no nulls."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -31,10 +31,10 @@ NEVER_NULL = {
 
 
 def post(cstp: Caller, project: str, cases: Cases, **data: object) -> None:
-    """Decisions with their outcomes, as events; a letter that is no outcome leaves one pending."""
+    """Post decisions with their outcomes, as events. A letter without an outcome leaves its decision pending."""
     events = []
-    told = [(confidence, letter) for confidence, letters in cases for letter in letters]
-    for number, (confidence, letter) in enumerate(told):
+    reported = [(confidence, letter) for confidence, letters in cases for letter in letters]
+    for number, (confidence, letter) in enumerate(reported):
         name = f"{project}-{number}"
         events += [recorded(name, None, None, project=project, confidence=confidence, **data)]
         events += [reviewed(name, OUTCOMES[letter])] if letter in OUTCOMES else []
@@ -145,7 +145,7 @@ def test_a_strength_is_named_only_where_some_bucket_is_none(cstp: Caller, projec
     assert "0.7-0.9" in strength["message"]
 
 
-def test_abandoned_counts_nothing_and_is_told_apart(cstp: Caller, project: str) -> None:
+def test_abandoned_counts_nothing_and_is_reported_apart(cstp: Caller, project: str) -> None:
     post(cstp, project, [(0.5, "SSPFFAAA--")])
     overall = cstp.calibration(project)["overall"]
     counted = [overall[name] for name in ("success", "partial", "failure", "abandoned", "unreviewed")]
@@ -202,7 +202,7 @@ def test_when_a_client_thought_is_kept_as_it_wrote_it(cstp: Caller) -> None:
 
 
 def nulls(value: object, path: str = "") -> Iterator[str]:
-    """Where null stands in an answer."""
+    """Yield the path of every null in an answer."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from [f"{path}.{name}"] if inner is None else nulls(inner, f"{path}.{name}")
@@ -227,7 +227,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "setPreserve": {"id": "{id}"},
     "updateDecision": {"id": "{id}", "updates": {"pattern": "p"}},
 }
-"""What each method wants; nothing where it is not here."""
+"""The parameters of each method. A method that is not listed needs none."""
 
 
 @pytest.mark.parametrize("sparse", [True, False])

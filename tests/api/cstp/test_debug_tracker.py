@@ -48,7 +48,7 @@ def test_the_tracker_lists_the_latest_decisions_first(cstp: Caller, agent: str) 
 
 
 @pytest.mark.parametrize(("given", "field"), [({"key": 5}, "key"), ({"includeConsumed": "yes"}, "includeConsumed")])
-def test_what_is_wrong_with_a_look_is_told(cstp: Caller, given: dict[str, object], field: str) -> None:
+def test_what_is_wrong_with_a_look_is_reported(cstp: Caller, given: dict[str, object], field: str) -> None:
     code, message = cstp.error("debugTracker", given)
     assert code == -32602
     assert f"{field}: must be" in message

@@ -59,7 +59,7 @@ def test_row_1_a_missing_confidence_is_not_averaged_as_one_half(cstp: Caller, pr
     assert (only["totalUses"], only["statedConfidences"], only["avgConfidence"]) == (2, 1, 0.9)
 
 
-def test_a_strength_that_came_by_another_door_without_one_stays_unknown(cstp: Caller, project: str) -> None:
+def test_a_strength_that_came_by_another_interface_without_one_stays_unknown(cstp: Caller, project: str) -> None:
     cstp.events([recorded(f"{project}-1", project=project, reasons=because("analysis"))])
     cstp.record(project=project, reasons=because("analysis", strength=0))
     (only,) = cstp.result("getReasonStats", {"project": project})["byReasonType"]
@@ -140,6 +140,6 @@ def test_the_least_number_of_reviews_is_the_callers(cstp: Caller, project: str) 
     ],
 )
 def test_what_is_wrong_is_named(cstp: Caller, params: dict[str, object], message: str) -> None:
-    code, told = cstp.error("getReasonStats", params)
+    code, reported = cstp.error("getReasonStats", params)
     assert code == -32602
-    assert told.startswith(f"Validation failed: {message}")
+    assert reported.startswith(f"Validation failed: {message}")

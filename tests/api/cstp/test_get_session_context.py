@@ -146,6 +146,6 @@ def test_markdown_for_a_prompt(known: Caller) -> None:
     ],
 )
 def test_what_is_wrong_is_named(caller: Caller, params: dict[str, object], message: str) -> None:
-    code, told = caller.error("getSessionContext", params)
+    code, reported = caller.error("getSessionContext", params)
     assert code == -32602
-    assert told.startswith(message)
+    assert reported.startswith(message)

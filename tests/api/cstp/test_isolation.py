@@ -44,7 +44,7 @@ QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 class Parties(NamedTuple):
-    """A server that wants tokens: one agent whose figures are watched, and one who tries to spoil them."""
+    """A server that requires tokens, an agent whose figures we watch, and another agent that tries to change them."""
 
     victim: Caller
     other: Caller
@@ -67,7 +67,7 @@ def parties(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parties]:
 
 
 def answers(caller: Caller) -> list[bytes]:
-    """What is said of the victim, but for what the clock says, and how well a text fits, which all texts decide."""
+    """Return the answers about the victim, without times and text scores. All agents' texts affect text scores."""
     found = []
     for method, params in QUESTIONS:
         frame = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
@@ -80,7 +80,7 @@ def answers(caller: Caller) -> list[bytes]:
 
 
 def everybody(caller: Caller) -> None:
-    """What is said of all agents together can still be said, and is JSON."""
+    """Check that the server still answers about all agents together, in JSON."""
     for group_by in ("agent", "category", "stakes", "confidenceBucket", "project", "feature"):
         params = {"groupBy": group_by, "detail": "curves" if group_by == "agent" else "figures"}
         frame = {"jsonrpc": "2.0", "id": 1, "method": "cstp.getCalibration", "params": params}
@@ -125,7 +125,7 @@ def test_a_confidence_at_the_edge_of_what_is_one(parties: Parties, confidence: s
 
 
 @pytest.mark.parametrize("confidence", BEYOND, ids=lambda text: text[:12])
-def test_a_confidence_beyond_it_is_refused_at_both_doors(parties: Parties, confidence: str) -> None:
+def test_a_confidence_beyond_it_is_refused_at_both_interfaces(parties: Parties, confidence: str) -> None:
     before, head = answers(parties.victim), parties.victim.http.get("/readyz").json()["head"]
     assert by_events(parties.other, confidence).status_code in (400, 422)
     reply = by_cstp(parties.other, confidence)
@@ -151,7 +151,7 @@ def test_an_import_of_such_confidences(parties: Parties, tmp_path: Path) -> None
 
 
 def test_a_key_that_is_written_twice(parties: Parties) -> None:
-    """The last counts, at both doors, and is checked as any other."""
+    """HTTP and CSTP both use the last value, and check it like any other."""
     before, decision_id = answers(parties.victim), fresh()
     twice = event('0.1,"confidence":0.9', decision_id, project="poison")
     assert parties.other.http.post("/events", content=twice).status_code == 201

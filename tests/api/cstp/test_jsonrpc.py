@@ -4,7 +4,7 @@ import pytest
 
 from api.auth import OWNER
 from api.cstp.jsonrpc import RpcCall, RpcError, rpc_error_of
-from api.cstp.methods import METHODS, perform
+from api.cstp.methods import METHODS, call_method
 from ledger.errors import LedgerBusy
 from tests.api.cstp.client import Caller
 from tests.support.event_loop import run
@@ -92,7 +92,7 @@ def test_a_notification_is_answered_with_id_null(cstp: Caller) -> None:
     assert "result" in reply
 
 
-def test_get_is_not_a_method_of_the_door(cstp: Caller) -> None:
+def test_get_is_not_a_method_of_the_interface(cstp: Caller) -> None:
     response = cstp.http.get("/cstp")
     assert response.status_code == 405
     assert response.headers["allow"] == "POST"
@@ -104,7 +104,7 @@ def test_a_body_over_the_limit_is_refused(cstp: Caller) -> None:
 
 def test_a_fault_of_ours_is_an_internal_error_with_its_type() -> None:
     with pytest.raises(RpcError) as caught:
-        run(perform(None, OWNER, RpcCall("cstp.getStats", {})))  # type: ignore[arg-type]
+        run(call_method(None, OWNER, RpcCall("cstp.getStats", {})))  # type: ignore[arg-type]
     assert (caught.value.code, caught.value.data) == (-32603, {"type": "AttributeError"})
 
 

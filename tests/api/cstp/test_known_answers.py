@@ -1,4 +1,4 @@
-"""Figures made elsewhere with exact fractions, and the same figures through two doors."""
+"""Compare figures with exact fractions computed elsewhere, and HTTP with CSTP."""
 
 import csv
 import json
@@ -59,7 +59,7 @@ def test_groups_by_agent_are_those_of_each_agent(cstp: Caller, answers: dict[str
 
 @pytest.mark.parametrize("asked", [{}, {"agent": "gpt-4o"}, {"category": "lsat_ar_test"}, {"min_decisions": 9000}])
 @pytest.mark.usefixtures("answers")
-def test_two_doors_give_one_answer(cstp: Caller, asked: dict[str, Any]) -> None:
+def test_two_interfaces_give_one_answer(cstp: Caller, asked: dict[str, Any]) -> None:
     response = cstp.http.get("/calibration", params={"project": "llm", "group_by": "category", **asked})
     assert response.status_code == 200
     plain = response.json()

@@ -68,8 +68,8 @@ def test_row_2_a_confidence_cannot_be_bettered_after_the_outcome_nor_poisoned(cs
 def test_row_3_a_second_review_erases_nothing_and_each_names_its_author(cstp: Caller) -> None:
     """There: it overwrites; what it omits is nulled in one store and kept in the other; no history, no owner."""
     decision_id = cstp.record(confidence=0.5)
-    told = {"lessons": "measure", "actualResult": "it held", "notes": "n", "affectedKpis": {"p99": -1.5}}
-    cstp.result("reviewDecision", {"id": decision_id, "outcome": "success", **told})
+    reported = {"lessons": "measure", "actualResult": "it held", "notes": "n", "affectedKpis": {"p99": -1.5}}
+    cstp.result("reviewDecision", {"id": decision_id, "outcome": "success", **reported})
     cstp.events([reviewed(decision_id, "failure", "/agents/other")])
     found = cstp.decision(decision_id)
     assert (found["outcome"], found["lessons"], found["actual_result"]) == ("failure", "measure", "it held")

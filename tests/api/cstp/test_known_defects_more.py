@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 class Guarded:
-    """A server that wants tokens, and the tokens by agent."""
+    """A server that requires tokens, and the token of each agent."""
 
     def __init__(self, folder: Path) -> None:
         self.ledger = folder / "ledger.db"
@@ -224,7 +224,7 @@ def test_row_19_filters_that_are_no_object_are_wrong_parameters(cstp: Caller, me
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/sse", "/messages"])
 @pytest.mark.parametrize("known", [True, False])
-def test_row_20_there_is_no_door_without_a_token(guarded: Guarded, path: str, known: bool) -> None:
+def test_row_20_there_is_no_interface_without_a_token(guarded: Guarded, path: str, known: bool) -> None:
     """There: /mcp wanted none, and the caller named its own agent."""
     headers = {"authorization": f"Bearer {guarded.secrets['ada']}"} if known else {}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "log_decision", "agent": "bo"}}

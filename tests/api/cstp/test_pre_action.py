@@ -121,7 +121,7 @@ def test_row_17_two_decisions_alike_are_two(cstp: Caller, project: str) -> None:
 )
 def test_what_is_wrong_is_named_and_nothing_is_recorded(cstp: Caller, params: dict[str, object], message: str) -> None:
     before = head(cstp.http)
-    code, told = cstp.error("preAction", params)
+    code, reported = cstp.error("preAction", params)
     assert code == -32602
-    assert told.startswith(message)
+    assert reported.startswith(message)
     assert head(cstp.http) == before

@@ -302,7 +302,7 @@ def test_row_19_a_query_that_is_no_text_is_named(cstp: Caller) -> None:
     assert "more than 1000" in message
 
 
-def test_everything_that_is_wrong_is_told_at_once(cstp: Caller) -> None:
+def test_everything_that_is_wrong_is_reported_at_once(cstp: Caller) -> None:
     _, message = cstp.error("queryDecisions", {"query": 5, "limit": "5"})
     assert "query: must be a text" in message
     assert "limit: must be a whole number" in message
@@ -324,7 +324,7 @@ def test_row_6_a_list_and_a_query_over_twenty_thousand_are_not_cut_short(tmp_pat
 
 
 def test_a_query_sees_every_decision_that_was_acknowledged(server: Served) -> None:
-    """Many record, review and ask at once; each finds at once what it was told was written."""
+    """Many clients record, review and query at once. Each finds its acknowledged decisions immediately."""
 
     def take_part(number: int) -> None:
         with Caller(server.url) as cstp:

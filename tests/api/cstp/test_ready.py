@@ -1,4 +1,4 @@
-"""ready: what wants attention, by what the decisions themselves say."""
+"""ready: it lists decisions that need attention, and uses only the decisions themselves."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -59,7 +59,7 @@ def test_the_most_pressing_comes_first(waiting: Caller) -> None:
     assert list(due) == NAMES
     assert due["detail"] == f"review by {ago(days=3, hours=1)[:10]} (3d overdue)"
     assert (due["title"], due["date"], due["category"]) == ("Use the queue", ago(days=8)[:10], "security")
-    assert "category" not in answer["actions"][0], "it names none, and null is no category"
+    assert "category" not in answer["actions"][0], "the decision has no category, and null does not count as one"
     assert answer["actions"][2]["detail"] == "pending 60 days"
 
 
@@ -116,6 +116,6 @@ def test_a_day_of_review_that_came_by_review_in_counts(waiting: Caller) -> None:
     ],
 )
 def test_what_is_wrong_is_named(waiting: Caller, params: dict[str, object], message: str) -> None:
-    code, told = waiting.error("ready", params)
+    code, reported = waiting.error("ready", params)
     assert code == -32602
-    assert told.startswith(f"Validation failed: {message}")
+    assert reported.startswith(f"Validation failed: {message}")

@@ -175,7 +175,7 @@ def test_what_is_wrong_is_named_with_what_is_allowed(cstp: Caller, given: dict[s
     assert message in said
 
 
-def test_all_that_is_wrong_is_told_at_once_in_the_order_of_the_contract(cstp: Caller) -> None:
+def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_contract(cstp: Caller) -> None:
     _, message = cstp.error("recordDecision", {"stakes": "huge", "confidence": 2, "category": "cooking"})
     fields = [part.partition(":")[0] for part in message.removeprefix("Validation failed: ").split("; ")]
     assert fields == ["decision", "confidence", "category", "stakes"]
@@ -314,7 +314,7 @@ def test_a_retry_with_its_question_duplicates_nothing(cstp: Caller, project: str
 
 
 @pytest.mark.parametrize("beside", [{}, {"reviewIn": "1w"}])
-def test_a_question_that_the_first_post_did_not_tell_is_a_conflict(
+def test_a_question_that_the_first_post_did_not_report_is_a_conflict(
     cstp: Caller, project: str, beside: dict[str, str]
 ) -> None:
     call = {"decision": "x", "project": project, "idempotencyKey": project, **beside}

@@ -31,8 +31,8 @@ def test_the_answer_to_a_review(cstp: Caller, outcome: str) -> None:
 @pytest.mark.parametrize("spelled", [("actualResult", "affectedKpis"), ("actual_result", "affected_kpis")])
 def test_every_parameter_of_a_review(cstp: Caller, name: str, spelled: tuple[str, str]) -> None:
     decision_id = cstp.record()
-    told = {spelled[0]: "it held", "lessons": "measure", "notes": "n", spelled[1]: {"p99_ms": -4.5, "newUsers": 2}}
-    cstp.result("reviewDecision", {name: decision_id, "outcome": "success", **told})
+    reported = {spelled[0]: "it held", "lessons": "measure", "notes": "n", spelled[1]: {"p99_ms": -4.5, "newUsers": 2}}
+    cstp.result("reviewDecision", {name: decision_id, "outcome": "success", **reported})
     found = cstp.decision(decision_id)
     assert (found["actual_result"], found["lessons"], found["review_notes"]) == ("it held", "measure", "n")
     assert found["affected_kpis"] == {"p99_ms": -4.5, "newUsers": 2}

@@ -1,4 +1,4 @@
-"""Thoughts: before a decision they wait for it, after it they are added to it; who takes up which, when, and once."""
+"""Thoughts: early ones wait for their decision, later ones are added to it. Each decision takes its own, once."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_the_answer_before_a_decision(cstp: Caller, scope: dict[str, str], key: 
         ({"text": "x" * 70_000}, "The event is 70,"),
     ],
 )
-def test_what_is_wrong_with_a_thought_is_told_and_nothing_written(
+def test_what_is_wrong_with_a_thought_is_reported_and_nothing_written(
     cstp: Caller, given: dict[str, object], message: str
 ) -> None:
     before = cstp.http.get("/readyz").json()["head"]
@@ -248,7 +248,7 @@ def test_what_does_not_fit_into_a_line_waits_on(cstp: Caller, agent: str, text: 
 
 
 def test_a_thought_never_makes_a_decision_too_long(cstp: Caller, agent: str) -> None:
-    """With any room behind the decision: what fits is taken up, what does not waits, and the decision stands."""
+    """Whatever space the decision leaves: thoughts that fit are added, others wait, and the decision is recorded."""
     (short,) = stream(cstp, f"decision/{cstp.record(decision='d', agentId=agent)}")
     around_bytes = len(msgspec.json.encode(short)) - 1
     for slack in (8, 300, 350, 380, 400, 410, 420, 430, 440, 450, 460, 480, 500, 550, 700):

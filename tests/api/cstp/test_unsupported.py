@@ -1,4 +1,4 @@
-"""What is asked about things this ledger does not keep: empty answers of the right shape, and no pretended success."""
+"""Queries about data that this ledger does not keep: empty answers of the right shape, never false success."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_without_guardrails_everything_is_allowed_and_said_to_be_unchecked(cstp:
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "told"),
+    ("method", "params", "reported"),
     [
         ("linkDecisions", LINK, "error"),
         ("linkDecisions", {"source_id": "a", "target_id": "b", "edge_type": "depends_on", "weight": 0.5}, "error"),
@@ -47,12 +47,12 @@ def test_without_guardrails_everything_is_allowed_and_said_to_be_unchecked(cstp:
     ],
 )
 def test_what_cannot_be_written_is_not_said_to_be(
-    cstp: Caller, method: str, params: dict[str, object], told: str
+    cstp: Caller, method: str, params: dict[str, object], reported: str
 ) -> None:
     before = head(cstp.http)
     answer = cstp.result(method, params)
     assert answer["success"] is False
-    assert "nothing was written" in answer[told]
+    assert "nothing was written" in answer[reported]
     assert head(cstp.http) == before
 
 
@@ -102,6 +102,6 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
     ],
 )
 def test_what_is_wrong_is_named(cstp: Caller, method: str, params: dict[str, object], message: str) -> None:
-    code, told = cstp.error(method, params)
+    code, reported = cstp.error(method, params)
     assert code == -32602
-    assert told.startswith(message)
+    assert reported.startswith(message)

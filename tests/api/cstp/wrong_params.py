@@ -13,12 +13,9 @@ from api.type_text import strip_annotations
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "_amendment": ("updates",),
     "_evidence": ("evidence", "12"),
-    "ACTION": ("action",),
+    "_action": ("action",),
 }
-"""Shapes whose parameters stand within one of the method's, by name."""
-
-APART = ("similar",)
-"""Functions that are called with parameters of the caller's own making."""
+"""Shapes that are nested in a parameter of the method, by name."""
 
 NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
     "attributeOutcomes": ({"project": "p"}, ("project",)),
@@ -28,10 +25,10 @@ NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
 """What a method asks for before it looks at the rest, and the parameters that are that."""
 
 OVERRULED = {("preAction", "decision")}
-"""Parameters for which something else stands."""
+"""Parameters that another parameter overrides."""
 
 FILTERED = [name for name in ("getCalibration", "queryDecisions", "getReasonStats") if f"cstp.{name}" in METHODS]
-"""Methods whose parameters may stand within `filters`, too."""
+"""Methods that also accept their parameters within `filters`."""
 
 ADMITTED = {("queryDecisions", "tags"): str, ("queryDecisions", "status"): str, ("queryDecisions", "stakes"): str}
 """A type that a method takes where the shape has another."""
@@ -93,11 +90,13 @@ def parameters(method: str) -> list[Parameter]:
 
 
 def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
-    """The shapes that a function uses, itself or through others of the door, by name."""
+    """Return the shapes that a function uses, itself or through other functions of the CSTP interface, by name."""
     found: dict[str, ParamsSchema[Any]] = {}
     waiting, seen = [function], {function}
     while waiting:
         one = waiting.pop()
+        enclosed = inspect.getclosurevars(one).nonlocals
+        found |= {name: value for name, value in enclosed.items() if isinstance(value, ParamsSchema)}
         codes = [one.__code__]
         while codes:
             code = codes.pop()
@@ -106,7 +105,7 @@ def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
                 value = one.__globals__.get(name)
                 if isinstance(value, ParamsSchema):
                     found[name] = value
-                elif name in APART or not inspect.isfunction(value) or value in seen:
+                elif not inspect.isfunction(value) or value in seen:
                     continue
                 elif value.__module__.startswith("api.cstp."):
                     seen.add(value)

@@ -1,4 +1,4 @@
-"""An auditor of exports: who has the folder, its README, and Python."""
+"""An auditor of exports, who has only the folder, its README, and Python."""
 
 import re
 import sys
@@ -44,7 +44,7 @@ def _said(program: CodeType, folder: Path) -> str:
 
 
 def reseal(folder: Path) -> None:
-    """Write the sums of the files anew, as whoever tampers with them would."""
+    """Recompute the checksums of the files, as an attacker would after changing them."""
     path = folder / "manifest.json"
     manifest = msgspec.json.decode(path.read_bytes())
     for name in manifest["files"]:

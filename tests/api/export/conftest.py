@@ -10,9 +10,9 @@ import pytest
 from api.auth import OWNER
 from api.export import (
     Manifest,
-    opened,
-    place,
-    selection_of,
+    open_export,
+    parse_selection,
+    write_export,
 )
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
@@ -86,7 +86,7 @@ def made(path: Path, size: int) -> Path:
         await service.proving.checkpoint(size)
         await service.close()
 
-    asyncio.run(ledgers.make(path, size))
+    asyncio.run(ledgers.make_ledger(path, size))
     asyncio.run(sign())
     return path
 
@@ -95,8 +95,8 @@ async def exported(ledger: Path, output: Path, parameters: Mapping[str, str]) ->
     """Export a ledger that nobody writes."""
     service = await LedgerService.open(ledger, writable=False, views=False)
     try:
-        async with opened(service, selection_of(parameters)) as export:
-            return await place(export, output, lambda done, total: None)
+        async with open_export(service, parse_selection(parameters)) as export:
+            return await write_export(export, output, lambda done, total: None)
     finally:
         await service.close()
 

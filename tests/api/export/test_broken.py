@@ -37,7 +37,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(ledger: Ledger, tmp_path: Path, 
         pytest.skip(why)
     with small_disk(tmp_path, DISK_BYTES) as place:
         said = refused(ledger.path, "export", "--output", place / name, code=1)
-        assert f"The disk of {place / name} is full; nothing is left of the export." in said
+        assert f"The disk of {place / name} is full; no part of the export was kept." in said
         assert list(place.iterdir()) == []
 
 

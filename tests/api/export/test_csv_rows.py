@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.export.csv_rows import SIGNS, exact, harmless
+from api.export.csv_rows import SIGNS, escape_cell, line_cell
 from tests.api.export.conftest import Ledger, export
 
 _beginning = re.compile(rf"[\s\"]*[{SIGNS}]")
@@ -26,22 +26,22 @@ def formulas(cell: str) -> list[str]:
 
 @given(ODD)
 def test_no_cell_is_a_formula(text: str) -> None:
-    assert formulas(harmless(text)) == []
-    assert harmless(text)[:1] not in set("\t\r\n")
+    assert formulas(escape_cell(text)) == []
+    assert escape_cell(text)[:1] not in set("\t\r\n")
 
 
 @given(ODD)
 def test_a_line_is_exact_and_harmless(text: str) -> None:
     line = f'{{"text":"{text}"}}'.encode()
-    cell = exact(line)
+    cell = line_cell(line)
     assert (cell.encode() if cell.startswith("{") else b64decode(cell)) == line
     assert formulas(cell) == []
 
 
 def test_what_is_no_formula_stays_as_it_is() -> None:
     for text in ("2026-11-21T08:30:00.000000Z", "decision/3f2a-1", "/agents/a", "a = b", "x-y;z", ""):
-        assert harmless(text) == text
-    assert exact(b'{"text":"a = b; c"}') == '{"text":"a = b; c"}'
+        assert escape_cell(text) == text
+    assert line_cell(b'{"text":"a = b; c"}') == '{"text":"a = b; c"}'
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])

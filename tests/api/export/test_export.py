@@ -15,7 +15,12 @@ import pytest
 from api.export.manifest import decode
 from events import VOCABULARY
 from ledger import Checkpoint, SignedNote, Verifier
-from ledger.transparency.merkle import continues, includes, leaf_hashes, root_of
+from ledger.transparency.merkle import (
+    leaf_hashes,
+    root_of,
+    verify_consistency,
+    verify_inclusion,
+)
 from tests.api.export.conftest import (
     ERASED,
     EVENTS,
@@ -102,13 +107,13 @@ def test_the_checkpoint_covers_it_all(ledger: Ledger, tmp_path: Path, filters: d
     proofs = tmp_path / "out" / "proofs.ndjson"
     assert proofs.exists() == bool(filters)
     if filters:
-        told: list[dict[str, Any]] = [msgspec.json.decode(line) for line in proofs.read_bytes().splitlines()]
-        assert [proof["position"] for proof in told] == [
+        reported: list[dict[str, Any]] = [msgspec.json.decode(line) for line in proofs.read_bytes().splitlines()]
+        assert [proof["position"] for proof in reported] == [
             VOCABULARY.event(line).position for line in ledger.lines if fits(line, filters)
         ]
-        for proof in told:
+        for proof in reported:
             index, hashes = proof["position"] - 1, [b64decode(text) for text in proof["hashes"]]
-            assert includes(nodes[index], index, checkpoint.size, hashes, checkpoint.root)
+            assert verify_inclusion(nodes[index], index, checkpoint.size, hashes, checkpoint.root)
 
 
 def plain_root(leaves: list[bytes]) -> bytes:
@@ -141,7 +146,7 @@ def test_the_same_events_are_the_same_bytes(ledger: Ledger, tmp_path: Path) -> N
             export(ledger.path, tmp_path / f"{name}.{format_}", format=format_, gzip="true")
         one, two = (tmp_path / f"{name}.{format_}" / f"events.{format_}.gz" for name in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
-        assert one.read_bytes()[4:8] == bytes(4), "no time stands in it"
+        assert one.read_bytes()[4:8] == bytes(4), "it contains no time"
 
 
 def test_kept_evidence_goes_along_and_erased_does_not(ledger: Ledger, tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_evidence_that_is_damaged_is_named(ledger: Ledger, tmp_path: Path) -> No
 
 
 def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_path: Path) -> None:
-    """Signed before: what a witness cosigned, as it stands beside the ledger."""
+    """An earlier checkpoint that a witness cosigned, as the file beside the ledger contains it."""
     path = ledger.path
     newest = SignedNote.parse(path.with_name(f"{path.name}.checkpoint").read_bytes())
     witnessed = path.with_name(f"{path.name}.witnessed")
@@ -186,7 +191,7 @@ def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_p
     finally:
         witnessed.unlink()
     assert (tmp_path / "out" / "checkpoint.earlier").read_bytes() == older.encode()
-    told = manifest.consistency
-    assert told is not None
-    assert (told.size, told.root) == (size, root)
-    assert continues(size, manifest.size, told.hashes, root, manifest.root)
+    reported = manifest.consistency
+    assert reported is not None
+    assert (reported.size, reported.root) == (size, root)
+    assert verify_consistency(size, manifest.size, reported.hashes, root, manifest.root)

@@ -14,13 +14,13 @@ SLACK_KIB = 9 << 10
 PROGRAM = """
 import asyncio, resource, sys
 from pathlib import Path
-from api.export import opened, place, selection_of
+from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
 
 async def main(ledger, output, **parameters):
     ledger_service = await LedgerService.open(Path(ledger), writable=False, views=False)
-    async with opened(ledger_service, selection_of(parameters)) as export:
-        await place(export, Path(output), lambda done, total: None)
+    async with open_export(ledger_service, parse_selection(parameters)) as export:
+        await write_export(export, Path(output), lambda done, total: None)
     await ledger_service.close()
 
 asyncio.run(main(sys.argv[1], sys.argv[2], **dict(pair.split("=") for pair in sys.argv[3:])))

@@ -1,4 +1,4 @@
-"""The export through its doors: the verb beside a server and without one, and GET /export."""
+"""Every way to export: the command with and without a running server, and GET /export."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -39,7 +39,7 @@ def test_the_verb_exports_beside_a_server_and_through_it(ledger: Ledger, server:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beside", "through", "through.zip"]
 
 
-def test_the_door_answers_the_zip_of_the_verb(server: Served, tmp_path: Path) -> None:
+def test_the_interface_answers_the_zip_of_the_verb(server: Served, tmp_path: Path) -> None:
     answer = httpx.get(f"{server.url}/export", params={"agent": "agent-1", "format": "csv", "gzip": "true"})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/zip")
     with ZipFile(BytesIO(answer.content)) as archive:
@@ -82,8 +82,8 @@ def test_nothing_is_written_over(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "file.zip").write_text("mine")
     (tmp_path / "folder").mkdir()
     for name in ("file.zip", "folder"):
-        assert "is there already" in refused(ledger.path, "export", "--output", tmp_path / name)
-    assert "there is no folder" in refused(ledger.path, "export", "--output", tmp_path / "none" / "out")
+        assert "exists already" in refused(ledger.path, "export", "--output", tmp_path / name)
+    assert "does not exist" in refused(ledger.path, "export", "--output", tmp_path / "none" / "out")
     assert (tmp_path / "file.zip").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.zip", "folder"]
 
@@ -92,5 +92,5 @@ def test_a_server_answers_with_a_zip_alone(ledger: Ledger, server: Served, tmp_p
     said = refused(ledger.path, "export", "--output", tmp_path / "out", "--url", server.url)
     assert "ends in .zip" in said
     gone = refused(ledger.path, "export", "--output", tmp_path / "a.zip", "--url", "http://127.0.0.1:9", code=1)
-    assert "nothing is left" in gone
+    assert "no part of the export was kept" in gone
     assert list(tmp_path.iterdir()) == []

@@ -40,10 +40,10 @@ class Asker:
         return self.client.request(method, path, content=content, headers=headers, params=parameters)
 
     def get(self, path: str, **parameters: str | int) -> Json:
-        return told(self.ask("GET", path, **parameters), 200)
+        return checked(self.ask("GET", path, **parameters), 200)
 
     def begin(self, **config: object) -> Json:
-        return told(self.ask("POST", "/discovery", {"probe_id": PROBE, **config}), 201)
+        return checked(self.ask("POST", "/discovery", {"probe_id": PROBE, **config}), 201)
 
     def prompt(self, run: str) -> Json:
         return self.get(f"/discovery/{run}/prompt")
@@ -52,10 +52,10 @@ class Asker:
         return self.ask("POST", f"/discovery/{run}/responses", body)
 
     def respond(self, run: str, body: object) -> Json:
-        return told(self.reply(run, body), 200)
+        return checked(self.reply(run, body), 200)
 
     def drive(self, answers: Sequence[object], **config: object) -> list[Json]:
-        """A run that is answered so, to its end; what came of each answer."""
+        """Answer a run to its end; return the result of each answer."""
         run = self.begin(**config)["run_id"]
         return [self.respond(run, answer) for answer in answers]
 
@@ -65,7 +65,7 @@ class Asker:
         return events
 
 
-def told(response: httpx.Response, status: int) -> Json:
+def checked(response: httpx.Response, status: int) -> Json:
     """The JSON of an answer of a status."""
     assert response.status_code == status, response.text
     answer: Json = response.json()
@@ -75,6 +75,6 @@ def told(response: httpx.Response, status: int) -> Json:
 def problem(response: httpx.Response, status: int, kind: str) -> Json:
     """The problem document of a refusal."""
     assert response.headers["content-type"] == "application/problem+json", response.text
-    found = told(response, status)
+    found = checked(response, status)
     assert found["type"] == f"urn:tallystick:problem:{kind}"
     return found

@@ -33,11 +33,11 @@ def finished(run: str, **fields: object) -> Json:
 
 def component(*findings: tuple[str, str, bool], name: str = "root_cause", score: float = 100.0) -> Json:
     """A part of a score; findings are expectation, pattern, and whether it matched."""
-    told = [
+    reported = [
         {"expectation": where, "pattern": pattern, "match_type": "substring", "matched": matched}
         for where, pattern, matched in findings
     ]
-    return {"name": name, "applicable": True, "score": score, "findings": told}
+    return {"name": name, "applicable": True, "score": score, "findings": reported}
 
 
 def fresh(kind: str = "run") -> str:

@@ -1,4 +1,4 @@
-"""Tokens at the HTTP door: who is not known, what a token does not allow, and who may speak for whom."""
+"""Tokens over HTTP: unknown ones, missing scopes, and the source of an event."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Trend, drift and comparison at their doors: /calibration and getCalibration tell the same, and only when asked."""
+"""Trend, drift and comparison: /calibration and getCalibration give the same, and only on request."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -45,7 +45,7 @@ def year(cstp: Caller, project: str) -> str:
 
 
 def snake(value: object) -> object:
-    """What CSTP tells, in the names and the times of the other door."""
+    """Return CSTP's answer with the names and times of HTTP."""
     camel_to_snake = {camel: name for name, camel in SNAKE_TO_CAMEL.items()}
     if isinstance(value, dict):
         return {camel_to_snake.get(name, name): snake(inner) for name, inner in value.items()}
@@ -54,7 +54,7 @@ def snake(value: object) -> object:
     return value.replace("+00:00", "Z") if isinstance(value, str) else value
 
 
-def test_two_doors_tell_the_same_course(cstp: Caller, year: str) -> None:
+def test_http_and_cstp_give_the_same_history(cstp: Caller, year: str) -> None:
     there = plain(cstp, year, include="trend,drift,comparison", trend_days=60)
     here = cstp.result("getCalibration", {"project": year, "include": list(HISTORY_PARTS), "trendDays": 60})
     for name in HISTORY_PARTS:
@@ -69,7 +69,7 @@ def test_what_is_not_asked_for_is_absent(cstp: Caller, year: str) -> None:
         assert set(cstp.result("getCalibration", {"project": year, "include": [name]})) & set(HISTORY_PARTS) == {name}
 
 
-def test_the_course_of_a_year(cstp: Caller, year: str) -> None:
+def test_the_history_of_a_year(cstp: Caller, year: str) -> None:
     answer = plain(cstp, year, include="trend,drift,comparison")
     trend = answer["trend"]
     assert (trend["days"], trend["step_days"], len(trend["windows"])) == (30, 10, 35)
@@ -97,7 +97,7 @@ def test_filters_and_time_apply(cstp: Caller, year: str) -> None:
     assert before["drift"]["reviews_needed"] == 60
 
 
-def test_nothing_has_an_empty_course(cstp: Caller, project: str) -> None:
+def test_no_decisions_have_an_empty_history(cstp: Caller, project: str) -> None:
     answer = plain(cstp, project, include="comparison,drift,trend")
     assert answer["trend"]["windows"] == []
     assert (answer["drift"]["alarm"], answer["drift"]["p"], answer["drift"]["reviews_needed"]) == (False, None, 60)

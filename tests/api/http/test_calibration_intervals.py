@@ -54,7 +54,7 @@ def mixed(cstp: Caller, project: str) -> str:
 
 
 @pytest.mark.parametrize("detail", [None, "figures", "curves"])
-def test_two_doors_tell_the_same_evidence(cstp: Caller, mixed: str, detail: str | None) -> None:
+def test_http_and_cstp_give_the_same_evidence(cstp: Caller, mixed: str, detail: str | None) -> None:
     asked = {} if detail is None else {"detail": detail}
     there = plain(cstp, mixed, group_by="category", **asked)
     here = cstp.result("getCalibration", {"project": mixed, "groupBy": "category", **asked})

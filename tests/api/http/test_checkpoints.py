@@ -1,4 +1,4 @@
-"""GET /checkpoint and receipts, checked as whoever holds the key would; and a ledger that is not what was signed."""
+"""GET /checkpoint and receipts, checked with the public key; and a ledger that differs from what was signed."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ from api.service.ledger import LedgerService
 from ledger import Receipt, SignedCheckpoint, Verifier, system_clock
 from ledger.transparency.checkpoints import checkpoint_path, witnessed_path
 from ledger.transparency.keys import key_path, read_key
-from ledger.transparency.merkle import continues
+from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.receipt import HASHES_MAX, HEADER
 from tests.api.http.posts import head, post, recorded
 from tests.api.service.ledgers import within
@@ -87,7 +87,7 @@ def test_checkpoints_continue_one_another(client: httpx.Client, ledger: Path) ->
     position = post(client, [recorded(), recorded()])["events"][-1]["position"]
     after = receipt(client, position).signed
     assert (before.size, after.size) == (position - 2, position)
-    assert not continues(before.size, after.size, [], before.checkpoint.root, after.checkpoint.root)
+    assert not verify_consistency(before.size, after.size, [], before.checkpoint.root, after.checkpoint.root)
 
 
 def test_what_a_witness_has_cosigned_is_served_and_stands_in_receipts(client: httpx.Client, ledger: Path) -> None:

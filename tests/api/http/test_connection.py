@@ -184,7 +184,7 @@ def test_trailers_are_no_headers(server: Served, client: httpx.Client) -> None:
 
 
 def test_who_is_refused_before_its_body_may_send_it_and_go_on(server: Served) -> None:
-    """Over a look at who takes too long: what comes then is no reason to let go of a client."""
+    """During a check of deadlines: data that arrives then does not end the connection."""
     with connected(server) as connection:
         connection.sendall(POST + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n")
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 415 ")

@@ -21,9 +21,9 @@ from tests.api.http.discovery_agent import (
     WORK,
     WRAPPER,
     Asker,
+    checked,
     model,
     problem,
-    told,
 )
 from tests.api.http.posts import (
     Json,
@@ -44,7 +44,7 @@ def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
         "/discovery",
         {"probe_id": PROBE, "max_iterations": 3, "router": "subagents", "requested_model": "auto"},
     )
-    step = told(response, 201)
+    step = checked(response, 201)
     assert response.headers["location"] == f"/discovery/{step['run_id']}/prompt"
     assert (step["attempt"], step["excluded"], step["exclusion_prompt"], step["ending"]) == (1, [], "", None)
     assert "model_name" in step["prompt"]
@@ -59,13 +59,13 @@ def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
 
 
 def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
-    step = told(asker.ask("POST", "/discovery"), 201)
+    step = checked(asker.ask("POST", "/discovery"), 201)
     data = asker.stream(step["run_id"])[0]["data"]
     assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (messages.PROBE, 15, 40)
 
 
 def test_code_is_scored_as_the_probe_says(asker: Asker) -> None:
-    step = told(asker.ask("POST", "/discovery"), 201)
+    step = checked(asker.ask("POST", "/discovery"), 201)
     (original,) = re.findall(r"```go\n(.*?)```", step["prompt"], re.DOTALL)
     commented = f"// Adds up what it is given.\n{original}"
     came = [
@@ -87,7 +87,7 @@ def test_keep_going_does_not_end_on_repeats(asker: Asker) -> None:
 def test_a_start_that_is_retried_begins_once(asker: Asker) -> None:
     run = fresh()
     first = asker.begin(run_id=run, max_attempts=5)
-    again = told(asker.ask("POST", "/discovery", {"probe_id": PROBE, "run_id": run, "max_attempts": 5}), 200)
+    again = checked(asker.ask("POST", "/discovery", {"probe_id": PROBE, "run_id": run, "max_attempts": 5}), 200)
     assert again == first
     assert len(asker.stream(run)) == 1
     other = problem(asker.ask("POST", "/discovery", {"run_id": run}), 409, "lifecycle-violation")
@@ -147,8 +147,8 @@ def test_each_row_of_the_loop(
     events = [event["type"] for event in asker.stream(run)]
     assert events.count("discovery.attempted.v1") == len(answers)
     assert events[-1] == "discovery.finished.v1"
-    told_of = asker.get(f"/discovery/{run}/signals")["signals"]
-    assert [signal["event"] for signal in told_of] == ["ORANGE"] * signals
+    recorded = asker.get(f"/discovery/{run}/signals")["signals"]
+    assert [signal["event"] for signal in recorded] == ["ORANGE"] * signals
 
 
 def test_a_timeout_is_asked_again_with_the_same_prompt(asker: Asker) -> None:
@@ -186,7 +186,7 @@ def test_the_events_are_those_of_the_decider_alone(asker: Asker) -> None:
 
 
 def _scores(asker: Asker, events: list[Json]) -> list[Json]:
-    """The scores among the events of the whole log that stand beside a run's."""
+    """Return the scores in the whole log, which are not in a run's own stream."""
     found: list[Json] = asker.get("/events", type="probe.scored.v1", after=events[0]["position"], limit=1000)["events"]
     return [event for event in found if event["data"]["run_id"] == events[0]["data"]["run_id"]]
 
@@ -200,7 +200,7 @@ def test_an_attempt_and_its_score_and_the_end_stand_side_by_side(asker: Asker) -
     assert [score["data"]["attempt"] for score in scores] == [1, 2]
 
 
-def test_an_attempt_that_is_answered_again_alike_is_told_again(asker: Asker) -> None:
+def test_the_same_answer_to_an_attempt_gives_the_same_result(asker: Asker) -> None:
     run = asker.begin()["run_id"]
     first = asker.respond(run, model("a", attempt=1))
     asker.respond(run, TIMEOUT | {"attempt": 2})
@@ -211,7 +211,7 @@ def test_an_attempt_that_is_answered_again_alike_is_told_again(asker: Asker) -> 
     assert head(asker.client) == before
 
 
-def test_an_attempt_that_ended_the_run_is_told_again(asker: Asker) -> None:
+def test_an_attempt_that_ended_the_run_gives_the_same_result_again(asker: Asker) -> None:
     run = asker.begin()["run_id"]
     first = asker.respond(run, GARBAGE | {"attempt": 1})
     assert first["next"]["ending"] == "unparsable"
@@ -269,7 +269,7 @@ def test_a_run_of_a_probe_that_is_not_here_says_so(asker: Asker) -> None:
     refused = problem(asker.ask("GET", f"/discovery/{run}/prompt"), 409, "lifecycle-violation")
     assert "long-gone@7" in refused["detail"]
     problem(asker.reply(run, model("a")), 409, "lifecycle-violation")
-    told(asker.ask("POST", f"/discovery/{run}/finish"), 200)
+    checked(asker.ask("POST", f"/discovery/{run}/finish"), 200)
 
 
 @pytest.mark.parametrize(
@@ -335,8 +335,8 @@ def test_other_parameters_and_other_media_are_refused(asker: Asker) -> None:
 
 def test_a_run_finishes_when_it_is_asked_to(asker: Asker) -> None:
     run = asker.drive([model("a")])[0]["run_id"]
-    first = told(asker.ask("POST", f"/discovery/{run}/finish", {"reason": "enough seen"}), 200)
-    assert told(asker.ask("POST", f"/discovery/{run}/finish", {"reason": "enough seen"}), 200) == first
+    first = checked(asker.ask("POST", f"/discovery/{run}/finish", {"reason": "enough seen"}), 200)
+    assert checked(asker.ask("POST", f"/discovery/{run}/finish", {"reason": "enough seen"}), 200) == first
     assert first == asker.get(f"/runs/{run}")
     assert (first["run_id"], first["termination_reason"]) == (run, "enough seen")
     assert [result["model"]["model_name"] for result in first["results"]] == ["a"]

@@ -17,9 +17,9 @@ from tests.api.http.discovery_agent import (
     EMPTY,
     WORK,
     Asker,
+    checked,
     model,
     problem,
-    told,
 )
 from tests.api.http.posts import Json
 from tests.support.server import Served, served
@@ -55,7 +55,7 @@ def attempts_of(asker: Asker, run: str) -> list[Json]:
 
 def test_many_agents_at_once_answer_one_run_and_each_counts_once(server: Served, asker: Asker) -> None:
     run = asker.begin(max_iterations=100)["run_id"]
-    came = [told(one, 200) for one in at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}")))]
+    came = [checked(one, 200) for one in at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}")))]
     assert sorted(one["attempt"] for one in came) == list(range(1, AGENTS + 1))
     attempts = attempts_of(asker, run)
     assert sorted(one["iteration"] for one in came) == [data["iteration"] for data in attempts] == list(range(AGENTS))
@@ -75,7 +75,7 @@ def test_many_agents_at_once_answer_one_attempt_and_one_is_taken(server: Served,
     assert len(attempts_of(asker, run)) == 1
 
 
-def test_one_answer_sent_by_many_at_once_is_recorded_once_and_told_to_all(server: Served, asker: Asker) -> None:
+def test_one_answer_that_many_send_at_once_is_recorded_once_for_all(server: Served, asker: Asker) -> None:
     run = asker.begin()["run_id"]
     came = at_once(server, lambda agent, number: agent.reply(run, model("m", attempt=1)))
     assert len({one.content for one in came}) == 1
@@ -95,7 +95,7 @@ def test_many_long_answers_at_once_are_kept_each_once(server: Served, asker: Ask
     run = asker.begin(max_iterations=100)["run_id"]
     work = f"{WORK}\n" + "So it waited. " * 6_000
     for one in at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}", work))):
-        told(one, 200)
+        checked(one, 200)
     attempts = attempts_of(asker, run)
     assert len(attempts) == AGENTS
     assert {data["output_digest"] for data in attempts} == {sha256(work.strip().encode()).hexdigest()}
@@ -148,15 +148,15 @@ def test_a_run_is_written_by_whoever_may_append_each_in_its_own_name(guarded: di
     scout, other = guarded["scout"], guarded["other"]
     run = scout.begin()["run_id"]
     other.respond(run, model("a"))
-    told(guarded["writer"].ask("POST", f"/discovery/{run}/signals", {"event": "seen"}), 201)
-    told(other.ask("POST", f"/discovery/{run}/finish"), 200)
+    checked(guarded["writer"].ask("POST", f"/discovery/{run}/signals", {"event": "seen"}), 201)
+    checked(other.ask("POST", f"/discovery/{run}/finish"), 200)
     sources = [event["source"].removeprefix("/agents/") for event in scout.stream(run)]
     assert sources == ["scout", "other", "writer", "other"]
 
 
-def test_each_door_asks_for_its_scope(guarded: dict[str, Asker]) -> None:
+def test_each_route_requires_its_scope(guarded: dict[str, Asker]) -> None:
     run = guarded["scout"].begin()["run_id"]
-    doors: Sequence[tuple[str, str, str]] = (
+    calls: Sequence[tuple[str, str, str]] = (
         ("POST", "/discovery", "reader"),
         ("GET", f"/discovery/{run}/prompt", "writer"),
         ("POST", f"/discovery/{run}/responses", "reader"),
@@ -165,7 +165,7 @@ def test_each_door_asks_for_its_scope(guarded: dict[str, Asker]) -> None:
         ("POST", f"/discovery/{run}/finish", "reader"),
         ("POST", f"/discovery/{run}/finish", "writer"),
     )
-    for method, path, agent in doors:
+    for method, path, agent in calls:
         problem(guarded[agent].ask(method, path), 403, "forbidden")
         problem(guarded["nobody"].ask(method, path), 401, "unauthenticated")
     assert len(guarded["scout"].stream(run)) == 1

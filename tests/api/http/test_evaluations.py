@@ -145,9 +145,9 @@ def test_what_a_runner_leaves_out_changes_no_figure(client: httpx.Client) -> Non
         boards.append({**board, "suite": None, "scorer_id": None, "scorer_version": None})
         (head_,) = get(client, "/evaluations", suite=suite)["evaluations"]
         heads.append({**head_, "suite": None, "run_id": None, "scorer_id": None, "scorer_version": None})
-    for told in (*(row for board in boards for row in (*board["rows"], *board["trend"])), *heads):
+    for shown in (*(row for board in boards for row in (*board["rows"], *board["trend"])), *heads):
         for moment in ("first_at", "last_at", "started_at", "finished_at"):
-            told.pop(moment, None)
+            shown.pop(moment, None)
     assert boards[0] == boards[1]
     assert heads[0] == heads[1]
     assert heads[0]["mean"] == 30
@@ -176,7 +176,7 @@ def test_erased_evidence_changes_no_figure(client: httpx.Client) -> None:
     assert figures()[:2] == (board, listed)
     after = figures()[2]
     gone = after["results"][1]["rows"][0]
-    assert gone == {name: told for name, told in row.items() if name not in ("components", "analysis")} | {
+    assert gone == {name: shown for name, shown in row.items() if name not in ("components", "analysis")} | {
         "erased": True
     }
     assert {**after, "results": 0, "as_of": 0} == {**whole, "results": 0, "as_of": 0}

@@ -1,4 +1,4 @@
-"""POST /events in every form, and reading back what stands in the log."""
+"""POST /events in every form, and reading the log back."""
 
 from urllib.parse import quote
 

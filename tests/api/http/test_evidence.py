@@ -1,4 +1,4 @@
-"""Evidence over HTTP: bytes in, bytes out, bytes gone; and what a stored page may not do to who looks at it."""
+"""Evidence over HTTP: store, read and erase; and what a stored page may not do in a browser."""
 
 import asyncio
 import threading
@@ -230,7 +230,7 @@ def test_each_verb_has_its_scope(guarded: tuple[httpx.Client, dict[str, str]]) -
     assert event["source"] == "/agents/append"
 
 
-def test_a_reader_beside_the_server_and_both_sinks_give_the_same(tmp_path: Path) -> None:
+def test_a_reader_beside_the_server_and_both_stores_give_the_same(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:
         data = fresh_bytes()

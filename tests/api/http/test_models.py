@@ -1,4 +1,4 @@
-"""GET /inventory and GET /probes: the same answers as the command line gives, now and as they stood."""
+"""GET /inventory and GET /probes: the same answers as the command line gives, now and as of the past."""
 
 import httpx
 import msgspec

@@ -1,4 +1,4 @@
-"""The description matches the door: its paths, its parameters, its schemas."""
+"""The OpenAPI document matches the application: paths, parameters, schemas."""
 
 import re
 from typing import Any
@@ -166,13 +166,13 @@ def test_every_type_can_be_posted_and_read() -> None:
 
 
 def test_statuses_are_those_that_errors_have() -> None:
-    told = {int(status) for operation in described().values() for status in operation["responses"]}
+    statuses = {int(status) for operation in described().values() for status in operation["responses"]}
     unrouted, faults = {405}, {500}
     known = {answer.status for answer in TABLE.values()}
-    assert told - {200, 201, 304} == known - unrouted - faults
+    assert statuses - {200, 201, 304} == known - unrouted - faults
 
 
-def test_what_stands_before_every_route_is_told_at_each() -> None:
+def test_every_operation_lists_the_errors_that_come_before_routing() -> None:
     for key, operation in described().items():
         for status in ANY_ERRORS:
             assert "application/problem+json" in operation["responses"][str(status)]["content"], (key, status)
@@ -189,7 +189,7 @@ def test_what_stands_before_every_route_is_told_at_each() -> None:
         ("get", "/checkpoint", "", {"x-long": "x" * HEAD_BYTES_MAX}, 431),
     ],
 )
-def test_what_the_door_refuses_is_described(
+def test_refusals_before_routing_are_described(
     client: httpx.Client, method: str, path: str, query: str, headers: dict[str, str], status: int
 ) -> None:
     response = client.request(method, f"{path}?{query}", headers=headers)

@@ -1,4 +1,4 @@
-"""The door guarded: scopes of every route, pages of elsewhere, rates, what is said of a refusal, and what never is."""
+"""Access over HTTP: the scopes of every route, pages of other sites, rates, and the log of refusals."""
 
 import re
 import time
@@ -193,8 +193,8 @@ def test_a_refusal_is_one_line_and_counted_by_its_reason(guarded: Guarded) -> No
         "/events", content=b"x", headers=writer | {"x-request-id": "form", "content-type": "text/plain"}
     )
     who, weak, form = (guarded.server.wait_for("refused", request_id=name) for name in ("who", "weak", "form"))
-    told = ("client", "agent", "method", "route", "path", "status", "reason", "level")
-    assert [[line[name] for name in told] for line in (who, weak, form)] == [
+    logged = ("client", "agent", "method", "route", "path", "status", "reason", "level")
+    assert [[line[name] for name in logged] for line in (who, weak, form)] == [
         ["127.0.0.1", None, "GET", "get_events", "/events", 401, "unauthenticated", "info"],
         ["127.0.0.1", "only-append", "GET", "get_event", "/events/1", 403, "forbidden", "info"],
         ["127.0.0.1", "only-append", "POST", "post_events", "/events", 415, "unsupported-media", "info"],
@@ -307,7 +307,7 @@ def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> No
                 refused(client.get("/events"), 401, "unauthenticated")
 
 
-def test_no_digest_is_kept_that_opens_the_door(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_stored_digest_is_not_a_token(guarded: Guarded, tmp_path: Path) -> None:
     kept, secret = TokenStore(tmp_path / "ledger.db").add("a", ("read",), system_clock())
     assert secret not in (tmp_path / "ledger.db.tokens").read_text()
     with pytest.raises(Unauthenticated):

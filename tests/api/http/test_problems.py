@@ -89,7 +89,7 @@ def test_json_nested_too_deep(client: httpx.Client) -> None:
     assert refused(client, b"[" * 50_000, binary, 400, "malformed-input")["field"] == "data"
 
 
-def test_an_unknown_type_is_told_the_nearest(client: httpx.Client) -> None:
+def test_an_unknown_type_gets_the_nearest_as_advice(client: httpx.Client) -> None:
     problem = invalid(client, recorded() | {"type": "decision.record.v1"})
     assert problem["field"] == "type"
     assert "'decision.record.v1'" in problem["detail"]
@@ -136,7 +136,7 @@ def test_a_wrong_field_is_named(client: httpx.Client, change: Json, field: str) 
 
 
 @pytest.mark.parametrize("attribute", ["position", "recordedtime", "streamversion"])
-def test_what_the_ledger_sets_is_told_apart(client: httpx.Client, attribute: str) -> None:
+def test_an_attribute_that_the_ledger_sets_is_refused_as_such(client: httpx.Client, attribute: str) -> None:
     assert invalid(client, recorded() | {attribute: 1})["detail"] == f"{attribute} is set by the ledger."
 
 
@@ -154,9 +154,9 @@ def test_json_that_is_no_event(client: httpx.Client, body: bytes) -> None:
 
 def test_a_line_over_the_limit(client: httpx.Client) -> None:
     position = post(client, recorded(fresh(), context="x"))["position"]
-    room = LINE_BYTES_MAX - len(client.get(f"/events/{position}").content)
-    post(client, recorded(fresh(), context="x" * (room - 9)))  # the position may have grown by a digit
-    over = msgspec.json.encode(recorded(fresh(), context="x" * (room + 2)))
+    space = LINE_BYTES_MAX - len(client.get(f"/events/{position}").content)
+    post(client, recorded(fresh(), context="x" * (space - 9)))  # the position may have grown by a digit
+    over = msgspec.json.encode(recorded(fresh(), context="x" * (space + 2)))
     problem = refused(client, over, JSON, 413, "line-too-long")
     assert (problem["field"], problem["index"]) == ("data", 0)
     assert f"{LINE_BYTES_MAX:,}" in problem["detail"]
@@ -362,7 +362,7 @@ def test_what_is_not_there(client: httpx.Client, path: str, kind: str) -> None:
         ("OPTIONS", "/healthz", "GET, HEAD"),
     ],
 )
-def test_a_wrong_method_is_told_the_right_ones(client: httpx.Client, method: str, path: str, allow: str) -> None:
+def test_a_wrong_method_gets_the_right_ones(client: httpx.Client, method: str, path: str, allow: str) -> None:
     with unwritten(client):
         response = client.request(method, path)
         problem = problem_of(response, 405, "wrong-method")

@@ -1,4 +1,4 @@
-"""The views over HTTP, now and as they stood; and what an operator sees."""
+"""The views over HTTP, now and as of the past; and what an operator sees."""
 
 import socket
 from datetime import UTC, datetime, timedelta
@@ -189,7 +189,7 @@ def test_a_view_as_of_then_is_the_view_then(client: httpx.Client) -> None:
     assert get(client, "/calibration", as_of=today)["as_of"]["position"] == head(client)
 
 
-def test_projections_tell_how_far_they_have_folded(client: httpx.Client) -> None:
+def test_projections_report_how_far_they_have_folded(client: httpx.Client) -> None:
     post(client, recorded())
     listed = get(client, "/projections")["projections"]
     assert [(one["name"], one["position"]) for one in listed] == [(kind.name, head(client)) for kind in PROJECTIONS]

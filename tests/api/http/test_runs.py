@@ -1,4 +1,4 @@
-"""Runs over HTTP: events posted, runs listed and shown, now and as they stood."""
+"""Runs over HTTP: events posted, runs listed and shown, now and as of the past."""
 
 from typing import Any
 from uuid import uuid4

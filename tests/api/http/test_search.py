@@ -168,7 +168,7 @@ def test_the_command_line_searches_beside_the_server(twenty_thousand: tuple[Path
 
 
 def test_a_search_sees_every_acknowledged_decision(tmp_path: Path) -> None:
-    """Many append and search at once; each finds what it was told was written, at once."""
+    """Many append and search at once; each finds at once what the server acknowledged."""
 
     async def scenario(url: str) -> None:
         async with httpx.AsyncClient(base_url=url, timeout=None) as client:

@@ -1,4 +1,4 @@
-"""Signals of a run over HTTP: told, and read from where one left off."""
+"""Signals of a run over HTTP: checked, and read from where one left off."""
 
 import httpx
 import pytest
@@ -6,9 +6,9 @@ import pytest
 from tests.api.http.discovery_agent import (
     GARBAGE,
     Asker,
+    checked,
     model,
     problem,
-    told,
 )
 from tests.api.http.posts import head
 
@@ -24,7 +24,7 @@ def test_a_signal_is_answered_as_it_stands(asker: Asker) -> None:
         "event": "stuck", "agent": "scout", "case_id": "c-7", "step": "spawn", "meta": {"tries": "3"},
         "ts": "yesterday, about noon",
     }  # fmt: skip
-    placed = told(asker.ask("POST", f"/discovery/{run}/signals", body), 201)
+    placed = checked(asker.ask("POST", f"/discovery/{run}/signals", body), 201)
     event = asker.stream(run)[-1]
     assert placed == {"position": event["position"], "time": event["time"], **body}
     assert event["data"] == {"run_id": run, **body}
@@ -33,7 +33,7 @@ def test_a_signal_is_answered_as_it_stands(asker: Asker) -> None:
 
 def test_a_signal_without_an_agent_is_of_who_sent_it(asker: Asker) -> None:
     run = asker.begin()["run_id"]
-    assert told(asker.ask("POST", f"/discovery/{run}/signals", {"event": "x"}), 201)["agent"] == "anonymous"
+    assert checked(asker.ask("POST", f"/discovery/{run}/signals", {"event": "x"}), 201)["agent"] == "anonymous"
 
 
 def test_a_poller_sees_each_signal_once(asker: Asker) -> None:
@@ -56,7 +56,7 @@ def test_a_poller_sees_each_signal_once(asker: Asker) -> None:
 
 def test_signals_since_a_time_are_those_recorded_from_then_on(asker: Asker) -> None:
     run = asker.begin()["run_id"]
-    placed = [told(asker.ask("POST", f"/discovery/{run}/signals", {"event": name}), 201) for name in ("a", "b")]
+    placed = [checked(asker.ask("POST", f"/discovery/{run}/signals", {"event": name}), 201) for name in ("a", "b")]
     for since, names in (
         (placed[0]["time"], ["a", "b"]), (placed[1]["time"], ["b"]), ("2020-01-01", ["a", "b"]), ("2999-01-01", []),
     ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tiles, entries and proofs at the HTTP door, on a small ledger; a large one is in test_tiles.py."""
+"""Tiles, entries and proofs over HTTP, on a small ledger; a large one is in test_tiles.py."""
 
 import gzip
 from base64 import b64decode
@@ -9,8 +9,13 @@ import httpx
 import pytest
 
 from ledger import SqliteLog
-from ledger.transparency.merkle import EMPTY_ROOT, continues, includes, leaf_hash
-from ledger.transparency.tiles import TileAddress, bundle
+from ledger.transparency.merkle import (
+    EMPTY_ROOT,
+    leaf_hash,
+    verify_consistency,
+    verify_inclusion,
+)
+from ledger.transparency.tiles import TileAddress, entry_bundle
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 from tests.support.server import Served, served
@@ -63,8 +68,8 @@ def test_a_tile_that_has_become_full_is_still_served_in_part(client: httpx.Clien
 
 def test_entries_are_the_lines_behind_their_lengths(client: httpx.Client) -> None:
     lines = client.get("/events", headers={"accept": "application/x-ndjson"}).content.splitlines()
-    assert client.get("/tile/entries/000").content == bundle(lines[:256])
-    assert client.get("/tile/entries/001.p/44").content == bundle(lines[256:])
+    assert client.get("/tile/entries/000").content == entry_bundle(lines[:256])
+    assert client.get("/tile/entries/001.p/44").content == entry_bundle(lines[256:])
     assert client.get("/tile/0/001.p/44").content == b"".join(leaf_hash(line) for line in lines[256:])
 
 
@@ -148,7 +153,7 @@ def test_a_proof_of_inclusion_holds(client: httpx.Client, size: int | None) -> N
         assert (proof["position"], proof["size"]) == (position, size or SIZE)
         leaf, hashes = b64decode(proof["leaf"]), [*map(b64decode, proof["hashes"])]
         assert leaf == leaf_hash(client.get(f"/events/{position}").content)
-        assert includes(leaf, position - 1, proof["size"], hashes, b64decode(proof["root"]))
+        assert verify_inclusion(leaf, position - 1, proof["size"], hashes, b64decode(proof["root"]))
 
 
 @pytest.mark.parametrize(("older", "newer"), [(0, 0), (0, 300), (1, 300), (256, None), (299, 300), (300, 300)])
@@ -158,7 +163,7 @@ def test_a_proof_of_consistency_holds(client: httpx.Client, older: int, newer: i
     assert list(proof) == ["from", "from_root", "to", "to_root", "hashes"]
     assert (proof["from"], proof["to"]) == (older, SIZE if newer is None else newer)
     roots = b64decode(proof["from_root"]), b64decode(proof["to_root"])
-    assert continues(older, proof["to"], [*map(b64decode, proof["hashes"])], *roots)
+    assert verify_consistency(older, proof["to"], [*map(b64decode, proof["hashes"])], *roots)
     assert (roots[0] == EMPTY_ROOT) == (older == 0)
 
 

@@ -13,10 +13,12 @@ import pytest
 from ledger import SqliteLog
 from ledger.transparency.merkle import leaf_hash, perfect_root
 from ledger.transparency.signed_note import Signer, Verifier
-from ledger.transparency.tiles import TileAddress, split_hashes, width_of
+from ledger.transparency.tiles import TileAddress, split_hashes, tile_width
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 from tests.support.server import Served, served
+
+pytestmark = pytest.mark.slow
 
 SIZE = 70_000
 BATCH = 2_000
@@ -37,8 +39,8 @@ def go_root() -> Path | None:
     root = Path(found).resolve().parent.parent if found is not None else Path()
     if found is None or not (root / SUMDB).is_dir():
         return None
-    told = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", (root / "VERSION").read_text(encoding="utf-8"))
-    version = tuple(int(part or 0) for part in told.groups()) if told is not None else (0,)
+    matched = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", (root / "VERSION").read_text(encoding="utf-8"))
+    version = tuple(int(part or 0) for part in matched.groups()) if matched is not None else (0,)
     return root if version >= GO_VERSION_MIN else None
 
 
@@ -77,7 +79,7 @@ def lines_of(bundled: bytes) -> Iterator[bytes]:
 def test_the_tree_of_70_000_is_served_as_its_specification_cuts_it(client: httpx.Client) -> None:
     """273 full tiles and one of 112 at level 0, a full one and one of 17 at level 1, one of 1 at level 2."""
     expected = {**{(0, number): 256 for number in range(273)}, (0, 273): 112, (1, 0): 256, (1, 1): 17, (2, 0): 1}
-    widths = {(level, number): width_of(level, number, SIZE) for level in range(3) for number in range(300)}
+    widths = {(level, number): tile_width(level, number, SIZE) for level in range(3) for number in range(300)}
     assert {tile: width for tile, width in widths.items() if width} == expected
     held: dict[tuple[int, int], list[bytes]] = {}
     for (level, number), width in expected.items():

@@ -118,7 +118,7 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(secure: Secure) -> Non
         assert silent.recv(1) == b""
 
 
-def test_the_command_line_trusts_whom_it_is_told_to(secure: Secure, tmp_path: Path) -> None:
+def test_the_command_line_trusts_the_given_certificate(secure: Secure, tmp_path: Path) -> None:
     asked, events = ("append", "--url", secure.server.url, "-"), ndjson([recorded()])
     assert done(tmp_path / "none.db", *asked, given=events).text.startswith("1 event appended")
     other = sign("another authority").write(tmp_path, "other")[0]
@@ -126,7 +126,7 @@ def test_the_command_line_trusts_whom_it_is_told_to(secure: Secure, tmp_path: Pa
     assert "Name who signed its certificate in SSL_CERT_FILE." in said
 
 
-def test_files_that_do_not_fit_are_told_before_anything_is_served(tmp_path: Path) -> None:
+def test_files_that_do_not_fit_are_refused_before_anything_is_served(tmp_path: Path) -> None:
     authority = sign("our authority")
     cert, key = sign("one", authority).write(tmp_path, "one")
     other = sign("other", authority).write(tmp_path, "other")[1]

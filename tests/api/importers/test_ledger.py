@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from api.importers.ledger import rebuild
+from api.importers.ledger import rebuild_ledger
 from api.verify import verify_ledger
 from ledger import EvidenceStore, Signer
 from ledger.errors import LedgerLocked, LedgerUnusable, UnusableExport
@@ -64,7 +64,7 @@ def tables(ledger: Path) -> list[list[tuple[object, ...]]]:
 @pytest.mark.parametrize("name", ["whole", "csv", "parquet", "gzip"])
 def test_a_ledger_is_made_again_byte_for_byte(made: Made, tmp_path: Path, name: str) -> None:
     ledger = tmp_path / "again.db"
-    rebuilt = rebuild(made.exports[name], ledger, made.key)
+    rebuilt = rebuild_ledger(made.exports[name], ledger, made.key)
     assert rebuilt.placed
     assert rebuilt.report.events == SIZE
     assert tables(ledger) == tables(made.ledger.path)
@@ -73,8 +73,8 @@ def test_a_ledger_is_made_again_byte_for_byte(made: Made, tmp_path: Path, name: 
     ]  # fmt: skip
     store, digest = EvidenceStore(ledger), sha256(KEPT).hexdigest()
     assert rebuilt.evidence == (1 if name == "whole" else 0)
-    assert store.holds(digest, len(KEPT)) == (name == "whole")
-    assert not store.stands(sha256(GONE).hexdigest())
+    assert store.is_readable(digest, len(KEPT)) == (name == "whole")
+    assert not store.exists(sha256(GONE).hexdigest())
     report = verify_ledger(ledger, None, None, quick=False)
     assert report.root == rebuilt.report.root
     assert report.right == (name == "whole"), "evidence that did not come with it is missing"
@@ -92,31 +92,33 @@ def test_it_goes_on_under_a_key_of_its_own(made: Made, tmp_path: Path) -> None:
     assert report.key != made.key
     lines = ledger.with_name("again.db.imported").read_text()
     ledger.with_name("again.db.imported").write_text(lines.replace("\n600\n", "\n599\n"))
-    assert not verify_ledger(ledger, None, None, quick=True).right, "what it was made from is held to"
+    assert not verify_ledger(ledger, None, None, quick=True).right, (
+        "the ledger must still match the export that it was imported from"
+    )
 
 
 def test_an_empty_ledger_is_filled_and_another_is_left_alone(made: Made, tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", "--agent", "ann", given=b"")
-    assert rebuild(made.exports["whole"], ledger, made.key).placed
+    assert rebuild_ledger(made.exports["whole"], ledger, made.key).placed
     assert tables(ledger) == tables(made.ledger.path)
     before = ledger.read_bytes()
     with pytest.raises(LedgerUnusable, match="holds events already"):
-        rebuild(made.exports["whole"], ledger, made.key)
+        rebuild_ledger(made.exports["whole"], ledger, made.key)
     assert ledger.read_bytes() == before
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE t (x)")
     for path, match in ((other, "not a ledger|holds events"), (tmp_path / "no" / "t.db", "no folder")):
         with pytest.raises(LedgerUnusable, match=match):
-            rebuild(made.exports["whole"], path, made.key)
+            rebuild_ledger(made.exports["whole"], path, made.key)
 
 
 def test_whoever_holds_the_lock_keeps_it(made: Made, tmp_path: Path) -> None:
     lock = WriterLock.acquire(tmp_path / "t.db")
     try:
         with pytest.raises(LedgerLocked):
-            rebuild(made.exports["whole"], tmp_path / "t.db", made.key)
+            rebuild_ledger(made.exports["whole"], tmp_path / "t.db", made.key)
     finally:
         lock.release()
 
@@ -124,15 +126,15 @@ def test_whoever_holds_the_lock_keeps_it(made: Made, tmp_path: Path) -> None:
 def test_what_is_wrong_makes_no_ledger(made: Made, tmp_path: Path) -> None:
     export, ledger = copied(made.exports["whole"], tmp_path), tmp_path / "again.db"
     put_lines(export, change(lines_of(export), 300))
-    assert not rebuild(export, ledger, made.key).placed
+    assert not rebuild_ledger(export, ledger, made.key).placed
     ended = tally(ledger, "import", "ledger", export)
     assert ended.code == 1
     assert "First at position 300" in ended.text
     assert "Nothing was imported" in ended.text
     forge(export, lines_of(export), Signer.make(made.ledger.signer.verifier.name))
-    assert not rebuild(export, ledger, made.key).placed, "the key is another"
+    assert not rebuild_ledger(export, ledger, made.key).placed, "the key is another"
     with pytest.raises(UnusableExport, match="a filtered export"):
-        rebuild(made.exports["chosen"], ledger, made.key)
+        rebuild_ledger(made.exports["chosen"], ledger, made.key)
     assert "filtered" in refused(ledger, "import", "ledger", made.exports["chosen"])
     assert {file.name for file in tmp_path.iterdir()} == {"copy", "again.db.lock"}
 
@@ -146,7 +148,7 @@ def test_lines_that_are_right_and_no_ledger_are_refused(made: Made, tmp_path: Pa
     lines[2] = lines[2].replace(other, taken)
     forge(export, lines, made.ledger.signer)
     with pytest.raises(LedgerUnusable, match="id is taken"):
-        rebuild(export, ledger, made.key)
+        rebuild_ledger(export, ledger, made.key)
     assert not ledger.exists()
 
 

@@ -79,7 +79,7 @@ def suite(folder: Path) -> Path:
 
 
 def unanswered(pod: str) -> dict[str, Any]:
-    """An investigation that nobody has answered."""
+    """An investigation without an answer."""
     return {name: value for name, value in INVESTIGATION.items() if name != "analysis"} | {"target": {"pod": pod}}
 
 
@@ -146,7 +146,7 @@ def test_scenarios_are_tests(tmp_path: Path) -> None:
     assert "1 failed, 1 passed, 1 skipped" in said
     assert "0.0 points, 70.0 needed\nroot cause: 0.0, mark 70.0, weight 1.00, not passed\n" in said
     assert "- not found: OOMKilled (substring, root_cause.patterns[0])\n" in said
-    assert "- said, and must not be: image (substring, root_cause.none_of[0]) in rca.root_cause: Image" in said
+    assert "- forbidden, but found: image (substring, root_cause.none_of[0]) in rca.root_cause: Image" in said
     assert "Traceback" not in said
     assert "attempts.py" not in said
     assert not list(tmp_path.glob("*.db"))
@@ -188,7 +188,7 @@ def test_a_session_in_which_nobody_was_asked_is_no_success(tmp_path: Path) -> No
     assert "tallystick: nothing was scored: no agent was asked, and nothing captured." in said
 
 
-def test_an_agent_is_asked_and_its_errors_are_told(tmp_path: Path) -> None:
+def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "crash", None, unanswered("crash"))
     said = pytest_in(
@@ -262,7 +262,7 @@ def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path)
     assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
 
 
-def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_broken_scenarios_are_all_reported_before_anything_is_asked(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "one", expecting(root_cause={"patterns": [""], "match_type": "regexp"}))
     scenario(tmp_path / "fixtures" / "two", None, b"[]")
@@ -270,7 +270,7 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
     assert "ERROR: 3 faults in the scenarios:\n" in said
     assert "  fixtures/one/scenario.json: expected_outcomes.root_cause.match_type 'regexp' is unknown." in said
     assert "  fixtures/one/scenario.json: expected_outcomes.root_cause.patterns[0] is empty." in said
-    assert "  fixtures/two/investigation.json is no JSON object." in said
+    assert "  fixtures/two/investigation.json is not a JSON object." in said
     assert "Traceback" not in said
     assert not (tmp_path / "l.db").exists()
 
@@ -278,7 +278,10 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tallystick-fixtures", "empty"], "ERROR: empty holds no scenario. Name a folder with NAME/scenario.yaml"),
+        (
+            ["--tallystick-fixtures", "empty"],
+            "ERROR: empty contains no scenario. Name a folder with NAME/scenario.yaml",
+        ),
         (["--tallystick-fixtures", "nowhere"], "nowhere cannot be read: No such file or directory."),
         (["--tallystick-ledger", "l.db"], "--tallystick-ledger is for scenarios: name their folder with"),
         (
@@ -286,13 +289,16 @@ def test_broken_scenarios_are_all_told_before_anything_is_asked(tmp_path: Path) 
             "name one of them",
         ),
         (["--tallystick-fixtures", "fixtures", "--tallystick-attempts", "0"], "--tallystick-attempts: give a number"),
-        (["--tallystick-fixtures", "fixtures", "--tallystick-timeout", "nan"], "--tallystick-timeout: nan is no time."),
+        (
+            ["--tallystick-fixtures", "fixtures", "--tallystick-timeout", "nan"],
+            "--tallystick-timeout: nan is not a time.",
+        ),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent", "'"], "--tallystick-agent: "),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent", "no-such-program"], "--tallystick-agent: "),
         (["--tallystick-fixtures", "fixtures", "--tallystick-agent-name", ""], "--tallystick-agent-name: is empty"),
         (
             ["--tallystick-fixtures", "fixtures", "--tallystick-enable-llm", "no"],
-            "-enable-llm: is told to an agent, and none is asked. Give its command with --tallystick-agent",
+            "-enable-llm: is an option of an agent, and none is asked. Give its command with --tallystick-agent",
         ),
     ],
 )

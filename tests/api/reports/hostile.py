@@ -1,4 +1,4 @@
-"""A report in which every text that is not ours is one and the same: whatever somebody may have written there."""
+"""A report in which every text from outside is the same hostile text."""
 
 from typing import cast
 

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from api.reports import ReportFiles, junit, markdown, page
+from api.reports import (
+    ReportFiles,
+    html_page,
+    junit,
+    markdown,
+)
 from ledger.errors import InvalidQuery
 from tests.api.reports.fixed_evaluations import ALONE
 
@@ -20,7 +25,7 @@ def test_each_is_written_in_place_of_what_was_there(tmp_path: Path) -> None:
     assert (tmp_path / "a.xml").read_text() == "old"
     files.write(ALONE)
     assert (tmp_path / "a.xml").read_bytes() == junit(ALONE).encode()
-    assert (tmp_path / "b.html").read_bytes() == page(ALONE).encode()
+    assert (tmp_path / "b.html").read_bytes() == html_page(ALONE).encode()
     assert (tmp_path / "c.md").read_bytes() == markdown(ALONE).encode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.xml", "b.html", "c.md"]
 
@@ -50,20 +55,20 @@ def test_what_cannot_be_written_is_refused_before(tmp_path: Path, path: str) -> 
 
 
 def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidQuery, match=r"^markdown: .* is where --html goes\."):
+    with pytest.raises(InvalidQuery, match=r"^markdown: .* is the file of --html too\."):
         ReportFiles.checked(tmp_path / "ledger.db", html=tmp_path / "a", markdown=tmp_path / "." / "a")
 
 
 def test_no_report_takes_the_place_of_a_ledger(tmp_path: Path) -> None:
     ledger, link = tmp_path / "ledger.db", tmp_path / "link.md"
-    with pytest.raises(InvalidQuery, match=r"^html: .* is where --ledger goes\."):
+    with pytest.raises(InvalidQuery, match=r"^html: .* is the file of --ledger too\."):
         ReportFiles.checked(ledger, html=tmp_path / "." / "ledger.db")
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("create table t(x)")
     other.close()
     link.symlink_to("other.db")
     for path in (tmp_path / "other.db", link):
-        with pytest.raises(InvalidQuery, match=r"^markdown: .* is a database, which a report would replace\."):
+        with pytest.raises(InvalidQuery, match=r"^markdown: .* is a database, which the report would overwrite\."):
             ReportFiles.checked(ledger, markdown=path)
 
 

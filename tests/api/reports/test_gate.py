@@ -2,7 +2,13 @@
 
 import pytest
 
-from api.reports import EvaluationReport, GateLimits, judge, page, sentence
+from api.reports import (
+    EvaluationReport,
+    GateLimits,
+    html_page,
+    judge,
+    verdict_sentence,
+)
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import RunComparison, ScenarioResult, ScoreRow
 from tests.api.reports.fixed_evaluations import (
@@ -25,14 +31,14 @@ def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
     found = compare_runs(BEFORE, AFTER)
     judged = judge(found, GateLimits())
     assert (judged.verdict, judged.exit) == ("worse", 1)
-    assert sentence(judged, found) == "Worse: 3 regressions, where none is allowed."
+    assert verdict_sentence(judged, found) == "Worse: 3 regressions, where none is allowed."
     assert judge(found, GateLimits(regressions=2)).exit == 1
     unusable = judge(found, GateLimits(regressions=3))
     assert (unusable.verdict, unusable.exit) == ("unusable", 2)
-    assert sentence(unusable, found) == "Unusable: 1 error, where none is allowed."
+    assert verdict_sentence(unusable, found) == "Unusable: 1 error, where none is allowed."
     passed = judge(found, GateLimits(regressions=3, errors=1))
     assert passed.exit == 0
-    assert sentence(passed, found) == "Passed: 4 scenarios compared, 3 regressions allowed."
+    assert verdict_sentence(passed, found) == "Passed: 4 scenarios compared, 3 regressions allowed."
 
 
 @pytest.mark.parametrize(
@@ -43,8 +49,8 @@ def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
         ([result("s", scored(80.0))], [result("s", scored(60.0))], 1, "Worse: 1 regression, where none is allowed."),
         ([result("s", scored(80.0))], [result("s", crashed())], 1, "Worse: 1 regression, where none is allowed."),
         ([result("s", scored(60.0))], [result("s", crashed())], 2, "Unusable: 1 error, where none is allowed."),
-        ([result("s", scored(80.0))], [], 2, "Unusable: the candidate was scored on no scenario."),
-        ([result("s", scored(80.0))], [result("s", SKIPPED)], 2, "Unusable: the candidate was scored on no scenario."),
+        ([result("s", scored(80.0))], [], 2, "Unusable: no scenario of the candidate was scored."),
+        ([result("s", scored(80.0))], [result("s", SKIPPED)], 2, "Unusable: no scenario of the candidate was scored."),
         (
             [result("s", scored(80.0))],
             [result("t", scored(80.0))],
@@ -79,7 +85,7 @@ def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
 def test_what_comes_of_it(before: list[ScenarioResult], after: list[ScenarioResult], code: int, reason: str) -> None:
     found = runs(before, after)
     judged = judge(found, GateLimits())
-    assert sentence(judged, found) == reason
+    assert verdict_sentence(judged, found) == reason
     assert judged.exit == code
 
 
@@ -87,18 +93,18 @@ def test_the_least_mean() -> None:
     found = runs([result("s", scored(80.0))], [result("s", scored(75.0))])
     assert judge(found, GateLimits(score=75.0)).exit == 0
     judged = judge(found, GateLimits(score=75.5))
-    assert sentence(judged, found) == "Worse: a mean of 75.0 is below 75.5."
+    assert verdict_sentence(judged, found) == "Worse: a mean of 75.0 is below 75.5."
     assert judged.exit == 1
 
 
 def test_a_mean_just_below_does_not_read_as_if_it_were_not() -> None:
     found = runs([result("s", scored(69.996))], [result("s", scored(69.996))])
-    assert sentence(judge(found, GateLimits(score=70.0)), found) == "Worse: a mean of 69.996 is below 70."
-    said = page(EvaluationReport(evaluation=evaluation("r", "1", result("s", scored(69.996)))))
+    assert verdict_sentence(judge(found, GateLimits(score=70.0)), found) == "Worse: a mean of 69.996 is below 70."
+    said = html_page(EvaluationReport(evaluation=evaluation("r", "1", result("s", scored(69.996)))))
     assert "69.996 points, 70.0 needed: not passed" in said
 
 
 def test_two_reasons() -> None:
     found = runs([result("s", scored(80.0))], [result("s", scored(10.0))])
-    said = sentence(judge(found, GateLimits(score=50.0)), found)
+    said = verdict_sentence(judge(found, GateLimits(score=50.0)), found)
     assert said == "Worse: 1 regression, where none is allowed, and a mean of 10.0 is below 50."

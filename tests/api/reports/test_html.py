@@ -1,4 +1,4 @@
-"""The page: what stands on it, that it asks nobody for anything, and that nothing on it is more than text."""
+"""The page: its content, that it loads nothing from other servers, and that it shows every value as plain text."""
 
 import re
 from base64 import b64encode
@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given
 
-from api.reports import EvaluationReport, page
+from api.reports import EvaluationReport, html_page
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import ScenarioResult
 from tests.api.reports.fixed_evaluations import (
@@ -57,9 +57,9 @@ class Read(HTMLParser):
         self.shape.append(f"{tag} {[name for name, _ in attrs]}")
         if tag not in VOID:
             self.within.append(tag)
-        told = dict(attrs)
-        if told.get("http-equiv") == "Content-Security-Policy":
-            self.policy = told["content"] or ""
+        reported = dict(attrs)
+        if reported.get("http-equiv") == "Content-Security-Policy":
+            self.policy = reported["content"] or ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -85,12 +85,12 @@ class Read(HTMLParser):
         return " ".join("".join(self.said).split())
 
 
-HARMLESS = {name: Read(page(saying(report, "x"))).shape for name, report in REPORTS.items()}
+HARMLESS = {name: Read(html_page(saying(report, "x"))).shape for name, report in REPORTS.items()}
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_asks_nobody_for_anything(name: str) -> None:
-    said = page(REPORTS[name])
+    said = html_page(REPORTS[name])
     read = Read(said)
     digest = b64encode(sha256(read.style.encode()).digest()).decode()
     assert read.policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -103,19 +103,19 @@ def test_it_asks_nobody_for_anything(name: str) -> None:
 @example(TEXTS[3])
 def test_whatever_is_said_is_text(text: str) -> None:
     for name, report in REPORTS.items():
-        said = page(saying(report, text))
+        said = html_page(saying(report, text))
         said.encode()
         assert Read(said).shape == HARMLESS[name]
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_nothing_turns_the_direction_or_hides(text: str) -> None:
-    said = page(saying(GATED, text))
+    said = html_page(saying(GATED, text))
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", said)
 
 
 def test_what_matched_is_marked_within_its_text() -> None:
-    said = page(ALONE)
+    said = html_page(ALONE)
     assert "could not pull the image: <mark>image was not found</mark> in the registry" in said
     assert Read(said).marked.count("image was not found") == 2
 
@@ -129,17 +129,17 @@ def test_a_match_whose_answer_is_not_at_hand_is_shown_alone() -> None:
         '{"decision": {"why": ["another text", "one"]}}',
     ):
         run = evaluation("r", "1", result("s", scored(90.0, FOUND, DENIED, analysis=analysis)))
-        assert '<blockquote dir="auto"><mark>image was not found</mark></blockquote>' in page(
+        assert '<blockquote dir="auto"><mark>image was not found</mark></blockquote>' in html_page(
             EvaluationReport(evaluation=run)
         )
 
 
 def test_what_got_worse_comes_first() -> None:
-    text = Read(page(GATED)).text
+    text = Read(html_page(GATED)).text
     assert "Worse: 3 regressions, where none is allowed." in text
     places = [
-        text.index(told)
-        for told in ("Regressed: 3", "matched before", "Errors: 1", "Not comparable: 1", "Scenarios: 7")
+        text.index(reported)
+        for reported in ("Regressed: 3", "matched before", "Errors: 1", "Not comparable: 1", "Scenarios: 7")
     ]
     assert places == sorted(places)
     assert "Job image not found" in text
@@ -147,24 +147,24 @@ def test_what_got_worse_comes_first() -> None:
     assert 'KeyError: "alert"' in text
 
 
-def test_what_was_said_is_told_where_it_did_not_pass() -> None:
-    said = page(ALONE)
+def test_what_was_said_is_reported_where_it_did_not_pass() -> None:
+    said = html_page(ALONE)
     assert said.count("What it said") == 1
     assert f"<dt>decision.why</dt><dd><bdi>the job never started\n{WHY}</bdi></dd>" in said
     assert "<dt>hypotheses[0]</dt><dd><bdi>it was cut</bdi></dd>" in said
 
 
-def test_the_course_of_versions_is_drawn_where_there_is_one() -> None:
-    assert 'aria-label="Mean points of 3 versions, from 64.0 to 79.0"' in page(ALONE)
-    assert page(ALONE).count('class="series"') == 2
-    assert "Mean points of" not in page(EvaluationReport(evaluation=AFTER, trend=ALONE.trend[:1]))
+def test_the_history_of_versions_is_drawn_where_there_is_one() -> None:
+    assert 'aria-label="Mean points of 3 versions, from 64.0 to 79.0"' in html_page(ALONE)
+    assert html_page(ALONE).count('class="series"') == 2
+    assert "Mean points of" not in html_page(EvaluationReport(evaluation=AFTER, trend=ALONE.trend[:1]))
 
 
 def test_a_run_without_scores_and_one_of_many() -> None:
-    Read(page(EvaluationReport(evaluation=evaluation("r", "1"))))
-    Read(page(EvaluationReport(evaluation=AFTER, contrast=compare_runs(evaluation("r", "1"), AFTER))))
+    Read(html_page(EvaluationReport(evaluation=evaluation("r", "1"))))
+    Read(html_page(EvaluationReport(evaluation=AFTER, contrast=compare_runs(evaluation("r", "1"), AFTER))))
     many = evaluation("r", "1", *(result(f"s{number}", scored(number % 101, FOUND)) for number in range(500)))
-    said = page(EvaluationReport(evaluation=many))
+    said = html_page(EvaluationReport(evaluation=many))
     assert said.count('<details class="scenario') == 500
     assert said.count(" open><summary>") == 5
     assert len(said) < 2_000_000
@@ -172,7 +172,7 @@ def test_a_run_without_scores_and_one_of_many() -> None:
 
 def test_a_report_without_a_gate_has_a_verdict_too() -> None:
     def banner(*results: ScenarioResult) -> str:
-        said = page(EvaluationReport(evaluation=evaluation("r", "1", *results)))
+        said = html_page(EvaluationReport(evaluation=evaluation("r", "1", *results)))
         found = re.search('<p class="(judgement [a-z]+)" role="status">(.*)</p>', said)
         assert found is not None
         return f"{found[1]}: {found[2]}"
@@ -192,12 +192,12 @@ def test_a_report_without_a_gate_has_a_verdict_too() -> None:
 
 def test_forbidden_text_is_marked_as_bad() -> None:
     item = re.compile('<li class="bad"><code>node.*?forbidden, but found.*?<mark>the job</mark>', re.DOTALL)
-    assert item.search(page(ALONE))
+    assert item.search(html_page(ALONE))
 
 
 def test_equal_errors_are_shown_once() -> None:
     run = evaluation("r", "1", result("a", crashed(), crashed(attempt=2)), result("b", crashed()))
-    said = page(EvaluationReport(evaluation=run))
+    said = html_page(EvaluationReport(evaluation=run))
     assert said.partition("<h2>Scenarios")[0].count("KeyError") == 1
     assert "a, attempt 1; a, attempt 2; b, attempt 1" in Read(said).text
     assert "Errors: 3" in Read(said).text

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from markdown_it import MarkdownIt  # which rich brings
 
 from api.reports import EvaluationReport, markdown
-from api.reports.escape import cell, code, fenced
+from api.reports.escape import code_block, code_cell, code_span
 from api.reports.markdown_size import COMMENT_MAX, MARKER
 from projections.evaluation.run_comparison import compare_runs
 from tests.api.reports.fixed_evaluations import (
@@ -29,7 +29,7 @@ OUR_HTML = re.compile(r"<!-- tallystick eval -->|</?details>|<summary>(<code>[^<
 
 
 def shape(text: str) -> list[str]:
-    """The kinds of what a reader sees, without what stands in spans and blocks of code."""
+    """Return the kinds of the Markdown tokens of a text, without the contents of code spans and code blocks."""
     kinds = []
     for token in PARSER.parse(text):
         kinds.append(token.type)
@@ -72,15 +72,15 @@ def test_no_mention_link_or_reference_stands_outside_of_code(text: str) -> None:
 
 @given(texts)
 def test_a_span_of_code_holds_its_text(text: str) -> None:
-    (token,) = [one for one in PARSER.parse(f"a {code(text)} b") if one.type == "inline"]
+    (token,) = [one for one in PARSER.parse(f"a {code_span(text)} b") if one.type == "inline"]
     assert [child.type for child in token.children or ()] == ["text", "code_inline", "text"]
-    row = PARSER.parse(f"|a|b|\n|-|-|\n|{cell(text)}|c|")
+    row = PARSER.parse(f"|a|b|\n|-|-|\n|{code_cell(text)}|c|")
     assert [one.type for one in row].count("td_open") == 2
-    (block,) = PARSER.parse(fenced(text))
+    (block,) = PARSER.parse(code_block(text))
     assert block.type == "fence"
 
 
-def test_what_does_not_fit_is_left_out_and_told() -> None:
+def test_what_does_not_fit_is_left_out_and_reported() -> None:
     def many(total: float, *found: object) -> list[object]:
         return [
             result(f"scenario-{number:04}", scored(total, *found), crashed(2), name="A name of some length " * 2)  # type: ignore[arg-type]
@@ -93,14 +93,14 @@ def test_what_does_not_fit_is_left_out_and_told() -> None:
     )
     said = markdown(EvaluationReport(evaluation=after, contrast=compare_runs(before, after)))
     assert COMMENT_MAX * 0.9 < len(said) <= COMMENT_MAX
-    told = said.rstrip().rpartition("\n")[2]
-    assert told.startswith("Left out, to fit into a comment: ")
-    assert re.search(r"[\d,]+ regressed scenarios", told)
+    reported = said.rstrip().rpartition("\n")[2]
+    assert reported.startswith("Left out to fit into a comment: ")
+    assert re.search(r"[\d,]+ regressed scenarios", reported)
     assert said.index("Regressed") < said.index("scenario-0000")
     shape(said)
 
 
-def test_regressions_come_first_and_what_used_to_match_is_told() -> None:
+def test_regressions_come_first_and_what_used_to_match_is_reported() -> None:
     said = markdown(REPORTS["gated"])
     assert said.index("Regressed") < said.index("Errors") < said.index("Not comparable") < said.index("All scenarios")
     assert "`image.*not found` (regex, `root_cause.patterns[0]`) matched in `decision.why[1]`" in said

@@ -1,4 +1,4 @@
-"""A house that is opened for a scenario, and what stands beside it when it is closed."""
+"""Open a ledger service for a scenario, and read the files beside the ledger after it has closed."""
 
 from collections.abc import Callable, Coroutine
 from hashlib import sha256
@@ -11,7 +11,7 @@ from api.service.ledger import LedgerService
 from events.errors import TallystickError
 from tests.support.event_loop import run
 
-Told = TypeVar("Told")
+Reported = TypeVar("Reported")
 
 
 def digest_of(data: bytes) -> str:
@@ -20,11 +20,11 @@ def digest_of(data: bytes) -> str:
 
 def within(
     ledger: Path, *, writable: bool = True
-) -> Callable[[Callable[[LedgerService], Coroutine[Any, Any, Told]]], Told]:
-    """Run what is decorated, at once, in a house that is opened for it; what it gives takes its name."""
+) -> Callable[[Callable[[LedgerService], Coroutine[Any, Any, Reported]]], Reported]:
+    """Decorate a scenario: run it at once in a newly opened ledger service, and bind its result to its name."""
 
-    def perform(scenario: Callable[[LedgerService], Coroutine[Any, Any, Told]]) -> Told:
-        async def opened() -> Told:
+    def perform(scenario: Callable[[LedgerService], Coroutine[Any, Any, Reported]]) -> Reported:
+        async def opened() -> Reported:
             service = await LedgerService.open(ledger, writable=writable)
             try:
                 return await scenario(service)
@@ -37,7 +37,7 @@ def within(
 
 
 def bytes_beside(ledger: Path) -> dict[str, bytes]:
-    """What stands in the evidence files of a ledger, by their names."""
+    """Return the contents of a ledger's evidence files by name."""
     folder = ledger.with_name(ledger.name + ".evidence")
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

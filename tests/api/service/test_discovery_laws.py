@@ -83,7 +83,7 @@ async def play(
 
 
 def small(payload: Payload) -> Payload:
-    """A payload without the texts that may stand beside the log."""
+    """Return a payload without the texts that may be stored beside the log."""
     absent = {name: None for name in ("response", "output") if hasattr(payload, name)}
     return msgspec.structs.replace(payload, **absent)
 

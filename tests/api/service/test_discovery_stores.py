@@ -1,4 +1,4 @@
-"""One run in each ledger that runs are written in: a house, a file, a server. And texts that no line holds."""
+"""Write a run to each kind of store: a ledger service, a file, a server. Some texts are too long for a line."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -27,9 +27,9 @@ from tests.api.http.discovery_agent import (
     PROBE,
     WORK,
     Asker,
+    checked,
     model,
     problem,
-    told,
 )
 from tests.api.http.posts import Json
 from tests.support.server import serving
@@ -145,7 +145,7 @@ def test_nobody_keeps_an_answer_out_by_taking_the_id_of_its_score(asker: Asker) 
     assert [event["type"].split(".")[1] for event in long_ones(asker, run)[1:]] == ["attempted", "attempted", "scored"]
 
 
-def test_only_what_finds_no_room_is_evidence(asker: Asker) -> None:
+def test_only_what_finds_no_space_is_evidence(asker: Asker) -> None:
     run = asker.begin()["run_id"]
     asker.respond(run, model("Nova", "y" * 40_000))
     kept, attempted, _ = long_ones(asker, run)
@@ -157,7 +157,7 @@ def test_an_answer_that_was_erased_may_come_again_and_stays_erased(asker: Asker)
     answer = GARBAGE | {"response": "I will not say. " * 5_000}
     digest = sha256(str(answer["response"]).encode()).hexdigest()
     first = asker.drive([answer])[0]
-    told(asker.ask("DELETE", f"/evidence/{digest}", reason="private"), 200)
+    checked(asker.ask("DELETE", f"/evidence/{digest}", reason="private"), 200)
     run = asker.begin()["run_id"]
     again = asker.respond(run, answer)
     assert (again["outcome"], again["attempt"]) == (first["outcome"], 1)

@@ -8,8 +8,16 @@ import pytest
 from msgspec import structs
 
 from api.errors import RunEnded
-from api.service.evaluation.runs import EvalRun, GradedAttempt, add, begin, find, finish, unfinished
-from api.service.evaluation.scheduler import sit
+from api.service.evaluation.runs import (
+    EvalRun,
+    GradedAttempt,
+    add_scores,
+    begin_run,
+    find_run,
+    find_unfinished,
+    finish_run,
+)
+from api.service.evaluation.scheduler import score_attempts
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.service.store import LocalStore
@@ -45,20 +53,22 @@ def test_of_two_who_go_on_at_once_each_attempt_is_of_one(tmp_path: Path) -> None
     @within(tmp_path / "ledger.db")
     async def found(ledger: LedgerService) -> list[tuple[str, int, float | None]]:
         store = LocalStore(ledger)
-        one = await begin(store, STARTED)
-        other = await unfinished(store, "one")
-        await add(store, one, [graded("a"), graded("b")])
-        await add(store, other, [graded("b", total=0.0), graded("c", total=0.0)])
+        one = await begin_run(store, STARTED)
+        other = await find_unfinished(store, "one")
+        await add_scores(store, one, [graded("a"), graded("b")])
+        await add_scores(store, other, [graded("b", total=0.0), graded("c", total=0.0)])
         assert other.version == 4
-        await asyncio.gather(add(store, one, [graded("d")]), add(store, other, [graded("d", total=0.0), graded("e")]))
-        await asyncio.gather(finish(store, one, 7), finish(store, other, 8))
+        await asyncio.gather(
+            add_scores(store, one, [graded("d")]), add_scores(store, other, [graded("d", total=0.0), graded("e")])
+        )
+        await asyncio.gather(finish_run(store, one, 7), finish_run(store, other, 8))
         assert one.finished
         assert other.finished
-        await add(store, one, [graded("a", total=0.0)])
+        await add_scores(store, one, [graded("a", total=0.0)])
         with pytest.raises(RunEnded):
-            await add(store, one, [graded("f")])
+            await add_scores(store, one, [graded("f")])
         with pytest.raises(RunEnded):
-            await unfinished(store, "one")
+            await find_unfinished(store, "one")
         return await scores(store)
 
     assert found[:3] == [("a", 1, 100.0), ("b", 1, 100.0), ("c", 1, 0.0)]
@@ -69,12 +79,12 @@ def test_an_id_that_somebody_took_keeps_no_score_out(tmp_path: Path) -> None:
     @within(tmp_path / "ledger.db")
     async def found(ledger: LedgerService) -> list[tuple[str, int, float | None]]:
         store = LocalStore(ledger)
-        run = await begin(store, STARTED)
+        run = await begin_run(store, STARTED)
         squatter = VOCABULARY.kinds["decision.recorded.v1"].draft
         data = VOCABULARY.draft(b'{"type": "decision.recorded.v1", "data": {"decision": "mine"}}').data
         await store.append([squatter(id="eval:one:b:1", data=data)])
-        await add(store, run, [graded("a"), graded("b")])
-        await add(store, run, [graded("c")])
+        await add_scores(store, run, [graded("a"), graded("b")])
+        await add_scores(store, run, [graded("c")])
         return await scores(store)
 
     assert [place for place, *_ in found] == ["a", "b", "c"]
@@ -86,8 +96,8 @@ def test_ids_of_any_length_are_ids_of_events(tmp_path: Path) -> None:
     @within(tmp_path / "ledger.db")
     async def ids(ledger: LedgerService) -> list[str]:
         store = LocalStore(ledger)
-        run = await begin(store, structs.replace(STARTED, run_id=run_id))
-        await add(store, run, [graded(scenario, attempt) for attempt in (1, 2)])
+        run = await begin_run(store, structs.replace(STARTED, run_id=run_id))
+        await add_scores(store, run, [graded(scenario, attempt) for attempt in (1, 2)])
         events = VOCABULARY.events(await store.streams([f"evaluation/{run_id}"]))
         return [event.id for event in events]
 
@@ -100,11 +110,11 @@ def test_an_id_is_made_where_none_is_given(tmp_path: Path) -> None:
     @within(tmp_path / "ledger.db")
     async def _(ledger: LedgerService) -> None:
         store = LocalStore(ledger)
-        run = await begin(store, structs.replace(STARTED, run_id=None))
+        run = await begin_run(store, structs.replace(STARTED, run_id=None))
         assert len(run.run_id) == 8
-        assert await find(store, run.run_id) == run
+        assert await find_run(store, run.run_id) == run
         with pytest.raises(LifecycleViolation):
-            await begin(store, run.started)
+            await begin_run(store, run.started)
 
 
 def test_what_was_erased_is_not_kept_again(tmp_path: Path) -> None:
@@ -114,11 +124,11 @@ def test_what_was_erased_is_not_kept_again(tmp_path: Path) -> None:
     @within(tmp_path / "ledger.db")
     async def _(ledger: LedgerService) -> None:
         store = LocalStore(ledger)
-        run = await begin(store, STARTED)
-        told = structs.replace(graded("a", analysis_digest=digest), blobs=(blob,))
-        await add(store, run, [told])
+        run = await begin_run(store, STARTED)
+        reported = structs.replace(graded("a", analysis_digest=digest), blobs=(blob,))
+        await add_scores(store, run, [reported])
         await store.erase(digest, None)
-        await add(store, run, [structs.replace(told, score=structs.replace(told.score, attempt=2))])
+        await add_scores(store, run, [structs.replace(reported, score=structs.replace(reported.score, attempt=2))])
         assert [attempt for _, attempt, _ in await scores(store)] == [1, 2]
 
 
@@ -127,10 +137,10 @@ def test_what_no_post_may_say_is_not_written(tmp_path: Path) -> None:
     async def _(ledger: LedgerService) -> None:
         store = LocalStore(ledger)
         for wrong in ({"suite": ""}, {"agent": "a" * 257}, {"selection": ""}, {"meta": {"key": "\ud800"}}):
-            assert await refusal(begin(store, structs.replace(STARTED, **wrong))) in {InvalidEvent, MalformedInput}
+            assert await refusal(begin_run(store, structs.replace(STARTED, **wrong))) in {InvalidEvent, MalformedInput}
         assert await head(ledger) == 0
-        run = await begin(store, STARTED)
-        assert await refusal(add(store, run, [graded("a"), graded("b", detail="")])) is InvalidEvent
+        run = await begin_run(store, STARTED)
+        assert await refusal(add_scores(store, run, [graded("a"), graded("b", detail="")])) is InvalidEvent
         assert await head(ledger) == 1
 
 
@@ -157,10 +167,10 @@ def test_whatever_is_lost_on_the_way_stands_once(tmp_path: Path, monkeypatch: py
     @within(tmp_path / "ledger.db")
     async def _(ledger: LedgerService) -> None:
         store = Shaky(ledger)
-        run = await begin(store, STARTED)
+        run = await begin_run(store, STARTED)
         for scenario in ("a", "b", "c", "d"):
-            await add(store, run, [graded(scenario), graded(scenario, 2)])
-        await finish(store, run, 7)
+            await add_scores(store, run, [graded(scenario), graded(scenario, 2)])
+        await finish_run(store, run, 7)
         assert [place[:2] for place in await scores(store)] == [(name, number) for name in "abcd" for number in (1, 2)]
         events = VOCABULARY.events(await store.streams(["evaluation/one"]))
         assert [event.streamversion for event in events] == list(range(1, 11))
@@ -171,11 +181,11 @@ def test_whatever_is_lost_on_the_way_stands_once(tmp_path: Path, monkeypatch: py
 
 def line(version: int, recorded: str, kind: str, data: object) -> bytes:
     """A stored event of the run `one`."""
-    told = {
+    reported = {
         "specversion": "1.0", "id": str(version), "source": "/agents/owner", "type": kind, "subject": "evaluation/one",
         "time": recorded, "recordedtime": recorded, "position": version, "streamversion": version, "data": data,
     }  # fmt: skip
-    return msgspec.json.encode(told)
+    return msgspec.json.encode(reported)
 
 
 def test_interruptions_are_no_time_that_was_worked() -> None:
@@ -189,8 +199,8 @@ def test_interruptions_are_no_time_that_was_worked() -> None:
         return line(version, at(second), "eval.scored.v1", data)
 
     started = line(1, at(0), "eval.started.v1", {"run_id": "one", "suite": "kube"})
-    told = [started, score(2, 10, 10), score(3, 12, 5), score(4, 15, 1), score(5, 600, 20), score(6, 610, None)]
-    run = EvalRun.of(VOCABULARY.events(b"\n".join(told)))
+    reported = [started, score(2, 10, 10), score(3, 12, 5), score(4, 15, 1), score(5, 600, 20), score(6, 610, None)]
+    run = EvalRun.of(VOCABULARY.events(b"\n".join(reported)))
     assert run.worked_ns == (12 + 1 + 20) * 10**9
     assert (run.version, len(run.scored), run.finished) == (6, 5, False)
 
@@ -199,7 +209,7 @@ def test_who_is_asked_next_is_asked_after_what_was_answered_is_written(tmp_path:
     @within(tmp_path / "ledger.db")
     async def _(ledger: LedgerService) -> None:
         store = LocalStore(ledger)
-        run = await begin(store, STARTED)
+        run = await begin_run(store, STARTED)
         began: list[int] = []
 
         async def answer(place: tuple[str, int]) -> GradedAttempt:
@@ -207,7 +217,7 @@ def test_who_is_asked_next_is_asked_after_what_was_answered_is_written(tmp_path:
             return graded(*place)
 
         places = [(name, 1) for name in "abcdef"]
-        await sit(store, run, places, answer, 1, asyncio.Event(), lambda one: None)
+        await score_attempts(store, run, places, answer, 1, asyncio.Event(), lambda one: None)
         assert began == list(range(6))
         assert run.scored.keys() == set(places)
 
@@ -216,7 +226,7 @@ def test_what_breaks_in_the_middle_is_raised_and_what_was_answered_stays(tmp_pat
     @within(tmp_path / "ledger.db")
     async def _(ledger: LedgerService) -> None:
         store = LocalStore(ledger)
-        run = await begin(store, STARTED)
+        run = await begin_run(store, STARTED)
 
         async def answer(place: tuple[str, int]) -> GradedAttempt:
             if place[0] == "c":
@@ -224,5 +234,7 @@ def test_what_breaks_in_the_middle_is_raised_and_what_was_answered_stays(tmp_pat
             return graded(*place)
 
         with pytest.raises(ZeroDivisionError):
-            await sit(store, run, [(name, 1) for name in "abcde"], answer, 2, asyncio.Event(), lambda one: None)
+            await score_attempts(
+                store, run, [(name, 1) for name in "abcde"], answer, 2, asyncio.Event(), lambda one: None
+            )
         assert {"a", "b"} <= {place for place, *_ in await scores(store)}

@@ -1,4 +1,4 @@
-"""The verbs of evidence: what the log says holds, whoever comes at the same time and whatever is in the way."""
+"""Store and erase evidence: the log stays true despite concurrent callers and failures."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -31,7 +31,7 @@ WRITER = Principal("w", "/agents/w", frozenset({"append"}))
 
 
 async def fill(service: LedgerService, words: int) -> None:
-    """Record texts of so many characters for as long as there is room."""
+    """Record texts of so many characters until no space is left."""
     while True:
         await service.record([recorded(text="w" * words)], OWNER)
 
@@ -96,23 +96,23 @@ def test_an_erasure_is_for_good(tmp_path: Path) -> None:
 def test_what_is_wrong_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     @within(tmp_path / "ledger.db")
     async def _(service: LedgerService) -> None:
-        custody = service.evidence
+        evidence_ = service.evidence
         wrong: dict[Coroutine[Any, Any, object], type[TallystickError]] = {
-            custody.get("0" * 64, OWNER): NotFound,
-            custody.erase("0" * 64, None, OWNER): NotFound,
-            custody.get("0" * 63, OWNER): InvalidQuery,
-            custody.get("A" * 64, OWNER): InvalidQuery,
-            custody.erase("../../x", None, OWNER): InvalidQuery,
-            custody.get("0" * 64, WRITER): Forbidden,
-            custody.put(Blob(b"x"), READER): Forbidden,
-            custody.erase("0" * 64, None, WRITER): Forbidden,
-            custody.catalogue(WRITER, 0, 10): Forbidden,
-            custody.put(Blob(bytes(EVIDENCE_BYTES_MAX + 1)), OWNER): BodyTooLarge,
-            custody.put(Blob(b"x", "text"), OWNER): InvalidQuery,
-            custody.put(Blob(b"x", "text/plain\r\nx-evil: 1"), OWNER): InvalidQuery,
-            custody.put(Blob(b"x", "text/" + "x" * 300), OWNER): InvalidQuery,
-            custody.put(Blob(b"x", note=""), OWNER): InvalidQuery,
-            custody.put(Blob(b"x", note="n" * 1_001), OWNER): InvalidQuery,
+            evidence_.get("0" * 64, OWNER): NotFound,
+            evidence_.erase("0" * 64, None, OWNER): NotFound,
+            evidence_.get("0" * 63, OWNER): InvalidQuery,
+            evidence_.get("A" * 64, OWNER): InvalidQuery,
+            evidence_.erase("../../x", None, OWNER): InvalidQuery,
+            evidence_.get("0" * 64, WRITER): Forbidden,
+            evidence_.put(Blob(b"x"), READER): Forbidden,
+            evidence_.erase("0" * 64, None, WRITER): Forbidden,
+            evidence_.catalogue(WRITER, 0, 10): Forbidden,
+            evidence_.put(Blob(bytes(EVIDENCE_BYTES_MAX + 1)), OWNER): BodyTooLarge,
+            evidence_.put(Blob(b"x", "text"), OWNER): InvalidQuery,
+            evidence_.put(Blob(b"x", "text/plain\r\nx-evil: 1"), OWNER): InvalidQuery,
+            evidence_.put(Blob(b"x", "text/" + "x" * 300), OWNER): InvalidQuery,
+            evidence_.put(Blob(b"x", note=""), OWNER): InvalidQuery,
+            evidence_.put(Blob(b"x", note="n" * 1_001), OWNER): InvalidQuery,
         }
         for asked, kind in wrong.items():
             assert await refusal(asked) is kind
@@ -181,7 +181,7 @@ def test_who_gives_up_waiting_does_no_harm(tmp_path: Path) -> None:
         assert await head(service) == 60
 
 
-def test_a_full_disk_is_told_and_the_house_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_ledger_goes_on(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
 
     @within(ledger)
@@ -215,7 +215,7 @@ def test_a_full_ledger_leaves_the_evidence_as_it_was(tmp_path: Path) -> None:
         assert (await service.evidence.erase(digest, reason, OWNER)).position == full + 1
 
 
-def test_a_damaged_file_is_told_and_the_same_bytes_mend_it(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_and_the_same_bytes_mend_it(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
 
     @within(ledger)

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from api.client.open_store import open_store
 from api.errors import BodyTooLarge
-from api.service.evaluation.scenarios import ASKED, RecordedScenarios, record
+from api.service.evaluation.scenarios import SCENARIOS_PER_BATCH, RecordedScenarios, record_scenarios
 from api.service.store import EventStore, LocalStore
 from events import VOCABULARY, Event, InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
@@ -47,12 +47,14 @@ async def history(target: EventStore, title: str) -> list[Event]:
 
 @either
 def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path, opened: Opened) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         first = scenario(tmp_path, "image/llm", description="The tag is gone.", captured_at="2026-11-20T10:00:00Z")
         other = scenario(tmp_path, "memory", data=b"{}")
         async with opened(tmp_path / "a.db") as target:
-            assert await record(target, [first, other], source="investigation") == RecordedScenarios(captured=2)
-            assert await record(target, [first, other]) == RecordedScenarios(unchanged=2)
+            assert await record_scenarios(target, [first, other], source="investigation") == RecordedScenarios(
+                captured=2
+            )
+            assert await record_scenarios(target, [first, other]) == RecordedScenarios(unchanged=2)
             (event,) = await history(target, "image.llm")
             assert event.data == EvalScenarioCaptured(
                 scenario_id="image.llm",
@@ -69,81 +71,87 @@ def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path
                 captured_at="2026-11-20T10:00:00Z",
             )
             changed = scenario(tmp_path, "memory", data=b'{"evidence": {}}')
-            assert await record(target, [first, changed]) == RecordedScenarios(revised=1, unchanged=1)
-            assert await record(target, [changed]) == RecordedScenarios(unchanged=1)
-            assert await record(target, [scenario(tmp_path, "memory", data=b"{}")]) == RecordedScenarios(revised=1)
+            assert await record_scenarios(target, [first, changed]) == RecordedScenarios(revised=1, unchanged=1)
+            assert await record_scenarios(target, [changed]) == RecordedScenarios(unchanged=1)
+            assert await record_scenarios(target, [scenario(tmp_path, "memory", data=b"{}")]) == RecordedScenarios(
+                revised=1
+            )
             kinds = [type(event.data) for event in await history(target, "memory")]
             assert kinds == [EvalScenarioCaptured, EvalScenarioRevised, EvalScenarioRevised]
             kept = await target.evidence(digest_of(b'{"evidence": {}}'))
             assert (kept.data, kept.media_type) == (b'{"evidence": {}}', "application/json")
 
-    run(told())
+    run(reported())
 
 
 @either
 def test_many_are_recorded_in_batches(tmp_path: Path, opened: Opened) -> None:
-    names = [f"case-{number:03}-{'x' * 55}" for number in range(2 * ASKED + 7)]
+    names = [f"case-{number:03}-{'x' * 55}" for number in range(2 * SCENARIOS_PER_BATCH + 7)]
 
-    async def told() -> None:
+    async def reported() -> None:
         many = [scenario(tmp_path, name, data=b"%d" % number) for number, name in enumerate(names)]
         async with opened(tmp_path / "a.db") as target:
-            assert await record(target, many) == RecordedScenarios(captured=len(names))
+            assert await record_scenarios(target, many) == RecordedScenarios(captured=len(names))
             changed = [scenario(tmp_path, name, data=b"[%d]" % number) for number, name in enumerate(names[:3])]
-            assert await record(target, [*changed, *many[3:]]) == RecordedScenarios(revised=3, unchanged=len(names) - 3)
-            assert await record(target, []) == RecordedScenarios()
+            assert await record_scenarios(target, [*changed, *many[3:]]) == RecordedScenarios(
+                revised=3, unchanged=len(names) - 3
+            )
+            assert await record_scenarios(target, []) == RecordedScenarios()
 
-    run(told())
+    run(reported())
 
 
 def test_what_an_evaluation_makes_known_is_kept_later(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         one = scenario(tmp_path, "image")
         async with open_store(tmp_path / "a.db", None, None) as target:
             assert isinstance(target, LocalStore)
-            assert await record(target, [one], keep=False) == RecordedScenarios(captured=1)
+            assert await record_scenarios(target, [one], keep=False) == RecordedScenarios(captured=1)
             assert VOCABULARY.facts(await target.streams([f"evidence/{one.investigation_digest}"])) == []
-            assert await record(target, [one]) == RecordedScenarios(unchanged=1)
+            assert await record_scenarios(target, [one]) == RecordedScenarios(unchanged=1)
             assert (await target.evidence(one.investigation_digest)).data == (
                 one.folder / "investigation.json"
             ).read_bytes()
-            assert await record(target, [one], keep=False) == RecordedScenarios(unchanged=1)
+            assert await record_scenarios(target, [one], keep=False) == RecordedScenarios(unchanged=1)
             assert (await target.ledger.reader.head()).position == 2
 
-    run(told())
+    run(reported())
 
 
 @either
 def test_what_was_erased_is_not_kept_again(tmp_path: Path, opened: Opened) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         one = scenario(tmp_path, "image")
         async with opened(tmp_path / "a.db") as target:
-            await record(target, [one])
+            await record_scenarios(target, [one])
             await target.erase(one.investigation_digest, "names of customers")
-            assert await record(target, [one]) == RecordedScenarios(unchanged=1)
-            assert await record(target, [replace(one, id="image-2", title="image")]) == RecordedScenarios(captured=1)
+            assert await record_scenarios(target, [one]) == RecordedScenarios(unchanged=1)
+            assert await record_scenarios(target, [replace(one, id="image-2", title="image")]) == RecordedScenarios(
+                captured=1
+            )
 
-    run(told())
+    run(reported())
 
 
 def test_who_captured_it_when_and_from_where_makes_it_no_other(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with open_store(tmp_path / "a.db", None, None) as target:
-            await record(target, [scenario(tmp_path, "image", captured_at="then", source="opsbench")])
+            await record_scenarios(target, [scenario(tmp_path, "image", captured_at="then", source="opsbench")])
             again = scenario(tmp_path, "image", captured_at="now", captured_by="ada")
-            assert await record(target, [again], source="alertmanager") == RecordedScenarios(unchanged=1)
+            assert await record_scenarios(target, [again], source="alertmanager") == RecordedScenarios(unchanged=1)
             renamed = replace(again, about=replace(again.about, family="images"))
-            assert await record(target, [renamed]) == RecordedScenarios(revised=1)
+            assert await record_scenarios(target, [renamed]) == RecordedScenarios(revised=1)
 
-    run(told())
+    run(reported())
 
 
 @either
 def test_two_at_once_write_each_change_once(tmp_path: Path, opened: Opened) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with opened(tmp_path / "a.db") as target:
 
             async def both(scenarios: Sequence[Scenario]) -> None:
-                found = await asyncio.gather(*(record(target, scenarios) for _ in range(5)))
+                found = await asyncio.gather(*(record_scenarios(target, scenarios) for _ in range(5)))
                 new = [one.captured + one.revised for one in found]
                 assert sum(new) == len(scenarios), found
 
@@ -153,19 +161,19 @@ def test_two_at_once_write_each_change_once(tmp_path: Path, opened: Opened) -> N
             for one in first:
                 assert len(await history(target, one.id)) == 2
 
-    run(told())
+    run(reported())
 
 
 def test_of_two_different_changes_each_follows_the_other(tmp_path: Path) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with open_store(tmp_path / "a.db", None, None) as target:
             changes = [scenario(tmp_path, "image", about=f"Change {number}") for number in range(6)]
-            await asyncio.gather(*(record(target, [one]) for one in changes))
+            await asyncio.gather(*(record_scenarios(target, [one]) for one in changes))
             events = await history(target, "image")
             assert [event.streamversion for event in events] == [1, 2, 3, 4, 5, 6]
             assert {asdict(event.data)["name"] for event in events} == {one.about.name for one in changes}
 
-    run(told())
+    run(reported())
 
 
 def _too_large(root: Path) -> list[Scenario]:
@@ -198,12 +206,12 @@ def _changed(root: Path) -> list[Scenario]:
 def test_what_cannot_be_recorded_is_named_and_nothing_is_written(
     tmp_path: Path, made: Callable[[Path], list[Scenario]], kind: type[Exception], said: str
 ) -> None:
-    async def told() -> None:
+    async def reported() -> None:
         async with open_store(tmp_path / "a.db", None, None) as target:
             assert isinstance(target, LocalStore)
             with pytest.raises(kind) as caught:
-                await record(target, made(tmp_path))
+                await record_scenarios(target, made(tmp_path))
             assert str(caught.value).startswith(said)
             assert (await target.ledger.reader.head()).position == 0
 
-    run(told())
+    run(reported())

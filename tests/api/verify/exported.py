@@ -8,7 +8,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from msgspec import structs
 
-from api.export import opened, place, selection_of
+from api.export import open_export, parse_selection, write_export
 from api.export.manifest import MANIFEST, FileSum, Manifest, decode, encode
 from api.service.ledger import LedgerService
 from ledger import Checkpoint, Signer
@@ -26,8 +26,8 @@ def export_all(ledger: Path, wanted: Mapping[Path, Mapping[str, str]]) -> None:
         service = await LedgerService.open(ledger, writable=True)
         try:
             for output, parameters in wanted.items():
-                async with opened(service, selection_of(parameters)) as export:
-                    await place(export, output, lambda done, total: None)
+                async with open_export(service, parse_selection(parameters)) as export:
+                    await write_export(export, output, lambda done, total: None)
         finally:
             await service.close()
 
@@ -90,7 +90,7 @@ def zipped(export: Path, output: Path) -> Path:
 
 def copied(export: Path, folder: Path) -> Path:
     """A copy that a test may change."""
-    place = folder / "copy"
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(export, place)
-    return place
+    copy = folder / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(export, copy)
+    return copy

@@ -15,7 +15,7 @@ Lie = Callable[[str, bytes], bytes | None]
 
 @contextmanager
 def lying(url: str, lie: Lie) -> Iterator[str]:
-    """Stand before a server and change what it says; the value is the liar's base URL."""
+    """Run a proxy that changes a server's answers. Return the proxy's base URL."""
     client = httpx.Client(base_url=url)
 
     class Handler(BaseHTTPRequestHandler):

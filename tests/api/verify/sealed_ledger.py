@@ -31,7 +31,7 @@ class Sealed(NamedTuple):
 
 
 def history(size: int) -> list[Draft]:
-    """Decisions with a thought behind each; before the last stand three events of evidence."""
+    """Return decisions, each followed by a thought, with three evidence events before the last event."""
     evidence = [draft_of(EvidenceStored(digest=sha256(one).hexdigest(), size_bytes=len(one))) for one in (KEPT, GONE)]
     evidence.append(draft_of(EvidenceErased(digest=sha256(GONE).hexdigest())))
     decided = [recorded(f"d-{at}", f"choice {at}") if at % 2 == 0 else thought(f"d-{at - 1}") for at in range(size - 3)]
@@ -39,14 +39,14 @@ def history(size: int) -> list[Draft]:
 
 
 def sealed(path: Path, size: int = SIZE, steps: Sequence[int] = ()) -> Sealed:
-    """Make a ledger; its checkpoint is of all of it. A note of each of some smaller sizes stands at `PATH.SIZE`."""
+    """Make a ledger with a checkpoint of its full size, and signed notes of some smaller sizes at `PATH.SIZE`."""
     signer = Signer.make("tests.example/log")
 
     async def made() -> None:
         log = await SqliteLog.open(path)
         store = EvidenceStore(path)
-        store.hold({sha256(KEPT).hexdigest(): KEPT})
-        store.settle(sha256(KEPT).hexdigest())
+        store.write_pending({sha256(KEPT).hexdigest(): KEPT})
+        store.publish(sha256(KEPT).hexdigest())
         done = 0
         for step in (*steps, size):
             await log.append(history(size)[done:step])
@@ -61,7 +61,7 @@ def sealed(path: Path, size: int = SIZE, steps: Sequence[int] = ()) -> Sealed:
 
 
 def alter(path: Path, *statements: str) -> None:
-    """Change a ledger file as somebody would who drops its triggers and puts them back."""
+    """Change a ledger file like an attacker: drop its triggers, run the statements, and restore the triggers."""
     with closing(sqlite3.connect(path)) as connection:
         triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:

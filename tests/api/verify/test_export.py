@@ -105,7 +105,7 @@ LINES: dict[str, tuple[int, Callable[[list[bytes]], list[bytes]]]] = {
     "the last cut off": (SIZE, lambda lines: lines[:-1]),
     "one more": (SIZE + 1, lambda lines: renumbered([*lines, lines[-1]])),
     "all cut off": (1, lambda lines: []),
-    "a line that is no event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
+    "a line that is not an event": (30, lambda lines: [*lines[:29], b"nonsense", *lines[30:]]),
 }
 
 
@@ -141,12 +141,12 @@ def test_a_forger_with_a_key_of_his_own_is_caught_by_the_key(made: Exports, tmp_
     forge(export, lines, Signer.make(made.ledger.signer.verifier.name))
     report = verified(export)
     assert report.right, "nothing in it tells"
-    assert "Whoever forges all of it forges the key as well" in report.notes[0]
+    assert "Someone who forges everything forges the key, too" in report.notes[0]
     assert wrong(verified(export, made.key)) == {"manifest", "signatures"}
     assert wrong(verified(export, since=made.since)) == {"roots", "signatures"}
     forge(export, change(lines, 11), made.ledger.signer)
     report = verified(export, made.key, made.since)
-    assert wrong(report) == {"roots"}, "who has the key cannot change what was signed before"
+    assert wrong(report) == {"roots"}, "even the holder of the key cannot change signed history"
 
 
 def digit(text: bytes) -> bytes:
@@ -262,11 +262,11 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
     for change_, match in (
         (
             lambda text: text.replace(b"export/1", b"export/2"),
-            "is of the format",
+            "has the format",
         ),
-        (lambda text: text[:100], "is no manifest"),
-        (lambda text: b"", "is no manifest"),
-        (lambda text: b'{"format":' + 100_000 * b"[", "is no manifest"),
+        (lambda text: text[:100], "is not a manifest"),
+        (lambda text: b"", "is not a manifest"),
+        (lambda text: b'{"format":' + 100_000 * b"[", "is not a manifest"),
     ):
         whole = (export / "manifest.json").read_bytes()
         edit(export, "manifest.json", change_)
@@ -278,7 +278,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
         verified(export)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(made.zip.read_bytes()[:-1000])
-    for path, match in ((cut, "no whole ZIP"), (tmp_path / "none", "There is no export")):
+    for path, match in ((cut, "not a complete ZIP"), (tmp_path / "none", "none does not exist")):
         with pytest.raises(UnusableExport, match=match):
             verified(path)
 
@@ -291,7 +291,7 @@ def test_the_verb_verifies_exports(made: Exports, tmp_path: Path) -> None:
     ended = tally(tmp_path / "none.db", "verify", export)
     assert ended.code == 1
     assert "First at position 300: the line at position 300 is not the one that" in ended.text
-    assert "There is no export" in refused(tmp_path / "none.db", "verify", tmp_path / "none")
+    assert "none does not exist" in refused(tmp_path / "none.db", "verify", tmp_path / "none")
     assert "Name one of them" in refused(tmp_path / "none.db", "verify", export, "--url", "http://127.0.0.1:1")
 
 

@@ -104,7 +104,7 @@ def test_whatever_is_altered_is_found(ledger: Sealed, first: int | None, stateme
     assert report.first.position == first, report.checks
 
 
-def test_a_line_is_told_from_its_tile(ledger: Sealed) -> None:
+def test_a_line_is_reported_from_its_tile(ledger: Sealed) -> None:
     alter(ledger.path, LINE.format(300))
     report = verified(ledger.path)
     assert wrong(report) == {"roots", "tiles"}
@@ -123,7 +123,7 @@ def test_a_line_that_is_changed_with_its_tile_is_found(ledger: Sealed) -> None:
     alter(ledger.path, f"UPDATE tiles SET hashes = x'{forged_tile.hex()}' WHERE number = 1")
     report = verified(ledger.path, ledger.key, ledger.path.with_name("t.db.300"))
     assert wrong(report) == {"roots"}
-    assert "behind position 300" in str(report.first)
+    assert "after position 300" in str(report.first)
 
 
 def test_a_tile_above_is_held_to_the_lines_below_it(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_tile_above_is_held_to_the_lines_below_it(tmp_path: Path) -> None:
         ("UPDATE events SET line = 7 WHERE position = 3", "columns", "column line holds int"),
         ("UPDATE tiles SET hashes = 7 WHERE number = 1", "tiles", "tile 0/1 is int"),
         ("UPDATE tiles SET hashes = x'00' WHERE number = 1", "tiles", "tile 0/1 has 1 bytes"),
-        ("UPDATE tiles SET level = 'x' WHERE number = 1", "tiles", "a tile stands at level 'x'"),
+        ("UPDATE tiles SET level = 'x' WHERE number = 1", "tiles", "a tile has the level 'x'"),
     ],
 )
 def test_a_value_of_a_type_that_no_table_takes_is_found(ledger: Sealed, statement: str, check: str, said: str) -> None:
@@ -171,11 +171,11 @@ def test_the_schema_is_the_one_that_a_ledger_is_made_with(ledger: Sealed) -> Non
     faults = [fault.detail for check in report.checks for fault in check.faults]
     assert len(faults) == 2
     assert "events_kept is missing" in faults[0]
-    assert "quietly is none of a ledger's" in faults[1]
+    assert "quietly does not belong to a ledger" in faults[1]
 
 
 def forged(ledger: Sealed, signer: Signer, size: int = SIZE) -> None:
-    """Sign the ledger as it stands by some key, in the place of its checkpoint."""
+    """Sign the current ledger with some key, and write the result as its checkpoint."""
     root = verified(ledger.path).root
     note = signer.sign(Checkpoint(signer.verifier.name, size, root).text()).encode()
     ledger.path.with_name("t.db.checkpoint").write_bytes(note)
@@ -226,12 +226,12 @@ def test_evidence_that_is_missing_changed_or_still_there_is_found(ledger: Sealed
     assert report.first.position == SIZE - 3
     place.unlink()
     assert wrong(verified(ledger.path)) == {"evidence"}
-    store.hold({kept: KEPT, gone: GONE})
+    store.write_pending({kept: KEPT, gone: GONE})
     assert verified(ledger.path).right, "what is pending is finished when the ledger is next opened"
-    store.settle(gone)
+    store.publish(gone)
     report = verified(ledger.path)
     assert report.first is not None
-    assert "was erased, and its file is there" in report.first.detail
+    assert "was erased, but its file exists" in report.first.detail
 
 
 def test_a_page_that_cannot_be_read_is_a_fault(ledger: Sealed) -> None:
@@ -244,7 +244,7 @@ def test_a_page_that_cannot_be_read_is_a_fault(ledger: Sealed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "match"), [("x", "This is no key"), ("a+00000000+AAAA", "kind"), ("log+zz", "This is no key")]
+    ("key", "match"), [("x", "This is not a key"), ("a+00000000+AAAA", "kind"), ("log+zz", "This is not a key")]
 )
 def test_a_key_that_is_none_is_refused(ledger: Sealed, key: str, match: str) -> None:
     with pytest.raises(InvalidQuery, match=match):

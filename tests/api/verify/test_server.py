@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from api.verify import VerifyReport, verify_server
-from api.verify.server import unbundled
+from api.verify.server import split_bundle
 from ledger import Checkpoint, Signer
 from ledger.errors import InvalidQuery, LedgerUnavailable
 from ledger.transparency.merkle import leaf_hash
-from ledger.transparency.tiles import bundle
+from ledger.transparency.tiles import entry_bundle
 from tests.api.cli.command import done, refused
 from tests.api.verify.lying_server import Lie, lying
 from tests.api.verify.sealed_ledger import SIZE, Sealed, sealed
@@ -61,21 +61,21 @@ def only(path: str, lie: Lie) -> Lie:
 
 def entry(truth: bytes, place: int, change: bytes | None) -> bytes:
     """A bundle with one entry changed, or without it."""
-    entries = unbundled(truth) or []
+    entries = split_bundle(truth) or []
     assert len(entries) > place
     entries[place : place + 1] = [change] if change is not None else []
-    return bundle(entries)
+    return entry_bundle(entries)
 
 
 def swapped(truth: bytes) -> bytes:
-    entries = unbundled(truth) or []
+    entries = split_bundle(truth) or []
     entries[4], entries[5] = entries[5], entries[4]
-    return bundle(entries)
+    return entry_bundle(entries)
 
 
 def forged(truth: bytes) -> bytes:
     """The first entry of a bundle with another text."""
-    entries = unbundled(truth) or []
+    entries = split_bundle(truth) or []
     return entry(truth, 0, entries[0].replace(b"choice", b"advice").replace(b"hmm", b"ham"))
 
 
@@ -108,7 +108,7 @@ def test_a_lie_is_found(server: Server, position: int | None, lie: Lie) -> None:
 def test_a_tile_that_fits_a_forged_entry_does_not_hide_it(server: Server) -> None:
     """The entry and its tile of level 0 agree, and so does every tile above with the signed root: the line is wrong."""
     held = httpx.get(f"{server.url}/tile/entries/001").content
-    first = leaf_hash((unbundled(forged(held)) or [b""])[0])
+    first = leaf_hash((split_bundle(forged(held)) or [b""])[0])
 
     def lie(path: str, truth: bytes) -> bytes:
         if path == "/tile/entries/001":
@@ -150,7 +150,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_who_cannot_be_asked_is_told(tmp_path: Path) -> None:
+def test_who_cannot_be_asked_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="cannot be reached"):
         verified(f"http://127.0.0.1:{free_port()}")
     with pytest.raises(InvalidQuery, match="not the address"):

@@ -1,4 +1,4 @@
-"""Reading one answer: where an identity may stand and where not, what the code is, and what is refused."""
+"""Reading one answer: where an identity is accepted, which part is the code, and what is refused."""
 
 import json
 

@@ -35,7 +35,7 @@ def test_what_is_no_iteration_is_an_attempt() -> None:
     ]
 
 
-def test_an_end_is_told_with_its_reason() -> None:
+def test_an_end_is_reported_with_its_reason() -> None:
     session = Session(started=START)
     assert render_events(session.decide(GARBAGE, GO))[-1] == (
         "ended: unparsable answer at iteration 0: no identity is in the answer"

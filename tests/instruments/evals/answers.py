@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from events.evaluation import Component, ComponentName, PatternFinding
-from instruments.evals import Description, Scenario, analysis_of
+from instruments.evals import Description, Scenario, parse_analysis
 from instruments.evals.scoring.scorer import ScenarioScore, score
 
 DIGEST = "0" * 64
@@ -58,7 +58,7 @@ def scenario(expected: dict[str, Any], **about: object) -> Scenario:
 
 def scored(expected: dict[str, Any], answer: dict[str, Any], **about: object) -> ScenarioScore:
     """What an answer is worth."""
-    return score(scenario(expected, **about), analysis_of(answer))
+    return score(scenario(expected, **about), parse_analysis(answer))
 
 
 def part(name: ComponentName, result: ScenarioScore) -> Component:
@@ -76,7 +76,7 @@ def points(name: ComponentName, expected: dict[str, Any], answer: dict[str, Any]
 
 
 def finding(path: str, result: ScenarioScore) -> PatternFinding:
-    """What became of the pattern of that path."""
+    """Return the finding for the pattern at a path."""
     return next(one for component in result.components for one in component.findings if one.expectation == path)
 
 

@@ -80,14 +80,14 @@ def gone(pid: Path) -> None:
 
 
 def says(folder: Path, text: str | bytes) -> AgentOutput:
-    """What becomes of a text on standard output."""
+    """Run an agent that prints this text. Return its parsed output."""
     data = text.encode() if isinstance(text, str) else text
     (folder / "out").write_bytes(data)
     return ask(shlex.join(["cat", str(folder / "out")]))
 
 
 def unreadable(folder: Path, text: str | bytes) -> str:
-    """What is said of an answer that is none."""
+    """Run an agent that prints an unreadable answer. Return the detail of the failure."""
     reply = says(folder, text)
     assert (reply.analysis, reply.text, reply.failure) == (None, None, "unreadable")
     assert reply.detail is not None

@@ -65,7 +65,7 @@ def second_path(label: Json) -> Json:
 
 
 def wrong_object(labels: Sequence[Json]) -> Answer:
-    """Who has the cause, and blames the object of another case."""
+    """An agent that names the right cause, and blames the object of another case."""
     objects = sorted({object_of(label) for label in labels})
 
     def answer(label: Json) -> Json:
@@ -76,7 +76,7 @@ def wrong_object(labels: Sequence[Json]) -> Answer:
 
 
 def wrong_cause(labels: Sequence[Json]) -> Answer:
-    """Who has the object, and blames another cause of the same taxonomy."""
+    """An agent that blames the right object, and names another cause of the same taxonomy."""
     causes = defaultdict(set)
     for label in labels:
         causes[label["fault_taxonomy"]].add(spaced(label))

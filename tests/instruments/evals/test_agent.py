@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.evaluation import Component, PatternFinding
-from instruments.evals.agent import Agent, question, read
+from instruments.evals.agent import Agent, build_question, parse_output
 from instruments.evals.analysis import Analysis, RootCause
 from instruments.routers.subprocess_io import BadCommand
 from tests.instruments.evals.asking import (
@@ -48,9 +48,9 @@ def test_nothing_of_the_scenario_reaches_it_but_the_investigation(tmp_path: Path
         pathlib.Path(sys.argv[1]).write_text(chr(10).join(told))
         """
     assert ask(python(tmp_path, code, tmp_path / "told")).failure is None
-    told = (tmp_path / "told").read_text()
-    assert "pull access denied" in told
-    assert "hush" not in told.lower()
+    reported = (tmp_path / "told").read_text()
+    assert "pull access denied" in reported
+    assert "hush" not in reported.lower()
 
 
 def test_an_answer_that_was_captured_never_comes_back(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_an_answer_that_was_captured_never_comes_back(tmp_path: Path) -> None:
     assert reply.text == "{}"
 
 
-def test_it_is_told_that_live_systems_are_out_of_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_reported_that_live_systems_are_out_of_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEADOW", "as it was")
     monkeypatch.setenv("TALLYSTICK_REPLAY", "0")
     code = """
@@ -136,7 +136,7 @@ def test_what_it_wrote_instead_is_kept(tmp_path: Path) -> None:
 @given(text=st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(repr))
 def test_whatever_a_text_is_it_is_read_or_refused(text: str) -> None:
     try:
-        answered = read(text)
+        answered = parse_output(text)
     except ValueError as error:
         refusal = str(error)
     else:
@@ -218,8 +218,8 @@ def test_it_is_named_by_its_program_alone(tmp_path: Path) -> None:
         ("", "names no program."),
         ("'' x", "names no program."),
         ("python 'x", "cannot be split into words: no closing quotation."),
-        ("no-such-program-here --token=abcdef", "'no-such-program-here' is no program that can be run here."),
-        ("cat \0", "has a NUL character, which no program can be given."),
+        ("no-such-program-here --token=abcdef", "'no-such-program-here' cannot be found or run here."),
+        ("cat \0", "has a NUL character, which no program accepts as an argument."),
     ],
 )
 def test_a_command_that_is_none(line: str, detail: str) -> None:
@@ -233,4 +233,4 @@ def test_an_investigation_cannot_set_what_is_ours() -> None:
         scenario(test_config={"enable_llm": False}),
         investigation={"test_config": {"enable_llm": True, "more": 1}, "analysis": {"rca": {"root_cause": "known"}}},
     )
-    assert msgspec.json.decode(question(sly)) == {"analysis": {}, "test_config": {"enable_llm": False}}
+    assert msgspec.json.decode(build_question(sly)) == {"analysis": {}, "test_config": {"enable_llm": False}}

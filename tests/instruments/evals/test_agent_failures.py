@@ -21,7 +21,7 @@ from tests.instruments.evals.asking import (
 from tests.support.event_loop import run
 
 
-def test_a_crash_is_told_with_its_last_lines(tmp_path: Path) -> None:
+def test_a_crash_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     code = """
         import sys
         print('{"rca": {}}')
@@ -38,7 +38,7 @@ def test_a_crash_is_told_with_its_last_lines(tmp_path: Path) -> None:
     assert OUTPUT_TAIL_CHARS_MAX // 2 < len(reply.said) <= OUTPUT_TAIL_CHARS_MAX
 
 
-def test_a_crash_that_says_nothing_on_stderr_is_told_by_what_it_printed(tmp_path: Path) -> None:
+def test_a_crash_that_says_nothing_on_stderr_is_reported_by_what_it_printed(tmp_path: Path) -> None:
     reply = ask(python(tmp_path, "import os; print('half an ans', flush=True); os.kill(os.getpid(), 11)"))
     assert reply.detail == f"{Path(sys.executable).name} was ended by SIGSEGV"
     assert reply.said == "half an ans"

@@ -10,11 +10,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.evals.benchmarks import Case, cases, itbench, opsbench_folder, opsbench_labels
-from instruments.evals.benchmarks.opsbench_case import common
+from instruments.evals.benchmarks import (
+    Case,
+    itbench,
+    opsbench_folder,
+    opsbench_labels,
+    read_cases,
+)
+from instruments.evals.benchmarks.opsbench_case import common_tools
 from instruments.evals.errors import BadFixtures, FixtureFault
 from instruments.evals.suite.loader import load
-from instruments.evals.suite.writer import write
+from instruments.evals.suite.writer import write_scenario
 from tests.instruments.evals.labels import (
     LABEL,
     METADATA,
@@ -76,7 +82,7 @@ def test_an_agent_is_given_the_symptom_and_nothing_of_the_truth() -> None:
     ],
 )
 def test_only_what_every_golden_path_uses_is_expected(paths: list[list[str]], shared: tuple[str, ...]) -> None:
-    assert common(paths) == shared
+    assert common_tools(paths) == shared
 
 
 @pytest.mark.parametrize(
@@ -104,10 +110,10 @@ def test_the_taxonomy_names_the_family_where_there_is_no_category() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"{", "labels.jsonl, line 1 is no JSON: input data was truncated. Write it as JSON"),
+        (b"{", "labels.jsonl, line 1 is not JSON: input data was truncated. Write it as JSON"),
         (b'{"id": "a", "id": "b"}', "labels.jsonl, line 1 has the key 'id' twice. Keep one"),
-        (b"[NaN]", "labels.jsonl, line 1 is no JSON: NaN, which is no number"),
-        (b"{} {}", "labels.jsonl, line 1 is no JSON: trailing characters"),
+        (b"[NaN]", "labels.jsonl, line 1 is not JSON: NaN, which is not a number"),
+        (b"{} {}", "labels.jsonl, line 1 is not JSON: trailing characters"),
         (b"[1]", "labels.jsonl, line 1 is not what it should be: expected `object`, got `array`"),
         (b'\n\n{"id": 3}', "labels.jsonl, line 3: id is not what it should be: expected `str`, got `int`. Correct"),
         (
@@ -121,10 +127,10 @@ def test_the_taxonomy_names_the_family_where_there_is_no_category() -> None:
         (lines(LABEL | {"fault_taxonomy": "***"}), "line 1: fault_taxonomy has no word: '***'"),
         (lines(LABEL | {"process": {"path1": ["a", "::x"]}}), "line 1: process.path1[1] names no tool: '::x'"),
         (lines(LABEL | {"process": {"path1": "a"}}), "line 1: process[...] is not what it should be"),
-        (b"\xff{}", "line 1 is no JSON"),
+        (b"\xff{}", "line 1 is not JSON"),
     ],
 )
-def test_a_faulty_line_is_told_with_its_number_its_key_and_what_to_do(body: bytes, said: str) -> None:
+def test_a_faulty_line_is_reported_with_its_number_its_key_and_what_to_do(body: bytes, said: str) -> None:
     assert said in fault(body)
 
 
@@ -176,12 +182,12 @@ def test_any_ground_truth_loads_or_is_a_fault(
 
 
 def _loads_or_is_a_fault(found: Case | FixtureFault, into: Path) -> None:
-    """A case is written and loaded: it is what it says, or every fault of it is told."""
+    """Write a case and load it: the loader returns the same case, or reports every fault in it."""
     if isinstance(found, FixtureFault):
         assert found.what
         assert found.advice
         return
-    write(into / "one", found.description, found.investigation, found.readme)
+    write_scenario(into / "one", found.description, found.investigation, found.readme)
     try:
         (loaded,) = load(into).scenarios
     except BadFixtures:
@@ -216,7 +222,7 @@ def test_a_case_folder_follows_the_paths_its_metadata_names() -> None:
     }
 
 
-def test_every_fault_of_a_case_folder_is_told_with_its_file() -> None:
+def test_every_fault_of_a_case_folder_is_reported_with_its_file() -> None:
     files = {"metadata.json": b"{}", "path1.json": b"[", "path2.json": b'{"diagnostic_trace": [{}]}'}
     found = opsbench_folder.decode(files, "a", "cases/a")
     assert isinstance(found, list)
@@ -272,7 +278,7 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"a: [", "truth.yaml is no YAML: line 2"),
+        (b"a: [", "truth.yaml is not YAML: line 2"),
         (b"x: 1", "truth.yaml: groups is required and missing"),
         (b"!!python/object:os.system {}", "truth.yaml cannot be read: line 1: the tag"),
         (json.dumps(TRUTH | {"groups": []}).encode(), "groups has none with root_cause: true"),
@@ -280,11 +286,11 @@ def test_a_root_cause_is_named_by_any_of_its_aliases() -> None:
         (json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True}]}).encode(), "has neither a name nor a filter"),
         (
             json.dumps(TRUTH | {"groups": [{"id": "a", "root_cause": True, "filter": ["(web"]}]}).encode(),
-            "groups.filter is no regular expression",
+            "groups.filter is not a regular expression",
         ),
     ],
 )
-def test_a_faulty_ground_truth_is_told_with_its_key(body: bytes, said: str) -> None:
+def test_a_faulty_ground_truth_is_reported_with_its_key(body: bytes, said: str) -> None:
     found = itbench.decode(body, "a", "truth.yaml")
     assert isinstance(found, FixtureFault)
     assert said in str(found)
@@ -300,21 +306,21 @@ def test_cases_are_found_in_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
 
     def ids(kind: Any, path: Path) -> list[str]:  # noqa: ANN401 - one of the formats
-        return [case(one).id for one in cases(kind, path)]
+        return [case(one).id for one in read_cases(kind, path)]
 
     assert ids("opsbench", tmp_path / "labels.jsonl") == ["shop/startup/7"]
     assert ids("case", tmp_path) == ["a", "b"] == ids("itbench", tmp_path)
     assert ids("case", tmp_path / "a") == ["a"] == ids("itbench", tmp_path / "a" / "groundtruth_v1.yaml")
-    assert [case(one).where for one in cases("itbench", tmp_path / "a")] == [
+    assert [case(one).where for one in read_cases("itbench", tmp_path / "a")] == [
         str(tmp_path / "a" / "groundtruth_v1.yaml")
     ]
 
 
 @pytest.mark.parametrize("kind", ["opsbench", "case", "itbench"])
-def test_a_path_without_cases_is_told(tmp_path: Path, kind: Any) -> None:  # noqa: ANN401 - one of the formats
+def test_a_path_without_cases_is_reported(tmp_path: Path, kind: Any) -> None:  # noqa: ANN401 - one of the formats
     empty = tmp_path / "labels.jsonl"
     empty.write_bytes(b"\n")
     for path in (tmp_path, tmp_path / "gone", empty):
-        (found,) = cases(kind, path)
+        (found,) = read_cases(kind, path)
         assert isinstance(found, FixtureFault)
         assert found.file == str(path)

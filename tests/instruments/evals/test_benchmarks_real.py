@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import Scenario, analysis_of
-from instruments.evals.benchmarks import Format, cases
+from instruments.evals import Scenario, parse_analysis
+from instruments.evals.benchmarks import Format, read_cases
 from instruments.evals.scoring.scorer import ScenarioScore, score
 from instruments.evals.suite.loader import load
-from instruments.evals.suite.writer import write
+from instruments.evals.suite.writer import write_scenario
 from tests.instruments.evals.labels import (
     CASES,
     ITBENCH,
@@ -45,8 +45,8 @@ def labels() -> tuple[Json, ...]:
 
 def imported(kind: Format, path: Path, into: Path) -> dict[str, Scenario]:
     """Every case as a scenario that was written and loaded, by the name of the case."""
-    for number, one in enumerate(case(found) for found in cases(kind, path)):
-        write(into / str(number), one.description, one.investigation, one.readme)
+    for number, one in enumerate(case(found) for found in read_cases(kind, path)):
+        write_scenario(into / str(number), one.description, one.investigation, one.readme)
     return {scenario.about.name: scenario for scenario in load(into).scenarios}
 
 
@@ -56,7 +56,7 @@ def scenarios(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scenario]:
 
 
 def scored(scenarios: dict[str, Scenario], answer: Answer) -> list[ScenarioScore]:
-    return [score(scenarios[label["id"]], analysis_of(answer(label))) for label in labels()]
+    return [score(scenarios[label["id"]], parse_analysis(answer(label))) for label in labels()]
 
 
 def test_all_labels_load_with_all_that_they_say(scenarios: dict[str, Scenario]) -> None:
@@ -68,14 +68,14 @@ def test_all_labels_load_with_all_that_they_say(scenarios: dict[str, Scenario]) 
         assert scenario.about.expected_outcomes.next_steps is not None
 
 
-def test_no_agent_is_told_the_truth(scenarios: dict[str, Scenario]) -> None:
+def test_no_agent_is_reported_the_truth(scenarios: dict[str, Scenario]) -> None:
     for label in labels():
         given = scenarios[label["id"]].investigation
         assert given["alert"]["fingerprint"] == fingerprint(label["id"])
         text = json.dumps(given).lower()
         name = object_of(label) if object_of(label) != label["namespace"] else label["id"]
-        told = [label["root_cause"], spaced(label), label["fault_taxonomy"], label["id"], name, "getresources"]
-        assert not [word for word in told if word.lower() in text], label["id"]
+        reported = [label["root_cause"], spaced(label), label["fault_taxonomy"], label["id"], name, "getresources"]
+        assert not [word for word in reported if word.lower() in text], label["id"]
 
 
 @pytest.mark.parametrize("answer", [first_path, second_path])
@@ -109,7 +109,7 @@ def test_a_cause_is_never_taken_for_another(scenarios: dict[str, Scenario]) -> N
         right = [
             cause
             for cause in sorted(causes)
-            if score(scenarios[label["id"]], analysis_of(analysis(cause, object_of(label), ()))).components[0].score
+            if score(scenarios[label["id"]], parse_analysis(analysis(cause, object_of(label), ()))).components[0].score
         ]
         assert right == [spaced(label)]
 
@@ -120,7 +120,7 @@ def test_an_object_is_never_taken_for_another(scenarios: dict[str, Scenario]) ->
         right = [
             name
             for name in sorted(objects)
-            if score(scenarios[label["id"]], analysis_of(analysis(spaced(label), name, ()))).components[0].score
+            if score(scenarios[label["id"]], parse_analysis(analysis(spaced(label), name, ()))).components[0].score
         ]
         assert right == [object_of(label)]
 
@@ -132,8 +132,8 @@ def test_the_golden_cases_give_their_evidence_and_pass_by_either_path(tmp_path: 
         metadata = json.loads((CASES / name / "metadata.json").read_bytes())
         label = metadata["result"] | {"process": metadata["process"]}
         for answer in (first_path, second_path):
-            assert score(scenario, analysis_of(answer(label))).total == 100.0
-        assert score(scenario, analysis_of({})).total == 0.0
+            assert score(scenario, parse_analysis(answer(label))).total == 100.0
+        assert score(scenario, parse_analysis({})).total == 0.0
         text = json.dumps(scenario.investigation)
         assert "Back-off pulling image" in text or "OOM-killed" in text
         assert not any(word in text for word in ("tool_name", "GetResources", label["fault_taxonomy"], "diagnostic"))
@@ -150,7 +150,7 @@ def test_the_ground_truth_expects_what_a_careful_evaluator_would(tmp_path: Path)
             "rca": {"root_cause": root_cause, "remediation": [fix] if fix else []},
             "hypotheses": [{"title": hypothesis, "confidence_0_100": 50}],
         }
-        return score(scenario, analysis_of(answer)).total
+        return score(scenario, parse_analysis(answer)).total
 
     right = "The flag kafkaQueueProblems is set in the ConfigMap flagd-config"
     fix = "Disable kafkaQueueProblems in flagd-config"
@@ -167,4 +167,4 @@ def test_the_ground_truth_expects_what_a_careful_evaluator_would(tmp_path: Path)
         "It is not kafkaQueueProblems in flagd-config",
     ):
         assert worth(wrong, fix) == pytest.approx(100 * (fixing + hypotheses))
-    assert score(scenario, analysis_of({})).total == 0.0
+    assert score(scenario, parse_analysis({})).total == 0.0

@@ -8,16 +8,22 @@ from hypothesis import strategies as st
 
 from events.payload import STREAM_ID_PATTERN
 from instruments.evals.benchmarks import CaseError, folder_name
-from instruments.evals.benchmarks.case import fingerprint
-from instruments.evals.benchmarks.key_terms import cause_terms, terms
-from instruments.evals.benchmarks.term_patterns import NAME_CHARS_MAX, denials, named, phrase, words
-from instruments.evals.regex_patterns import discerning
+from instruments.evals.benchmarks.case import alert_fingerprint
+from instruments.evals.benchmarks.key_terms import cause_patterns, term_patterns
+from instruments.evals.benchmarks.term_patterns import (
+    NAME_CHARS_MAX,
+    denial_patterns,
+    name_pattern,
+    phrase_pattern,
+    split_words,
+)
+from instruments.evals.regex_patterns import compile_selective
 
-CAUSE = phrase("root_cause", "missing_service_account")
+CAUSE = phrase_pattern("root_cause", "missing_service_account")
 
 
 def found(pattern: str, text: str) -> bool:
-    return discerning(pattern).search(text) is not None
+    return compile_selective(pattern).search(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,7 @@ def test_what_only_looks_like_a_cause_is_none(text: str) -> None:
     ],
 )
 def test_words_of_an_identifier(text: str, split: tuple[str, ...]) -> None:
-    assert words(text) == split
+    assert split_words(text) == split
 
 
 @pytest.mark.parametrize(
@@ -72,18 +78,18 @@ def test_words_of_an_identifier(text: str, split: tuple[str, ...]) -> None:
     ],
 )
 def test_an_object_is_found_as_a_whole_word_and_in_the_names_of_its_pods(text: str, is_it: bool) -> None:
-    assert found(named("fault_object", "cart", "app"), text) is is_it
+    assert found(name_pattern("fault_object", "cart", "app"), text) is is_it
 
 
 def test_a_node_owns_no_pods() -> None:
-    worker = named("fault_object", "worker", "node")
+    worker = name_pattern("fault_object", "worker", "node")
     assert found(worker, "worker is cordoned")
     assert not found(worker, "worker-1 is cordoned")
 
 
 @pytest.mark.parametrize("name", ["a.b", "a+b", "[cart]", "(x", "c{2}", "^$", "a|b", "\\d", "*", "a b", "é#~&-"])
 def test_a_name_is_no_expression(name: str) -> None:
-    pattern = named("fault_object", name)
+    pattern = name_pattern("fault_object", name)
     assert found(pattern, f"it is {name}, surely")
     assert not found(pattern, "it is axb, 1 cart, c2, a or b")
 
@@ -91,7 +97,7 @@ def test_a_name_is_no_expression(name: str) -> None:
 @given(st.text(min_size=1, max_size=NAME_CHARS_MAX))
 def test_any_name_finds_itself(name: str) -> None:
     try:
-        pattern = named("fault_object", name)
+        pattern = name_pattern("fault_object", name)
     except CaseError:
         assert not name.strip()
     else:
@@ -101,13 +107,13 @@ def test_any_name_finds_itself(name: str) -> None:
 @given(st.text(min_size=1, max_size=60))
 def test_any_cause_finds_itself_or_has_no_word(cause: str) -> None:
     try:
-        pattern = phrase("root_cause", cause)
+        pattern = phrase_pattern("root_cause", cause)
     except CaseError:
         assert not re.search(r"[^\W_]", cause)
     else:
-        assert found(pattern, " ".join(words(cause)))
-        for denied in denials([pattern]):
-            discerning(denied)
+        assert found(pattern, " ".join(split_words(cause)))
+        for denied in denial_patterns([pattern]):
+            compile_selective(denied)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +129,7 @@ def test_any_cause_finds_itself_or_has_no_word(cause: str) -> None:
     ],
 )  # fmt: skip
 def test_a_denial_is_known(text: str) -> None:
-    assert any(found(denied, text) for denied in denials([CAUSE]))
+    assert any(found(denied, text) for denied in denial_patterns([CAUSE]))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +141,7 @@ def test_a_denial_is_known(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_speaks_of_something_else_denies_nothing(text: str) -> None:
-    assert not any(found(denied, text) for denied in denials([CAUSE]))
+    assert not any(found(denied, text) for denied in denial_patterns([CAUSE]))
 
 
 @given(st.text(max_size=90), st.none() | st.text(max_size=20))
@@ -157,8 +163,8 @@ def test_folders_are_named_by_the_id_and_long_ids_stay_apart() -> None:
 
 
 def test_a_fingerprint_says_nothing_of_the_id() -> None:
-    assert re.fullmatch("[0-9a-f]{16}", fingerprint("boutique/startup/1"))
-    assert fingerprint("a") != fingerprint("b")
+    assert re.fullmatch("[0-9a-f]{16}", alert_fingerprint("boutique/startup/1"))
+    assert alert_fingerprint("a") != alert_fingerprint("b")
 
 
 @pytest.mark.parametrize(
@@ -173,11 +179,11 @@ def test_a_fingerprint_says_nothing_of_the_id() -> None:
     ],
 )
 def test_a_condition_is_about_what_it_names_or_pairs_of_its_words(sentence: str, said: str, unsaid: str) -> None:
-    patterns = cause_terms("fault.condition", [sentence], ["valkey-cart"])
+    patterns = cause_patterns("fault.condition", [sentence], ["valkey-cart"])
     assert any(found(pattern, said) for pattern in patterns)
     assert not any(found(pattern, unsaid) for pattern in patterns)
 
 
 def test_a_story_is_no_condition() -> None:
-    with pytest.raises(CaseError, match="comes to 26 terms, and 24 are the most"):
-        terms("fault.condition", [" ".join(f"word{chr(97 + n)}" for n in range(27))], [])
+    with pytest.raises(CaseError, match="comes to 26 terms; at most 24 are allowed"):
+        term_patterns("fault.condition", [" ".join(f"word{chr(97 + n)}" for n in range(27))], [])

@@ -153,7 +153,7 @@ def test_a_folder_without_scenarios_is_refused(tmp_path: Path, inside: list[str]
     for name in inside:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("nothing")
-    with pytest.raises(NoScenarios, match=r"holds no scenario\. Name a folder with NAME/scenario.yaml"):
+    with pytest.raises(NoScenarios, match=r"contains no scenario\. Name a folder with NAME/scenario.yaml"):
         load(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Laws of loading: what is said counts, not how; and whatever stands in a file, it loads or is refused."""
+"""Laws of loading: files with equal content load alike, and any file either loads or is refused."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from instruments.evals import BadFixtures, Scenario, load
-from instruments.evals.regex_patterns import BadPattern, compiled, discerning
+from instruments.evals.regex_patterns import BadPattern, compile_pattern, compile_selective
 from instruments.evals.suite.json_yaml import json_value, yaml_value
 from instruments.yaml_reader import UnreadableFile
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
@@ -159,7 +159,7 @@ def test_a_key_that_stands_twice_is_found_at_any_depth(value: dict[str, Any], da
     for text in (double, f'[{{"a": "\\\\", "b": [{double}]}}]'):
         with pytest.raises(UnreadableFile, match="twice, again in line 1"):
             json_value(text.encode())
-        with pytest.raises(UnreadableFile, match=r"twice, again in line 1|is no YAML"):
+        with pytest.raises(UnreadableFile, match=r"twice, again in line 1|is not YAML"):
             yaml_value(text.encode())
 
 
@@ -213,7 +213,7 @@ def _has_texts_as_keys(value: object) -> bool:
 @example("(?P<")
 def test_any_pattern_is_compiled_or_refused(pattern: str) -> None:
     with suppress(BadPattern):
-        assert discerning(pattern).search("", timeout=1) is None
+        assert compile_selective(pattern).search("", timeout=1) is None
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_any_pattern_is_compiled_or_refused(pattern: str) -> None:
     ],
 )
 def test_sound_patterns_are_taken(pattern: str) -> None:
-    discerning(pattern)
+    compile_selective(pattern)
 
 
 @pytest.mark.parametrize(
@@ -254,4 +254,4 @@ def test_sound_patterns_are_taken(pattern: str) -> None:
 )
 def test_counts_that_would_take_all_memory_are_refused(pattern: str) -> None:
     with pytest.raises(BadPattern, match="repeats so much that it comes to"):
-        compiled(pattern)
+        compile_pattern(pattern)

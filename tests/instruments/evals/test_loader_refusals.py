@@ -40,27 +40,27 @@ EXPECTATIONS: list[tuple[object, str, str]] = [
     (cause(patterns=["a"]), "root_cause.match_type", "is missing"),
     (cause(patterns=[], match_type="regex"), "root_cause.patterns", "is empty"),
     (cause(patterns=None, match_type="regex"), "root_cause.patterns", "is empty"),
-    (cause(patterns="a", match_type="regex"), "root_cause.patterns", "is 'a', and a list belongs there"),
-    (cause(match_type="regex"), "root_cause.match_type", "stands without patterns"),
+    (cause(patterns="a", match_type="regex"), "root_cause.patterns", "is 'a', but must be a list"),
+    (cause(match_type="regex"), "root_cause.match_type", "has no effect without patterns"),
     (cause(patterns=[""], match_type="substring"), "root_cause.patterns[0]", "is empty"),
     (cause(patterns=["a", " \n"], match_type="substring"), "root_cause.patterns[1]", "is empty"),
-    (cause(patterns=[403], match_type="substring"), "root_cause.patterns[0]", "is 403, and a text belongs there"),
-    (cause(patterns=[None], match_type="substring"), "root_cause.patterns[0]", "is nothing, and a text"),
-    (cause(patterns=[["a"]], match_type="substring"), "root_cause.patterns[0]", "is a list, and a text"),
-    (cause(patterns=[".*"], match_type="regex"), "root_cause.patterns[0]", "'.*' fits the empty text"),
-    (cause(patterns=["a*"], match_type="regex"), "root_cause.patterns[0]", "fits the empty text, and so every text"),
-    (cause(patterns=[".+"], match_type="regex"), "root_cause.patterns[0]", "'.+' fits every text"),
-    (cause(patterns=["a(b"], match_type="regex"), "root_cause.patterns[0]", "is no regular expression: missing )"),
+    (cause(patterns=[403], match_type="substring"), "root_cause.patterns[0]", "is 403, but must be a text"),
+    (cause(patterns=[None], match_type="substring"), "root_cause.patterns[0]", "is nothing, but must be a text"),
+    (cause(patterns=[["a"]], match_type="substring"), "root_cause.patterns[0]", "is a list, but must be a text"),
+    (cause(patterns=[".*"], match_type="regex"), "root_cause.patterns[0]", "'.*' matches the empty text"),
+    (cause(patterns=["a*"], match_type="regex"), "root_cause.patterns[0]", "matches the empty text, and so every text"),
+    (cause(patterns=[".+"], match_type="regex"), "root_cause.patterns[0]", "'.+' matches every text"),
+    (cause(patterns=["a(b"], match_type="regex"), "root_cause.patterns[0]", "is not a regular expression: missing )"),
     (cause(patterns=["*a"], match_type="regex"), "root_cause.patterns[0]", "at character 1"),
     (cause(patterns=["(a{1000}){1000}"], match_type="regex"), "root_cause.patterns[0]", "comes to 1,002,000"),
     (cause(patterns=["(a|(?1))b"], match_type="regex"), "root_cause.patterns[0]", "calls a group again"),
     (cause(patterns=["a" * 1001], match_type="substring"), "root_cause.patterns[0]", "has 1,001 characters"),
     (cause(patterns=["a"] * 201, match_type="substring"), "", "holds 201 patterns"),
     (cause(patterns=[UNEDITED], match_type="regex"), "root_cause.patterns[0]", "as a template leaves it"),
-    (cause(exact=False), "root_cause.exact", "is false, and a text belongs there"),
+    (cause(exact=False), "root_cause.exact", "is false, but must be a text"),
     (cause(exact=""), "root_cause.exact", "is empty"),
     (cause(exact=[]), "root_cause", "states nothing"),
-    (cause(exact=["a", 1.5]), "root_cause.exact[1]", "is 1.5, and a text"),
+    (cause(exact=["a", 1.5]), "root_cause.exact[1]", "is 1.5, but must be a text"),
     (cause(), "root_cause", "states nothing"),
     (cause(any_of=[]), "root_cause", "states nothing"),
     (cause(none_of=["a"]), "root_cause", "expects nothing to be found"),
@@ -70,28 +70,28 @@ EXPECTATIONS: list[tuple[object, str, str]] = [
     (cause(all_of=[{"patterns": ["a"], "match_typ": "regex"}]), "root_cause.all_of[0].match_typ", "is not a key here"),
     (cause(all_of=[SUBSTRING, {"patterns": ["a"]}]), "root_cause.all_of[1].match_type", "is missing"),
     (cause(all_of=[{"match_type": "regex"}]), "root_cause.all_of[0].patterns", "is missing"),
-    (cause(any_of=SUBSTRING), "root_cause.any_of", "is a mapping, and a list belongs there"),
-    (cause(any_of=["a", 5]), "root_cause.any_of[1]", "is 5, and a text"),
+    (cause(any_of=SUBSTRING), "root_cause.any_of", "is a mapping, but must be a list"),
+    (cause(any_of=["a", 5]), "root_cause.any_of[1]", "is 5, but must be a text"),
     (
         cause(any_of=["a"], none_of=[{"patterns": ["b("], "match_type": "regex"}]),
         "root_cause.none_of[0].patterns[0]",
         "no",
     ),
-    (expecting(root_cause="the disk"), "root_cause", "is 'the disk', and a mapping belongs there"),
+    (expecting(root_cause="the disk"), "root_cause", "is 'the disk', but must be a mapping"),
     (expecting(root_cause=None), "root_cause", "states nothing"),
     (expecting(root_cause=SUBSTRING, propsed_fix=SUBSTRING), "propsed_fix", "is not a key here"),
-    (expecting(failure_mode="image_pull"), "failure_mode", "is 'image_pull', and a mapping belongs there"),
+    (expecting(failure_mode="image_pull"), "failure_mode", "is 'image_pull', but must be a mapping"),
     (expecting(failure_mode={"exact": None}), "failure_mode.exact", "states nothing"),
     (expecting(failure_mode={"exact": "--"}), "failure_mode.exact", "'--' holds no word"),
     (expecting(failure_mode={"exact": []}), "failure_mode.exact", "is empty"),
     (expecting(next_steps={"command_types": ["kubectl", "!"]}), "next_steps.command_types[1]", "holds no word"),
-    (expecting(next_steps={"command_types": "kubectl"}), "next_steps.command_types", "a list belongs there"),
+    (expecting(next_steps={"command_types": "kubectl"}), "next_steps.command_types", "but must be a list"),
     (expecting(next_steps={"none_of": ["delete"]}), "next_steps", "expects nothing to be found"),
     (expecting(next_steps={"command_types": []}), "next_steps", "states nothing"),
     (expecting(next_steps={"must_includes": ["a"]}), "next_steps.must_includes", "is not a key here"),
     (expecting(), "", "expects nothing"),
     (DESCRIPTION | {"expected_outcomes": None}, "", "expects nothing"),
-    (DESCRIPTION | {"expected_outcomes": []}, "", "is a list, and a mapping belongs there"),
+    (DESCRIPTION | {"expected_outcomes": []}, "", "is a list, but must be a mapping"),
 ]
 
 
@@ -119,12 +119,12 @@ DESCRIPTIONS: list[tuple[object, str | None, str]] = [
     (scoring(root_cause_weight=0.5), "scoring", "sum to 1.1"),
     (scoring(root_cause_weight=0.40001), "scoring", "sum to 1.00001"),
     (scoring(root_cause_weight=-0.4), "scoring.root_cause_weight", "is -0.4, and must be from 0 to 1e+06"),
-    (scoring(root_cause_weight="0.4"), "scoring.root_cause_weight", "is '0.4', and a number belongs there"),
-    (scoring(root_cause_weight=True), "scoring.root_cause_weight", "is true, and a number belongs there"),
+    (scoring(root_cause_weight="0.4"), "scoring.root_cause_weight", "is '0.4', but must be a number"),
+    (scoring(root_cause_weight=True), "scoring.root_cause_weight", "is true, but must be a number"),
     (scoring(root_cause_weigth=0.4), "scoring.root_cause_weigth", "is not a key here"),
     (scoring(pass_threshold=0), "scoring.pass_threshold", "is 0, and must be above 0 and at most 100"),
     (scoring(pass_threshold=100.5), "scoring.pass_threshold", "is 100.5, and must be"),
-    (DESCRIPTION | {"scoring": [70]}, "scoring", "is a list, and a mapping belongs there"),
+    (DESCRIPTION | {"scoring": [70]}, "scoring", "is a list, but must be a mapping"),
     (
         scoring(root_cause_weight=0, fix_accuracy_weight=0.7),
         "scoring",
@@ -132,15 +132,15 @@ DESCRIPTIONS: list[tuple[object, str | None, str]] = [
     ),
     ({key: value for key, value in DESCRIPTION.items() if key != "name"}, "name", "is missing"),
     (DESCRIPTION | {"name": ""}, "name", "is empty"),
-    (DESCRIPTION | {"name": 403}, "name", "is 403, and a text belongs there"),
+    (DESCRIPTION | {"name": 403}, "name", "is 403, but must be a text"),
     (DESCRIPTION | {"name": "a" * 257}, "name", "has 257 characters"),
-    (DESCRIPTION | {"family": True}, "family", "is true, and a text"),
+    (DESCRIPTION | {"family": True}, "family", "is true, but must be a text"),
     (DESCRIPTION | {"weight": 0}, "weight", "is 0, and must be above 0"),
-    (DESCRIPTION | {"weight": "2"}, "weight", "is '2', and a number"),
-    (DESCRIPTION | {"test_config": "llm"}, "test_config", "is 'llm', and a mapping"),
+    (DESCRIPTION | {"weight": "2"}, "weight", "is '2', but must be a number"),
+    (DESCRIPTION | {"test_config": "llm"}, "test_config", "is 'llm', but must be a mapping"),
     (DESCRIPTION | {"scorings": {}}, "scorings", "is not a key that is read"),
-    ([DESCRIPTION], None, "is a list, and a mapping belongs there"),
-    (None.__class__.__name__.encode(), None, "is no JSON"),
+    ([DESCRIPTION], None, "is a list, but must be a mapping"),
+    (None.__class__.__name__.encode(), None, "is not JSON"),
 ]
 
 
@@ -152,7 +152,7 @@ def test_a_description_that_could_not_be_scored(tmp_path: Path, description: obj
     assert found[0].file == str(tmp_path / "suite" / "case" / "scenario.json")
 
 
-def test_a_misspelt_key_is_told_what_was_meant(tmp_path: Path) -> None:
+def test_a_misspelt_key_is_reported_what_was_meant(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, expecting(root_cause=SUBSTRING, propsed_fix=SUBSTRING))
     assert fault.advice == "Did you mean proposed_fix?"
     (fault,) = faults(tmp_path, cause(patterns=["a"], match_type="regexp"))
@@ -167,9 +167,9 @@ YAMLS: list[tuple[str, str | None, str, str]] = [
     ("root_cause: !!python/object/apply:os.system [ls]", None, "line 3: the tag tag:yaml.org,2002:python", "tag out"),
     ("root_cause: !include other.yaml", None, "line 3: the tag !include", "Leave the tag out"),
     ("root_cause: {exact: *missing}", None, "line 3: the alias *missing names nothing before it", "Name an anchor"),
-    ("root_cause: {? [a, b] : c}", None, "line 3: a key is no text", "Write a key"),
+    ("root_cause: {? [a, b] : c}", None, "line 3: a key is not text", "Write a key"),
     ("root_cause: {<<: [a]}", None, "line 3: << adds what has no keys", "mapping"),
-    ("root_cause: [", None, "is no YAML: line", "Correct it"),
+    ("root_cause: [", None, "is not YAML: line", "Correct it"),
     ("root_cause: {exact: a}\n---\nmore", None, "holds 2 documents", "Keep one"),
 ]
 
@@ -207,19 +207,19 @@ def test_yaml_that_nests_for_ever_is_refused(tmp_path: Path, deep: str) -> None:
 
 
 INVESTIGATIONS: list[tuple[object, str | None, str]] = [
-    ([INVESTIGATION], None, "is no JSON object"),
+    ([INVESTIGATION], None, "is not a JSON object"),
     (b"", None, "is empty"),
     (b'{\n "a": 1,\n "a": 2}', None, "has the key 'a' twice, again in line 3"),
     (b'{"a": [{"b": ":", "c\\"": {"\\u0062": 1, "b": 2}}]}', None, "has the key 'b' twice, again in line 1"),
-    (b'{\n"a": NaN}', None, "line 2 has NaN, which is no number"),
-    (b'{"a": -Infinity}', None, "is no JSON"),
-    (b'{"a": 1e999}', None, "is no JSON: number out of range"),
-    (b'{"a": "\xff"}', None, "is no JSON"),
-    (b'{"a": 1', None, "is no JSON: input data was truncated"),
-    (b'{"a": 1} 2', None, "is no JSON"),
+    (b'{\n"a": NaN}', None, "line 2 has NaN, which is not a number"),
+    (b'{"a": -Infinity}', None, "is not JSON"),
+    (b'{"a": 1e999}', None, "is not JSON: number out of range"),
+    (b'{"a": "\xff"}', None, "is not JSON"),
+    (b'{"a": 1', None, "is not JSON: input data was truncated"),
+    (b'{"a": 1} 2', None, "is not JSON"),
     (b'{"a":' + b"[" * 100_000, None, "nests more than 200 deep"),
     (b'{"a":' + b"[" * 300 + b"]" * 300 + b"}", None, "nests more than 200 deep"),
-    ({"analysis": "rca"}, "analysis", "is 'rca', and an object belongs there"),
+    ({"analysis": "rca"}, "analysis", "is 'rca', but must be an object"),
     ({"analysis": {"rca": "text"}}, "analysis.rca", "has a wrong type: expected `object"),
     (
         {"analysis": {"hypotheses": [{"why": "text"}]}},
@@ -237,7 +237,7 @@ def test_an_investigation_that_is_none(tmp_path: Path, investigation: object, ke
     assert found[0].file == str(tmp_path / "suite" / "case" / "investigation.json")
 
 
-def test_every_fault_of_a_suite_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_of_a_suite_is_reported_at_once(tmp_path: Path) -> None:
     suite = tmp_path / "suite"
     fix = {"all_of": [SUBSTRING, {"patterns": ["("], "match_type": "regexp"}]}
     scenario(suite / "a", expecting(root_cause={}, proposed_fix=fix) | {"scoring": {"pass_threshold": 0}}, b"[]")
@@ -252,8 +252,8 @@ def test_every_fault_of_a_suite_is_told_at_once(tmp_path: Path) -> None:
     scenario(suite / "i", name="scenario.json")
     with pytest.raises(BadFixtures) as refused:
         load(suite)
-    told = [(fault.file.removeprefix(f"{suite}/"), fault.key) for fault in refused.value.faults]
-    assert sorted(told, key=str) == sorted(
+    reported = [(fault.file.removeprefix(f"{suite}/"), fault.key) for fault in refused.value.faults]
+    assert sorted(reported, key=str) == sorted(
         [
             ("a/scenario.json", "expected_outcomes.root_cause"),
             ("a/scenario.json", "expected_outcomes.proposed_fix.all_of[1].match_type"),
@@ -285,8 +285,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load(suite)
     assert [fault.what for fault in refused.value.faults] == [
         "cannot be read: Too many levels of symbolic links",
-        "is no file, but a folder, a pipe or a device",
-        "is no UTF-8: line 1 has the byte 0xff",
+        "is not a file, but a folder, a pipe or a device",
+        "is not UTF-8: line 1 has the byte 0xff",
         "is larger than 1,048,576 bytes",
     ]
 

@@ -1,11 +1,11 @@
-"""What a text must hold for a regex to stand in it: what is passed over could not have been found."""
+"""What a text must contain for a regex to match: a text that the prefilter skips has no match."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.evals.regex_patterns import BadPattern, compiled
-from instruments.evals.scoring.regex_prefilter import Words, needs, possible
+from instruments.evals.regex_patterns import BadPattern, compile_pattern
+from instruments.evals.scoring.regex_prefilter import Words, can_match, required_words
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from instruments.evals.scoring.regex_prefilter import Words, needs, possible
     ],
 )
 def test_words_that_must_be_there(pattern: str, wanted: tuple[Words, ...]) -> None:
-    assert needs(pattern) == wanted
+    assert required_words(pattern) == wanted
 
 
 parts = st.sampled_from(
@@ -44,7 +44,7 @@ texts = st.lists(st.sampled_from(letters), max_size=7).map("".join)
 @settings(max_examples=2_000)
 def test_no_match_is_passed_over(pattern: str, text: str) -> None:
     try:
-        found = compiled(pattern).search(text, timeout=0.1)
+        found = compile_pattern(pattern).search(text, timeout=0.1)
     except (BadPattern, TimeoutError):
         return
-    assert found is None or possible(pattern, text, text.casefold())
+    assert found is None or can_match(pattern, text, text.casefold())

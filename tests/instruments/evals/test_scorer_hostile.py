@@ -1,4 +1,4 @@
-"""Patterns that backtrack for ever: they are cut off, named, and spoil no score that does not hang on them."""
+"""Patterns that backtrack endlessly: the scorer cuts them off, names them, and keeps scores that they cannot change."""
 
 import re
 import threading

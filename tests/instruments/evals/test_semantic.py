@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import ScenarioScore, analysis_of, score
+from instruments.evals import ScenarioScore, parse_analysis, score
 from instruments.evals.scoring import embeddings_client
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.semantic import (
     BATCH_TEXTS,
     FAILURES_MAX,
     PIECE_CHARS_MAX,
-    SIMILAR,
+    SIMILARITY_MIN,
     SemanticMatcher,
-    meaning_of,
-    pieces,
+    matcher_from_environment,
+    split_pieces,
 )
 from tests.instruments.evals.answers import finding, scenario
 from tests.instruments.evals.embedder import (
@@ -36,28 +36,28 @@ KEY = "sk-meadow-0123456789"
 
 
 def knowing(running: Embedder, cache: Path | None = None, **more: str) -> SemanticMatcher:
-    meaning = meaning_of({"TALLYSTICK_EMBEDDINGS_URL": running.url, **more}, cache)
+    meaning = matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": running.url, **more}, cache)
     assert meaning is not None
     return meaning
 
 
-def told(meaning: SemanticMatcher | None, answer: dict[str, Any]) -> ScenarioScore:
-    return score(scenario(EXPECTED), analysis_of(answer), meaning)
+def reported(meaning: SemanticMatcher | None, answer: dict[str, Any]) -> ScenarioScore:
+    return score(scenario(EXPECTED), parse_analysis(answer), meaning)
 
 
 def test_what_means_the_same_is_found_with_its_similarity_and_place() -> None:
     with embedder() as running:
         meaning = knowing(running, TALLYSTICK_EMBEDDINGS_MODEL="meadow-embed", TALLYSTICK_EMBEDDINGS_KEY=KEY)
-        same, other = told(meaning, SAME), told(meaning, OTHER)
+        same, other = reported(meaning, SAME), reported(meaning, OTHER)
     assert (same.total, other.total) == (100.0, 0.0)
     found = finding(PATH, same)
     assert (found.matched, found.where, found.text) == (True, "rca.root_cause", SAME["rca"]["root_cause"])
     assert found.similarity is not None
-    assert found.similarity >= SIMILAR
+    assert found.similarity >= SIMILARITY_MIN
     assert found.note is None
     missed = finding(PATH, other)
     assert missed.similarity is not None
-    assert missed.similarity < SIMILAR
+    assert missed.similarity < SIMILARITY_MIN
     first = running.asked[0]
     assert (first.path, first.model) == ("/v1/embeddings", "meadow-embed")
     assert first.headers["authorization"] == f"Bearer {KEY}"
@@ -65,7 +65,7 @@ def test_what_means_the_same_is_found_with_its_similarity_and_place() -> None:
 
 def test_what_stands_there_word_for_word_needs_no_endpoint() -> None:
     with embedder() as running:
-        result = told(knowing(running), {"rca": {"root_cause": "It was OUT OF MEMORY and killed."}})
+        result = reported(knowing(running), {"rca": {"root_cause": "It was OUT OF MEMORY and killed."}})
         assert running.asked == []
     assert result.total == 100.0
     assert finding(PATH, result).text == "OUT OF MEMORY and killed"
@@ -74,40 +74,40 @@ def test_what_stands_there_word_for_word_needs_no_endpoint() -> None:
 def test_each_item_is_compared_and_the_nearest_counts() -> None:
     why = ["The disk is full", "image fetched", "ram was short, so it was stopped"]
     with embedder() as running:
-        result = told(knowing(running), {"decision": {"why": why}})
+        result = reported(knowing(running), {"decision": {"why": why}})
     assert result.total == 90.0
     assert finding(PATH, result).where == "decision.why[2]"
 
 
 def test_a_long_text_is_compared_in_pieces_that_end_with_sentences() -> None:
     text = "The disk has room. " * 200 + "It had no memory and was killed. " + "The volume is fine. " * 200
-    spans = list(pieces(text))
+    spans = list(split_pieces(text))
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(end - start <= PIECE_CHARS_MAX for start, end in spans)
     assert all(text[start:end].endswith(". ") for start, end in spans[:-1])
-    assert list(pieces("x" * 2_500)) == [(0, 1_000), (1_000, 2_000), (2_000, 2_500)]
-    assert list(pieces(" " * 1_500 + "a")) == [(1_000, 1_501)]
+    assert list(split_pieces("x" * 2_500)) == [(0, 1_000), (1_000, 2_000), (2_000, 2_500)]
+    assert list(split_pieces(" " * 1_500 + "a")) == [(1_000, 1_501)]
     line = "y" * 900 + "\nno memory, killed\n" + "z" * 990
     with embedder(
         lambda asked: embedded([[1.0, float("no memory" in one or "out of" in one)] for one in asked.texts])
     ) as own:
         near = knowing(own).nearest("out of memory", ["disk", line])
     assert not isinstance(near, str)
-    assert (near.which, line[near.start : near.end]) == (1, "y" * 900 + "\nno memory, killed\n")
+    assert (near.text_index, line[near.start : near.end]) == (1, "y" * 900 + "\nno memory, killed\n")
 
 
 def test_without_an_endpoint_it_is_a_substring_and_says_so() -> None:
-    assert meaning_of({}) is None
-    assert meaning_of({"TALLYSTICK_EMBEDDINGS_URL": " "}) is None
+    assert matcher_from_environment({}) is None
+    assert matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": " "}) is None
     for answer in (SAME, {"rca": {"root_cause": "Out of memory and killed"}}):
-        result = told(None, answer)
+        result = reported(None, answer)
         assert result.total == (0.0 if answer is SAME else 100.0)
         assert finding(PATH, result).note == "looked for as a substring: no embeddings endpoint is configured"
 
 
 @pytest.mark.parametrize("address", ["meadow", "ftp://meadow/v1", "http://", "http://[::1", "http://a:b:c/"])
 def test_an_address_that_is_none_is_said_in_the_note(address: str) -> None:
-    result = told(meaning_of({"TALLYSTICK_EMBEDDINGS_URL": address}), SAME)
+    result = reported(matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": address}), SAME)
     assert result.total == 0.0
     note = finding(PATH, result).note
     assert note is not None
@@ -155,7 +155,7 @@ WRONG: dict[str, tuple[Script, str]] = {
 @pytest.mark.parametrize(("script", "why"), WRONG.values(), ids=WRONG)
 def test_where_an_endpoint_fails_it_is_a_substring_and_says_why(script: Script, why: str) -> None:
     with embedder(script) as running:
-        result = told(knowing(running, TALLYSTICK_EMBEDDINGS_KEY=KEY), SAME)
+        result = reported(knowing(running, TALLYSTICK_EMBEDDINGS_KEY=KEY), SAME)
     assert result.total == 0.0
     note = finding(PATH, result).note
     assert note is not None
@@ -167,7 +167,7 @@ def test_where_an_endpoint_fails_it_is_a_substring_and_says_why(script: Script, 
 def test_a_slow_endpoint_is_left_and_the_score_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings_client, "TIMEOUT_S", 0.2)
     with embedder(lambda _: Reply(b"{", stall=True)) as running:
-        note = finding(PATH, told(knowing(running), SAME)).note
+        note = finding(PATH, reported(knowing(running), SAME)).note
     assert note == "looked for as a substring: the embeddings endpoint gave no whole answer within 0.2 s"
 
 
@@ -175,7 +175,7 @@ def test_an_endpoint_that_is_not_there_hides_what_its_address_hides() -> None:
     with embedder() as running:
         port = running.server.server_port
     secret = f"http://meadow:{KEY}@127.0.0.1:{port}/v1?api_key=abcdefgh"
-    note = finding(PATH, told(meaning_of({"TALLYSTICK_EMBEDDINGS_URL": secret}), SAME)).note
+    note = finding(PATH, reported(matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": secret}), SAME)).note
     assert note is not None
     assert note.startswith("looked for as a substring: the embeddings endpoint gave no answer: ")
     assert KEY not in note
@@ -185,7 +185,7 @@ def test_an_endpoint_that_is_not_there_hides_what_its_address_hides() -> None:
 def test_an_endpoint_that_fails_again_and_again_is_not_asked_any_more() -> None:
     with embedder(answering(b"", 500)) as running:
         meaning = knowing(running)
-        notes = [finding(PATH, told(meaning, SAME)).note for _ in range(FAILURES_MAX + 2)]
+        notes = [finding(PATH, reported(meaning, SAME)).note for _ in range(FAILURES_MAX + 2)]
         assert len(running.asked) == FAILURES_MAX
     assert notes[-1] == "looked for as a substring: the embeddings endpoint is not asked any more: answered 500"
 
@@ -196,7 +196,7 @@ def test_an_endpoint_that_recovers_is_asked_again() -> None:
 
     with embedder(script) as running:
         meaning = knowing(running)
-        assert [told(meaning, SAME).total for _ in range(4)] == [0.0, 0.0, 100.0, 100.0]
+        assert [reported(meaning, SAME).total for _ in range(4)] == [0.0, 0.0, 100.0, 100.0]
 
 
 def test_texts_are_asked_for_once_and_in_batches() -> None:
@@ -204,36 +204,38 @@ def test_texts_are_asked_for_once_and_in_batches() -> None:
     with embedder() as running:
         meaning = knowing(running)
         for _ in range(3):
-            told(meaning, {"decision": {"why": why}})
+            reported(meaning, {"decision": {"why": why}})
         assert [len(asked.texts) for asked in running.asked] == [BATCH_TEXTS, BATCH_TEXTS, 1]
 
 
 def test_vectors_are_kept_in_a_file_that_may_be_damaged_or_deleted(tmp_path: Path) -> None:
     cache = tmp_path / "vectors"
     with embedder() as running:
-        assert told(knowing(running, cache), SAME).total == 100.0
-        assert told(knowing(running, cache), SAME).total == 100.0
+        assert reported(knowing(running, cache), SAME).total == 100.0
+        assert reported(knowing(running, cache), SAME).total == 100.0
         assert len(running.asked) == 1
         whole = cache.read_bytes()
         cache.write_bytes(whole[:-20] + b"\xff\n" + b"0" * 64 + b" AAAA 00000000\n torn")
-        assert told(knowing(running, cache), SAME).total == 100.0
+        assert reported(knowing(running, cache), SAME).total == 100.0
         assert len(running.asked) == 2
         assert len(running.asked[1].texts) == 1
         cache.unlink()
-        assert told(knowing(running, cache), SAME).total == 100.0
+        assert reported(knowing(running, cache), SAME).total == 100.0
         assert len(running.asked) == 3
-        assert told(knowing(running, tmp_path), SAME).total == 100.0, "a folder is no file, and does no harm"
-        assert told(knowing(running, cache, TALLYSTICK_EMBEDDINGS_MODEL="other"), SAME).total == 100.0
+        assert reported(knowing(running, tmp_path), SAME).total == 100.0, (
+            "a folder in place of the cache file does no harm"
+        )
+        assert reported(knowing(running, cache, TALLYSTICK_EMBEDDINGS_MODEL="other"), SAME).total == 100.0
         assert len(running.asked) == 5
 
 
 def test_a_model_that_became_another_is_asked_for_everything_again(tmp_path: Path) -> None:
     cache = tmp_path / "vectors"
     with embedder(lambda asked: embedded([vector(text) for text in asked.texts])) as running:
-        told(knowing(running, cache), SAME)
+        reported(knowing(running, cache), SAME)
         running.script = lambda asked: embedded([[*vector(text), 0.0] for text in asked.texts])
-        assert told(knowing(running, cache), {"rca": {"root_cause": "ram gone, stopped"}}).total == 100.0
-        assert told(knowing(running, cache), OTHER).total == 0.0
+        assert reported(knowing(running, cache), {"rca": {"root_cause": "ram gone, stopped"}}).total == 100.0
+        assert reported(knowing(running, cache), OTHER).total == 0.0
         assert [len(asked.texts) for asked in running.asked] == [2, 1, 1, 1]
 
 
@@ -243,7 +245,7 @@ def test_a_file_that_grew_too_large_is_begun_anew(tmp_path: Path, monkeypatch: p
     with embedder() as running:
         meaning = knowing(running, cache)
         for number in range(20):
-            told(meaning, {"rca": {"root_cause": f"memory {number}"}})
+            reported(meaning, {"rca": {"root_cause": f"memory {number}"}})
             assert cache.stat().st_size <= 400
     assert EmbeddingCache(cache).get("unknown") is None
 
@@ -252,7 +254,7 @@ def test_threads_ask_at_once() -> None:
     with embedder() as running:
         meaning = knowing(running)
         found: list[float | None] = []
-        threads = [threading.Thread(target=lambda: found.append(told(meaning, SAME).total)) for _ in range(8)]
+        threads = [threading.Thread(target=lambda: found.append(reported(meaning, SAME).total)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -263,4 +265,4 @@ def test_threads_ask_at_once() -> None:
 
 def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
     with embedder() as running:
-        assert told(knowing(running), {"rca": {"root_cause": "\ud800 ram, stopped"}}).total == 100.0
+        assert reported(knowing(running), {"rca": {"root_cause": "\ud800 ram, stopped"}}).total == 100.0

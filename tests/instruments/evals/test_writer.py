@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.evals import FixtureExists, write
+from instruments.evals import FixtureExists, write_scenario
 from instruments.evals.suite.writer import json_text, yaml_text
 
 DESCRIPTION: dict[str, Any] = {
@@ -45,7 +45,7 @@ def names(folder: Path) -> list[str]:
 
 def test_three_files_that_read_back_as_they_were(tmp_path: Path) -> None:
     folder = tmp_path / "suite" / "image-pull"
-    write(folder, DESCRIPTION, INVESTIGATION, "# Image pull\n")
+    write_scenario(folder, DESCRIPTION, INVESTIGATION, "# Image pull\n")
     assert names(folder) == NAMES
     assert names(folder.parent) == ["image-pull"]
     assert yaml.safe_load((folder / "scenario.yaml").read_bytes()) == DESCRIPTION
@@ -101,18 +101,18 @@ def test_whatever_stands_in_them_reads_back(value: dict[str, Any]) -> None:
 def test_a_fixture_that_is_there_is_not_overwritten(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(FixtureExists) as caught:
-        write(tmp_path, DESCRIPTION, INVESTIGATION, "")
-    assert caught.value.detail == f"{tmp_path} holds a fixture already ({name}); nothing was written."
+        write_scenario(tmp_path, DESCRIPTION, INVESTIGATION, "")
+    assert caught.value.detail == f"{tmp_path} already contains a fixture ({name}); nothing was written."
     assert "--force" in caught.value.advice
     assert names(tmp_path) == [name]
     assert (tmp_path / name).read_text() == "mine"
 
 
 def test_with_force_it_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
-    write(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
+    write_scenario(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
     (tmp_path / "a" / "manifest.yaml").write_text("mine")
     (tmp_path / "a" / "scenario.yaml").rename(tmp_path / "a" / "scenario.yml")
-    write(tmp_path / "a", DESCRIPTION | {"name": "New"}, {}, "new", force=True)
+    write_scenario(tmp_path / "a", DESCRIPTION | {"name": "New"}, {}, "new", force=True)
     assert names(tmp_path / "a") == sorted([*NAMES, "manifest.yaml"])
     assert (tmp_path / "a" / "README.md").read_text() == "new"
     assert (tmp_path / "a" / "investigation.json").read_text() == "{}\n"
@@ -122,16 +122,16 @@ def test_with_force_it_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_files_takes_a_fixture(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    write(tmp_path, DESCRIPTION, INVESTIGATION, "")
+    write_scenario(tmp_path, DESCRIPTION, INVESTIGATION, "")
     assert names(tmp_path) == [*NAMES[:2], "notes.txt", NAMES[2]]
 
 
 def _no_json(folder: Path) -> None:
-    write(folder, DESCRIPTION, {"figure": float("nan")}, "", force=True)
+    write_scenario(folder, DESCRIPTION, {"figure": float("nan")}, "", force=True)
 
 
 def _no_text(folder: Path) -> None:
-    write(folder, DESCRIPTION, INVESTIGATION, "half a pair: \ud800", force=True)
+    write_scenario(folder, DESCRIPTION, INVESTIGATION, "half a pair: \ud800", force=True)
 
 
 @pytest.mark.parametrize("spoilt", [_no_json, _no_text])
@@ -139,7 +139,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, spoilt: Ca
     with pytest.raises(ValueError, match=r"JSON|surrogates"):
         spoilt(tmp_path / "new" / "a")
     assert names(tmp_path) == []
-    write(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
+    write_scenario(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
     with pytest.raises(ValueError, match=r"JSON|surrogates"):
         spoilt(tmp_path / "a")
     assert (tmp_path / "a" / "README.md").read_text() == "old"
@@ -150,7 +150,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, spoilt: Ca
 def test_where_one_file_cannot_be_put_in_place_the_old_ones_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
+    write_scenario(tmp_path / "a", DESCRIPTION, INVESTIGATION, "old")
     before = {name: (tmp_path / "a" / name).read_bytes() for name in NAMES}
     rename = Path.rename
 
@@ -161,7 +161,7 @@ def test_where_one_file_cannot_be_put_in_place_the_old_ones_come_back(
 
     monkeypatch.setattr(Path, "rename", full)
     with pytest.raises(OSError, match="No space"):
-        write(tmp_path / "a", {"name": "New"}, {}, "new", force=True)
+        write_scenario(tmp_path / "a", {"name": "New"}, {}, "new", force=True)
     assert {name: (tmp_path / "a" / name).read_bytes() for name in NAMES} == before
     assert names(tmp_path / "a") == NAMES
     assert names(tmp_path) == ["a"]
@@ -175,12 +175,12 @@ def test_a_place_that_cannot_be_a_fixture(tmp_path: Path, odd: str) -> None:
     else:
         (place / "scenario.yaml").mkdir(parents=True)
     with pytest.raises(OSError, match="directory"):
-        write(place, DESCRIPTION, INVESTIGATION, "", force=True)
+        write_scenario(place, DESCRIPTION, INVESTIGATION, "", force=True)
     assert names(tmp_path) == ["a"]
     assert place.is_file() or names(place) == ["scenario.yaml"]
 
 
 def test_the_folder_may_be_the_one_we_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(Path(), DESCRIPTION, INVESTIGATION, "")
+    write_scenario(Path(), DESCRIPTION, INVESTIGATION, "")
     assert names(Path()) == NAMES

@@ -1,4 +1,4 @@
-"""Refactorings of the originals as models write them; locals stand in quotes, so that a test can rename them."""
+"""Refactorings of the originals as models write them. Local names are quoted, so that a test can rename them."""
 
 import re
 from collections.abc import Mapping

@@ -259,7 +259,7 @@ NO_ANSWERS = {
     ],
     "weighting": ["That is for historians to say, and I would not presume.", SOURCES, WEIGHTING_TASK + SOURCES],
 }
-"""What is no answer to each of the probes."""
+"""Texts that do not answer the probe, by probe."""
 
 NEVER = ["", " \n\t", "***", "I am sorry, but I cannot help with that.", "word " * 10_000, "```\n```"]
-"""What is no answer to any."""
+"""Texts that do not answer any probe."""

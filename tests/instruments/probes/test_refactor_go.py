@@ -245,7 +245,7 @@ def test_results_that_another_function_gives_are_its_locals() -> None:
     assert counts(thin + in_code(M, {"d": "sum", "r": "total"})) == (1, 1, 0, 0)
 
 
-def test_results_in_a_struct_are_told_apart() -> None:
+def test_results_in_a_struct_are_reported_apart() -> None:
     struct = M.replace("(int, string, error)", "(Sum, error)").replace(
         "return r, s, nil", "return Sum{N: r, Text: s}, nil"
     )

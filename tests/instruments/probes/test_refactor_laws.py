@@ -171,10 +171,10 @@ def test_depth_and_number_end_in_a_score(probe: Probe, text: str) -> None:
 @pytest.mark.parametrize(("probe", "mark"), [(REFACTOR_GO, "//"), (REFACTOR_PYTHON, "#")])
 def test_a_text_beyond_the_limits_is_not_read(probe: Probe, mark: str) -> None:
     code = probe.stimulus
-    room = OUTPUT_BYTES_MAX - len(code.encode()) - len(mark)
-    assert probe.scorer.score(code + mark + "-" * room).valid
-    assert not probe.scorer.score(code + mark + "-" * (room + 1)).valid
-    assert not probe.scorer.score(code + mark + "é" * (room // 2 + 1)).valid
+    space = OUTPUT_BYTES_MAX - len(code.encode()) - len(mark)
+    assert probe.scorer.score(code + mark + "-" * space).valid
+    assert not probe.scorer.score(code + mark + "-" * (space + 1)).valid
+    assert not probe.scorer.score(code + mark + "é" * (space // 2 + 1)).valid
     lines = LINES_MAX - code.count("\n")
     assert probe.scorer.score(code + f"{mark}\n" * lines + "\n" * 9).valid
     assert not probe.scorer.score(code + f"{mark}\n" * (lines + 1)).valid

@@ -46,7 +46,7 @@ def test_each_is_counted_as_by_eye() -> None:
     assert all(score.apart == {"removed": 0, "unreached": 0, "closures": 0} for score in found.values())
 
 
-def test_their_scores_tell_them_apart() -> None:
+def test_their_scores_report_them_apart() -> None:
     probes = outputs().values()
     assert len({probe["score"]["total_score"] for probe in probes}) == 2
     assert len({REFACTOR_GO.scorer.score(probe["raw_output"]).total for probe in probes}) > 5

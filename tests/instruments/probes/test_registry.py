@@ -2,7 +2,14 @@
 
 import pytest
 
-from instruments.probes import FORMERLY, PROBES, SCORERS, Probe, find_probe, name_of
+from instruments.probes import (
+    FORMER_PROBE_IDS,
+    PROBES,
+    SCORERS,
+    Probe,
+    find_probe,
+    scorer_name,
+)
 from tests.golden import PROBES as FOLDER
 from tests.golden import bytes_of_probe, path_of_probe
 
@@ -11,12 +18,12 @@ def test_ids_are_found_and_unknown_ones_are_not() -> None:
     for probe in PROBES:
         assert find_probe(probe.id, probe.version) is probe
         assert find_probe(probe.id) is not None
-        assert SCORERS[name_of(probe.scorer)] is probe.scorer
+        assert SCORERS[scorer_name(probe.scorer)] is probe.scorer
     assert find_probe("juggling") is None
     assert find_probe("debugging", "0") is None
     assert len({(probe.id, probe.version) for probe in PROBES}) == len(PROBES)
     assert {"debugging", "summarising", "weighting"} <= {probe.id for probe in PROBES}
-    assert FORMERLY["refactor-v1"] == "refactor-go"
+    assert FORMER_PROBE_IDS["refactor-v1"] == "refactor-go"
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: f"{probe.id}@{probe.version}")

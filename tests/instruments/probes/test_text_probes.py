@@ -48,7 +48,7 @@ def test_known_answers(probe_id: str, graded: Graded) -> None:
 
 
 @probe_ids
-def test_answers_are_in_the_order_of_a_person_and_told_apart(probe_id: str) -> None:
+def test_answers_are_in_the_order_of_a_person_and_reported_apart(probe_id: str) -> None:
     totals = [total(probe_id, graded.answer) for graded in GRADED[probe_id]]
     assert totals == sorted(totals, reverse=True)
     assert len(totals) >= 8
@@ -68,11 +68,11 @@ def test_what_is_no_answer_has_no_figures(probe_id: str) -> None:
 @given(answers, st.randoms(use_true_random=False))
 def test_white_space_and_ornament_never_change_a_score(one: tuple[str, str], random: Random) -> None:
     probe_id, answer = one
-    told = ""
+    reported = ""
     for word in answer.split():
         around = random.choice(AROUND)
-        told += random.choice(SPACES) + random.choice(BEFORE) + around + word + around
-    assert score(probe_id, told + random.choice(SPACES)) == score(probe_id, answer)
+        reported += random.choice(SPACES) + random.choice(BEFORE) + around + word + around
+    assert score(probe_id, reported + random.choice(SPACES)) == score(probe_id, answer)
 
 
 @probe_ids
@@ -95,18 +95,18 @@ def test_padding_never_pays(one: tuple[str, str], times: int) -> None:
     )
 )
 def test_naming_more_causes_never_pays(others: set[str]) -> None:
-    told = GRADED["debugging"][0].answer
-    stuffed = told.replace("CAUSE: ", f"CAUSE: {', '.join(sorted(others))} and ")
-    assert total("debugging", stuffed) <= total("debugging", told) - 0.2
-    denied = told.replace("\nEVIDENCE", f" It was not {' or '.join(sorted(others))}.\nEVIDENCE")
-    assert total("debugging", denied) == total("debugging", told)
+    reported = GRADED["debugging"][0].answer
+    stuffed = reported.replace("CAUSE: ", f"CAUSE: {', '.join(sorted(others))} and ")
+    assert total("debugging", stuffed) <= total("debugging", reported) - 0.2
+    denied = reported.replace("\nEVIDENCE", f" It was not {' or '.join(sorted(others))}.\nEVIDENCE")
+    assert total("debugging", denied) == total("debugging", reported)
 
 
 @given(st.sets(st.integers(1, 21), min_size=1))
 def test_citing_more_lines_never_pays(lines: set[int]) -> None:
-    told = GRADED["debugging"][0].answer
-    stuffed = told.replace("EVIDENCE: ", "EVIDENCE: " + "".join(f"L{line:02}, " for line in sorted(lines)))
-    assert total("debugging", stuffed) <= total("debugging", told)
+    reported = GRADED["debugging"][0].answer
+    stuffed = reported.replace("EVIDENCE: ", "EVIDENCE: " + "".join(f"L{line:02}, " for line in sorted(lines)))
+    assert total("debugging", stuffed) <= total("debugging", reported)
 
 
 @probe_ids

@@ -237,10 +237,10 @@ def test_no_secret_of_environment_or_arguments_is_kept(tmp_path: Path, monkeypat
     assert answer.text is not None
     assert answer.text.startswith("[redacted] qwertzuiop [")
     assert "'--model=m1', '--max-tokens=100'" in answer.text
-    told = failure(python(tmp_path, code, "fail", *arguments))
-    assert "[redacted]" in told
+    reported = failure(python(tmp_path, code, "fail", *arguments))
+    assert "[redacted]" in reported
     for secret in ("mk-0123456789", "MK-0123456789", "secret-"):
-        assert secret not in answer.text + told
+        assert secret not in answer.text + reported
 
 
 def test_it_is_named_by_its_program_alone() -> None:

@@ -17,23 +17,23 @@ def bad(spec: str, **options: object) -> BadRouter:
 @pytest.mark.parametrize(
     ("spec", "detail"),
     [
-        ("", "begins with neither command: nor openai:."),
-        ("cat", "begins with neither command: nor openai:."),
-        (f"http://user:{SECRET}@host/v1", "begins with neither command: nor openai:."),
-        ("COMMAND:cat", "begins with neither command: nor openai:."),
+        ("", "must begin with command: or openai:."),
+        ("cat", "must begin with command: or openai:."),
+        (f"http://user:{SECRET}@host/v1", "must begin with command: or openai:."),
+        ("COMMAND:cat", "must begin with command: or openai:."),
         ("command:", "names no program."),
         ("command:   ", "names no program."),
         ("command:'' x", "names no program."),
         (f"command:cat '{SECRET}", "cannot be split into words: no closing quotation."),
         ("command:cat \\", "cannot be split into words: no escaped character."),
-        ("command:cat a\0b", "has a NUL character, which no program can be given."),
-        ("openai:", "gives openai: no address of a server."),
-        ("openai:host/v1", "gives openai: no address of a server."),
-        (f"openai:ftp://user:{SECRET}@host", "gives openai: no address of a server."),
-        (f"openai:http://user:{SECRET}@/v1", "gives openai: no address of a server."),
-        (f"openai:https://host:port/{SECRET}", "gives openai: no address of a server."),
-        ("openai:https://ho st/", "gives openai: no address of a server."),
-        ("openai:https://host:99999/", "gives openai: no address of a server."),
+        ("command:cat a\0b", "has a NUL character, which no program accepts as an argument."),
+        ("openai:", "gives openai: an invalid server address."),
+        ("openai:host/v1", "gives openai: an invalid server address."),
+        (f"openai:ftp://user:{SECRET}@host", "gives openai: an invalid server address."),
+        (f"openai:http://user:{SECRET}@/v1", "gives openai: an invalid server address."),
+        (f"openai:https://host:port/{SECRET}", "gives openai: an invalid server address."),
+        ("openai:https://ho st/", "gives openai: an invalid server address."),
+        ("openai:https://host:99999/", "gives openai: an invalid server address."),
     ],
 )
 def test_what_is_no_router_shows_the_two_forms(spec: str, detail: str) -> None:
@@ -43,18 +43,18 @@ def test_what_is_no_router_shows_the_two_forms(spec: str, detail: str) -> None:
     assert "openai:" in FORMS
 
 
-def test_a_program_that_is_not_there_is_told_before_anything_begins() -> None:
-    assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' is no program")
+def test_a_program_that_is_not_there_is_reported_before_anything_begins() -> None:
+    assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' cannot be found")
 
 
 @pytest.mark.parametrize(
     ("header", "detail"),
     [
-        (SECRET, "the first is no header."),
-        (f": {SECRET}", "the first is no header."),
-        (f"A B: {SECRET}", "the first is no header."),
-        (f"X-Key: {SECRET}\nX-More: y", "'X-Key' has characters that no header can have."),
-        (f"X-Key: {SECRET}é", "'X-Key' has characters that no header can have."),
+        (SECRET, "the first is not a header."),
+        (f": {SECRET}", "the first is not a header."),
+        (f"A B: {SECRET}", "the first is not a header."),
+        (f"X-Key: {SECRET}\nX-More: y", "'X-Key' has characters that a header cannot contain."),
+        (f"X-Key: {SECRET}é", "'X-Key' has characters that a header cannot contain."),
         ("X-Key: env:NOT_SET", "the environment variable 'NOT_SET' is not set."),
     ],
 )
@@ -67,13 +67,13 @@ def test_keys_that_are_none() -> None:
     assert bad("openai:https://host/v1", key_env="NOT_SET").field == "key_env"
     broken = {"KEY": f"{SECRET}\nx"}
     assert bad("openai:https://host/v1", key_env="KEY", environment=broken).detail == (
-        "the key in KEY has characters that no header can have."
+        "the key in KEY has characters that a header cannot contain."
     )
 
 
 def test_a_program_takes_no_key_and_no_header() -> None:
-    assert bad("command:cat", key_env="KEY").detail == "is for openai: alone."
-    assert bad("command:cat", headers=["A: b"]).detail == "is for openai: alone."
+    assert bad("command:cat", key_env="KEY").detail == "applies to openai: only."
+    assert bad("command:cat", headers=["A: b"]).detail == "applies to openai: only."
 
 
 def test_names_fit_an_event() -> None:

@@ -21,7 +21,7 @@ class Implementation(NamedTuple):
 
     open: Callable[[Path, Vocabulary, Clock], Awaitable[Log]]
     queue_limit: str
-    """Where its bound on waiting events stands, for a test to make it small."""
+    """The name of its limit on waiting events, so that a test can make it small."""
 
 
 IMPLEMENTATIONS = {"sqlite": Implementation(open_sqlite, "ledger.sqlite.log.QUEUE_EVENTS_MAX")}

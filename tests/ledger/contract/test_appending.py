@@ -90,8 +90,8 @@ def test_an_answer_is_where_the_event_stands(ledgers: Ledgers) -> None:
         async with ledgers.open() as log:
             placed = await log.append([recorded("a"), recorded(None), thought("a"), recorded("b", id="mine")])
             events = VOCABULARY.events((await log.read(Query())).ndjson)
-            told = [(one.position, one.id, one.subject, one.streamversion) for one in placed]
-            assert told == [(event.position, event.id, event.subject, event.streamversion) for event in events]
+            reported = [(one.position, one.id, one.subject, one.streamversion) for one in placed]
+            assert reported == [(event.position, event.id, event.subject, event.streamversion) for event in events]
             assert placed[3].id == "mine"
 
     run(scenario())

@@ -73,7 +73,7 @@ def test_what_the_log_says_of_evidence_holds_after_kill_9(tmp_path: Path) -> Non
         erased = {event.data.digest for event in events if isinstance(event.data, EvidenceErased)}
         kept = {event.data.digest for event in events if isinstance(event.data, EvidenceStored)} - erased
         for client in clients:
-            assert client.kept <= kept | erased, "an erasure may have been written that nobody was told of"
+            assert client.kept <= kept | erased, "an unacknowledged erasure may have been written"
             assert client.erased <= erased
         assert {digest for digest in kept if http.get(f"/evidence/{digest}").content != put[digest]} == set()
         assert {http.get(f"/evidence/{digest}").status_code for digest in erased} == {410}

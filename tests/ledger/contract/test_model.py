@@ -32,7 +32,7 @@ DRAFTS = st.one_of(
 BATCHES = st.lists(DRAFTS, min_size=1, max_size=3)
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """An event as the model keeps it."""
 
     id: str
@@ -48,10 +48,10 @@ class Model:
     """The log as a list."""
 
     def __init__(self) -> None:
-        self.events: list[Told] = []
+        self.events: list[Reported] = []
 
     def append(self, batch: list[Draft]) -> Answer:
-        """Where each event stands (position, stream version, duplicate), or why none does."""
+        """Return the place of each event (position, stream version, duplicate), or the error that refuses the batch."""
         before, answer = list(self.events), []
         for draft in batch:
             placed = self._place(draft)
@@ -63,19 +63,19 @@ class Model:
 
     def _place(self, draft: Draft) -> tuple[int, int, bool] | type[TallystickError]:
         kind = RUNS.kinds[draft.name]
-        told = Told(draft.id or "", f"{kind.stream}/{kind.stream_id(draft.data)}", draft.name, draft.data)
+        reported = Reported(draft.id or "", f"{kind.stream}/{kind.stream_id(draft.data)}", draft.name, draft.data)
         for position, event in enumerate(self.events, 1):
-            if event.id == told.id:
+            if event.id == reported.id:
                 version = sum(one.subject == event.subject for one in self.events[:position])
-                return (position, version, True) if event == told else IdentityConflict
-        stream = [event.type for event in self.events if event.subject == told.subject]
+                return (position, version, True) if event == reported else IdentityConflict
+        stream = [event.type for event in self.events if event.subject == reported.subject]
         if draft.expectedversion not in (None, len(stream)):
             return StreamConflict
         closed = any(type_ in ("run.finished.v1", "probe.scored.v1") for type_ in stream)
         begins = draft.name in ("run.started.v1", "probe.scored.v1")
         if closed or begins == bool(stream):
             return LifecycleViolation
-        self.events.append(told)
+        self.events.append(reported)
         return len(self.events), len(stream) + 1, False
 
 
@@ -123,7 +123,7 @@ class LogMachine(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         page = self.runner.run(self.log.read(Query(limit=1000)))
         events = RUNS.events(page.ndjson)
-        assert [Told(event.id, event.subject, event.name, event.data) for event in events] == self.model.events
+        assert [Reported(event.id, event.subject, event.name, event.data) for event in events] == self.model.events
         assert [event.position for event in events] == list(range(1, len(events) + 1))
         assert self.runner.run(self.log.head()).position == len(events)
 

@@ -6,7 +6,13 @@ import pytest
 
 from events.errors import TallystickError
 from ledger import Log, LogTree, Query
-from ledger.transparency.merkle import continues, includes, leaf_hashes, perfect_root, root_of
+from ledger.transparency.merkle import (
+    leaf_hashes,
+    perfect_root,
+    root_of,
+    verify_consistency,
+    verify_inclusion,
+)
 from ledger.transparency.tiles import Tile, TreeEdge
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.drafts import batch_of, thought
@@ -66,8 +72,8 @@ def test_i7_every_proof_holds_for_the_tree_of_the_lines(ledgers: Ledgers) -> Non
                 size = rng.randint(1, 1_300)
                 position, old = rng.randint(1, size), rng.randint(0, size)
                 proof = await tree.inclusion(position, size)
-                assert includes(leaves[position - 1], position - 1, size, proof, root(size))
-                assert continues(old, size, await tree.consistency(old, size), root(old), root(size))
+                assert verify_inclusion(leaves[position - 1], position - 1, size, proof, root(size))
+                assert verify_consistency(old, size, await tree.consistency(old, size), root(old), root(size))
                 number = rng.randint(0, (size - 1) // 256)
                 width = min(256, size - number * 256)
                 assert await tree.tile(0, number, width) == b"".join(leaves[number * 256 : number * 256 + width])

@@ -1,4 +1,4 @@
-"""When SQLite refuses to write: what callers are told, and what the file holds."""
+"""When SQLite refuses to write: the errors that callers get, and the contents of the file."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""I8: one writer, in whatever process; a second is told who holds the lock."""
+"""I8: one writer, in any process. The error for a second writer names the holder of the lock."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ asyncio.run(main())
 
 @contextmanager
 def writer(path: Path, address: str = "") -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the ledger open until it is told to stop."""
+    """Another process that holds the ledger open until the test stops it."""
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path), address],
         cwd=ROOT,
@@ -65,7 +65,7 @@ async def append_one(path: Path) -> int:
     return placed.position
 
 
-def test_i8_a_second_process_is_told_the_pid_and_the_address(tmp_path: Path) -> None:
+def test_i8_a_second_process_is_reported_the_pid_and_the_address(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with writer(path, ADDRESS) as process:
         error = refusal(path)
@@ -77,7 +77,7 @@ def test_i8_a_second_process_is_told_the_pid_and_the_address(tmp_path: Path) -> 
         assert (holder.pid, holder.address) == (process.pid, ADDRESS)
 
 
-def test_i8_a_holder_without_an_address_is_told_by_its_pid(tmp_path: Path) -> None:
+def test_i8_a_holder_without_an_address_is_reported_by_its_pid(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with writer(path) as process:
         error = refusal(path)

@@ -1,4 +1,4 @@
-"""Opening: what is no ledger is refused, is left as it was, and keeps nothing open."""
+"""Opening a file that is not a ledger: it is refused and not changed, and no handle stays open."""
 
 import asyncio
 import sqlite3
@@ -95,7 +95,7 @@ def test_a_folder_is_no_ledger(tmp_path: Path, opener: type[SqliteLog]) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
 
 
-def test_a_lock_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "ledger.db.lock").mkdir()
     refusal(tmp_path / "ledger.db", SqliteLog, "cannot be locked: .*ledger.db.lock")
 
@@ -144,10 +144,10 @@ async def open_and_close(path: Path, events: int = 0) -> None:
 @pytest.mark.parametrize("events", [3, 256, 5_000])
 def test_a_file_from_before_there_were_tiles_is_given_them(tmp_path: Path, events: int) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     async def tiles(path: Path) -> list[list[bytes]]:
-        log = await SqliteLog.open(path, progress=lambda done, total: told.append((done, total)))
+        log = await SqliteLog.open(path, progress=lambda done, total: reported.append((done, total)))
         try:
             assert await LogTree(log).edge(events) == log.edge
             return [await log.tiles(level, 0, 1_000) for level in range(2)]
@@ -159,7 +159,7 @@ def test_a_file_from_before_there_were_tiles_is_given_them(tmp_path: Path, event
         connection.backup(copy)
         copy.executescript("DROP TABLE tiles; PRAGMA user_version = 1;")
     assert run(tiles(old)) == run(tiles(new))
-    assert told == [(done, events) for done in range(2_048, events, 2_048)] + [(events - events % 256, events)] * (
+    assert reported == [(done, events) for done in range(2_048, events, 2_048)] + [(events - events % 256, events)] * (
         events >= 256
     )
     with closing(sqlite3.connect(old)) as connection:

@@ -101,7 +101,7 @@ def test_the_next_event_is_admitted(plain: sqlite3.Connection) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 1023, 1024, 1025, 2000, GROUP_EVENTS_MAX])
-def test_a_statement_has_room_for_its_rows_and_sqlite_takes_it(plain: sqlite3.Connection, rows: int) -> None:
+def test_a_statement_has_space_for_its_rows_and_sqlite_takes_it(plain: sqlite3.Connection, rows: int) -> None:
     places = statement_rows(rows)
     assert rows <= places < 2 * rows
     values: list[object] = []

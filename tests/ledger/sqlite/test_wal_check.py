@@ -10,7 +10,7 @@ import pytest
 
 from ledger.errors import LedgerDamaged
 from ledger.sqlite.log import SqliteLog
-from ledger.sqlite.wal_check import damage
+from ledger.sqlite.wal_check import find_damage
 from tests.support.drafts import recorded
 
 APPENDS = 12
@@ -49,7 +49,7 @@ def test_a_flipped_bit_anywhere_is_damage_and_the_ledger_is_not_opened(
     for place in places:
         flipped = bytearray(wal)
         flipped[place] ^= 1 << rng.randrange(8)
-        assert damage(left(tmp_path, ledger, bytes(flipped))) is not None, place
+        assert find_damage(left(tmp_path, ledger, bytes(flipped))) is not None, place
     path = tmp_path / "ledger.db"
     with pytest.raises(LedgerDamaged, match=r"-wal is damaged: frame \d+ \(page \d+ of the ledger\)"):
         asyncio.run(SqliteLog.open(path))
@@ -57,10 +57,10 @@ def test_a_flipped_bit_anywhere_is_damage_and_the_ledger_is_not_opened(
 
 def test_a_log_that_is_whole_or_torn_is_not_damaged(killed: tuple[bytes, bytes], tmp_path: Path) -> None:
     ledger, wal = killed
-    assert damage(left(tmp_path, ledger, wal)) is None
+    assert find_damage(left(tmp_path, ledger, wal)) is None
     for end in range(0, len(wal), 9_973):
-        assert damage(left(tmp_path, ledger, wal[:end])) is None, end
-        assert damage(left(tmp_path, ledger, wal[:end] + bytes(len(wal) - end))) is None, end
+        assert find_damage(left(tmp_path, ledger, wal[:end])) is None, end
+        assert find_damage(left(tmp_path, ledger, wal[:end] + bytes(len(wal) - end))) is None, end
 
 
 def test_half_a_new_header_loses_nothing_where_the_file_has_what_stands_behind_it(
@@ -72,10 +72,10 @@ def test_half_a_new_header_loses_nothing_where_the_file_has_what_stands_behind_i
         connection.execute("PRAGMA wal_checkpoint(FULL)")
         moved = path.read_bytes()
     begun = wal[:15] + bytes([wal[15] ^ 1]) + wal[16:]  # how often logs were begun: the last of what a torn write left
-    assert damage(left(tmp_path, ledger, begun)) is not None
-    assert damage(left(tmp_path, moved[:-1] + b"x", begun)) is not None
+    assert find_damage(left(tmp_path, ledger, begun)) is not None
+    assert find_damage(left(tmp_path, moved[:-1] + b"x", begun)) is not None
     path = left(tmp_path, moved, begun)
-    assert damage(path) is None
+    assert find_damage(path) is None
 
     async def head() -> int:
         log = await SqliteLog.open(path)
@@ -91,6 +91,6 @@ def test_more_than_a_bit_is_damage_where_a_commit_and_more_stand_behind_it(
     ledger, wal = killed
     middle = len(wal) // 2
     path = left(tmp_path, ledger, wal[:middle] + bytes(100) + wal[middle + 100 :])
-    found = damage(path)
+    found = find_damage(path)
     assert found is not None
     assert found.frame == (middle - 32) // (4096 + 24) + 1

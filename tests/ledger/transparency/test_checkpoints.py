@@ -14,7 +14,13 @@ import pytest
 
 from ledger import CheckpointStore, SqliteLog
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnavailable, TallystickError
-from ledger.transparency.checkpoints import PACE_S, checkpoint_path, read_signed, replace_key, witnessed_path
+from ledger.transparency.checkpoints import (
+    SIGNING_INTERVAL_S,
+    checkpoint_path,
+    read_checkpoint,
+    replace_key,
+    witnessed_path,
+)
 from ledger.transparency.keys import key_path, make_key, others_may_read, read_key
 from ledger.transparency.merkle import EMPTY_ROOT
 from tests.ledger import signing_process
@@ -67,7 +73,7 @@ def refused(ledger: Path, kind: type[TallystickError]) -> str:
 
 def test_s1_what_is_given_is_what_is_kept(ledger: Path) -> None:
     given = grown(ledger, 3)
-    signed = read_signed(checkpoint_path(ledger))
+    signed = read_checkpoint(checkpoint_path(ledger))
     signer = read_key(ledger)
     assert signed is not None
     assert signer is not None
@@ -113,7 +119,7 @@ def test_s1_kill_9_while_signing_leaves_a_checkpoint_no_older_than_what_was_publ
                 published = int(process.stdout.readline())
             process.kill()
             published = max([published, *map(int, process.stdout.read().splitlines())])
-        signed, signer = read_signed(checkpoint_path(ledger)), read_key(ledger)
+        signed, signer = read_checkpoint(checkpoint_path(ledger)), read_key(ledger)
         assert signed is not None
         assert signer is not None
         assert signed.size >= published
@@ -197,7 +203,7 @@ def test_s4_under_load_a_second_has_one_signature_and_who_needs_more_waits(ledge
             assert (await signing.checkpoint()).size == 2
             found = await asyncio.gather(*(signing.checkpoint(size) for size in (1, 3, 3, 2)))
             assert [signed.size for signed in found] == [2, 3, 3, 3]
-            assert time.monotonic() - began > PACE_S / 2
+            assert time.monotonic() - began > SIGNING_INTERVAL_S / 2
 
     run(scenario())
 
@@ -260,7 +266,7 @@ def test_a_new_identity_begins_another_log_and_keeps_what_was_signed(ledger: Pat
     assert [path.read_bytes() for path in ledger.parent.glob("ledger.db.checkpoint.*")] == [given]
     note = grown(ledger, 1, "more")
     assert note.startswith(b"ledger.example/two\n4\n")
-    signed = read_signed(checkpoint_path(ledger))
+    signed = read_checkpoint(checkpoint_path(ledger))
     assert signed is not None
     assert new.verifier.verifies(signed.note)
     assert not old.verifier.verifies(signed.note)

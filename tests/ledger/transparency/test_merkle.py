@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from ledger.transparency.merkle import (
     EMPTY_ROOT,
-    consistency,
-    continues,
-    cover,
-    includes,
-    inclusion,
+    consistency_proof,
+    covering_nodes,
+    inclusion_proof,
     leaf_hash,
     leaf_hashes,
     perfect_root,
     root_of,
+    verify_consistency,
+    verify_inclusion,
 )
 
 LINES = [f"line {number}".encode() for number in range(300)]
@@ -57,7 +57,7 @@ def test_the_root_is_that_of_the_definition() -> None:
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_a_range_is_covered_by_the_fewest_whole_nodes(one: int, other: int) -> None:
     first, end = sorted((one, other))
-    nodes = list(cover(first, end))
+    nodes = list(covering_nodes(first, end))
     assert [leaf for level, index in nodes for leaf in range(index << level, (index + 1) << level)] == list(
         range(first, end)
     )
@@ -69,34 +69,34 @@ def test_a_range_is_covered_by_the_fewest_whole_nodes(one: int, other: int) -> N
 def test_a_proof_of_inclusion_shows_its_leaf_at_its_place_alone(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 300))
     index = data.draw(st.integers(0, size - 1))
-    proof = inclusion(index, size, node)
-    assert includes(LEAVES[index], index, size, proof, ROOTS[size])
+    proof = inclusion_proof(index, size, node)
+    assert verify_inclusion(LEAVES[index], index, size, proof, ROOTS[size])
     other = data.draw(st.integers(-1, size + 1).filter(lambda place: place != index))
-    assert not includes(LEAVES[index], other, size, proof, ROOTS[size])
-    assert not includes(LEAVES[(index + 1) % 300], index, size, proof, ROOTS[size])
-    assert not includes(LEAVES[index], index, size, [*proof, proof[-1] if proof else EMPTY_ROOT], ROOTS[size])
+    assert not verify_inclusion(LEAVES[index], other, size, proof, ROOTS[size])
+    assert not verify_inclusion(LEAVES[(index + 1) % 300], index, size, proof, ROOTS[size])
+    assert not verify_inclusion(LEAVES[index], index, size, [*proof, proof[-1] if proof else EMPTY_ROOT], ROOTS[size])
     if proof:
         bent = data.draw(st.integers(0, len(proof) - 1))
-        assert not includes(LEAVES[index], index, size, proof[:bent] + proof[bent + 1 :], ROOTS[size])
+        assert not verify_inclusion(LEAVES[index], index, size, proof[:bent] + proof[bent + 1 :], ROOTS[size])
         bits = bytes([proof[bent][0] ^ 1]) + proof[bent][1:]
-        assert not includes(LEAVES[index], index, size, [*proof[:bent], bits, *proof[bent + 1 :]], ROOTS[size])
+        assert not verify_inclusion(LEAVES[index], index, size, [*proof[:bent], bits, *proof[bent + 1 :]], ROOTS[size])
 
 
 @given(st.data())
 def test_a_proof_of_consistency_shows_its_two_trees_alone(data: st.DataObject) -> None:
     size = data.draw(st.integers(0, 300))
     old = data.draw(st.integers(0, size))
-    proof = consistency(old, size, node)
-    assert continues(old, size, proof, ROOTS[old], ROOTS[size])
-    assert not continues(old, size, [*proof, EMPTY_ROOT], ROOTS[old], ROOTS[size])
-    assert not continues(old, size, proof, bytes(32), ROOTS[size])
-    assert not continues(size + 1, size, proof, ROOTS[old], ROOTS[size])
+    proof = consistency_proof(old, size, node)
+    assert verify_consistency(old, size, proof, ROOTS[old], ROOTS[size])
+    assert not verify_consistency(old, size, [*proof, EMPTY_ROOT], ROOTS[old], ROOTS[size])
+    assert not verify_consistency(old, size, proof, bytes(32), ROOTS[size])
+    assert not verify_consistency(size + 1, size, proof, ROOTS[old], ROOTS[size])
     if old:
-        assert not continues(old, size, proof, ROOTS[old], bytes(32))
+        assert not verify_consistency(old, size, proof, ROOTS[old], bytes(32))
     for place in range(len(proof)):
-        assert not continues(old, size, proof[:place] + proof[place + 1 :], ROOTS[old], ROOTS[size])
+        assert not verify_consistency(old, size, proof[:place] + proof[place + 1 :], ROOTS[old], ROOTS[size])
 
 
 @pytest.mark.parametrize(("index", "size"), [(0, 0), (-1, 3), (3, 3), (4, 3)])
 def test_a_leaf_beyond_the_tree_is_in_none(index: int, size: int) -> None:
-    assert not includes(LEAVES[0], index, size, [], ROOTS[size])
+    assert not verify_inclusion(LEAVES[0], index, size, [], ROOTS[size])

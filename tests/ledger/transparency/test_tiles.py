@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.transparency.merkle import EMPTY_ROOT, perfect_root, root_of
-from ledger.transparency.tiles import TILE_BYTES, TreeEdge, split_hashes, width_of
+from ledger.transparency.tiles import (
+    TILE_BYTES,
+    TreeEdge,
+    split_hashes,
+    tile_width,
+)
 
 LEAVES = [number.to_bytes(32) for number in range(70_000)]
 
@@ -15,8 +20,8 @@ def test_the_tree_of_70_000_is_cut_as_its_specification_says() -> None:
     edge, filled = TreeEdge().grow(LEAVES)
     assert [len([tile for tile in filled if tile.level == level]) for level in range(3)] == [273, 1, 0]
     assert [len(hashes) for hashes in edge.levels] == [112, 17, 1]
-    assert [width_of(level, number, 70_000) for level, number in ((0, 272), (0, 273), (0, 274))] == [256, 112, 0]
-    assert [width_of(level, number, 70_000) for level, number in ((1, 0), (1, 1), (2, 0), (3, 0))] == [256, 17, 1, 0]
+    assert [tile_width(level, number, 70_000) for level, number in ((0, 272), (0, 273), (0, 274))] == [256, 112, 0]
+    assert [tile_width(level, number, 70_000) for level, number in ((1, 0), (1, 1), (2, 0), (3, 0))] == [256, 17, 1, 0]
     assert {len(tile.hashes) for tile in filled} == {TILE_BYTES}
 
 

@@ -23,7 +23,7 @@ def judged(events: list[tuple[int, int]], page: int, *, whole: bool) -> Check:
     placed = [Placed(at, f"decision/{stream}", version) for at, (stream, version) in enumerate(events, 1)]
     for start in range(0, len(placed), page):
         some = placed[start : start + page]
-        streams.take(some, [one.position for one in some])
+        streams.add(some, [one.position for one in some])
     streams.end()
     return check
 

@@ -9,7 +9,7 @@ from projections.calibration.calibration import CalibrationFilter
 from tests.projections.short_decisions import calibration_of, judged
 
 
-def told(drafts: list, agent: str = "ada", **asked: object) -> PastDecisions:  # type: ignore[type-arg]
+def reported(drafts: list, agent: str = "ada", **asked: object) -> PastDecisions:  # type: ignore[type-arg]
     wanted = PlannedDecision(agent=agent, **asked)  # type: ignore[arg-type]
     return summarize_past_decisions(calibration_of(drafts).table(CalibrationFilter(agent=agent)), wanted)
 
@@ -25,7 +25,7 @@ PAST = [
 
 
 def test_the_likest_decisions_are_taken() -> None:
-    said = told(PAST, category="architecture", stakes="high", confidence=0.9)
+    said = reported(PAST, category="architecture", stakes="high", confidence=0.9)
     assert (said.category, said.stakes, said.reviewed, said.success) == ("architecture", "high", 25, 0.6)
     assert said.confidence == (0.85, 0.95)
     assert said.interval is not None
@@ -37,16 +37,16 @@ def test_the_likest_decisions_are_taken() -> None:
 
 
 def test_where_too_few_are_alike_wider_ones_are() -> None:
-    low = told(PAST, category="architecture", stakes="low", confidence=0.9)
+    low = reported(PAST, category="architecture", stakes="low", confidence=0.9)
     assert (low.category, low.stakes, low.reviewed) == ("architecture", None, 28)
-    none = told(PAST, category="security", stakes="high", confidence=0.9)
+    none = reported(PAST, category="security", stakes="high", confidence=0.9)
     assert (none.category, none.stakes, none.reviewed) == (None, None, 48)
-    stakes = told(PAST, stakes="high", confidence=0.9)
+    stakes = reported(PAST, stakes="high", confidence=0.9)
     assert (stakes.category, stakes.stakes, stakes.reviewed) == (None, "high", 45)
 
 
-def test_without_a_confidence_all_are_told() -> None:
-    said = told(PAST, category="tooling", stakes="high")
+def test_without_a_confidence_all_decisions_count() -> None:
+    said = reported(PAST, category="tooling", stakes="high")
     assert list(said.confidence) == [0, 1]
     assert said.message == (
         "Decisions of ada in tooling at high stakes stated 0.90 on average and came to 0.95 (0.76 to 0.99), n=20."
@@ -55,10 +55,10 @@ def test_without_a_confidence_all_are_told() -> None:
 
 def test_nothing_is_made_up() -> None:
     for drafts in ([], judged((0.2, "SSS"), agent="ada"), judged((0.9, "---"), (None, "SSS"), agent="ada")):
-        said = told(drafts, category="architecture", confidence=0.9)
+        said = reported(drafts, category="architecture", confidence=0.9)
         assert (said.reviewed, said.stated, said.success, said.interval) == (0, None, None, None)
         assert said.message == "No decision of ada stated at 0.85 to 0.95 is reviewed yet."
-    few = told(judged((0.9, "FFF"), agent="ada"), confidence=0.9)
+    few = reported(judged((0.9, "FFF"), agent="ada"), confidence=0.9)
     assert (few.reviewed, few.success) == (3, 0)
     assert "Consider" not in few.message
 
@@ -67,12 +67,12 @@ def test_nothing_is_made_up() -> None:
     ("stated", "counted"), [(0.949, True), (0.95, True), (0.951, False), (0.85, True), (0.849, False)]
 )
 def test_both_ends_of_about_the_same_are_in_it(stated: float, counted: bool) -> None:
-    assert told(judged((stated, "S"), agent="ada"), confidence=0.9).reviewed == counted
+    assert reported(judged((stated, "S"), agent="ada"), confidence=0.9).reviewed == counted
 
 
 @given(st.floats(0, 1), st.lists(st.tuples(st.floats(0, 1), st.text("SPFA", min_size=1, max_size=25)), max_size=5))
 def test_it_is_the_mean_of_those_near(confidence: float, past: list[tuple[float, str]]) -> None:
-    said = told(judged(*past, agent="ada", category="process"), category="process", confidence=confidence)
+    said = reported(judged(*past, agent="ada", category="process"), category="process", confidence=confidence)
     near = [(c, letter) for c, letters in past for letter in letters if abs(c - confidence) <= 0.05 + 1e-9]
     assert said.reviewed == len(near)
     if near:

@@ -64,24 +64,24 @@ def test_differences_that_are_all_alike() -> None:
     assert diebold_mariano(same, same / 3).p == 0.0
 
 
-def test_agents_that_are_as_good_are_told_apart_in_a_twentieth_of_samples() -> None:
+def test_equal_agents_differ_significantly_in_a_twentieth_of_samples() -> None:
     rng = np.random.default_rng(6)
     runs, n = 2_000, SHARED_QUESTIONS_MIN
     hard = rng.uniform(0.5, 0.95, (runs, n))
     losses = [
         (np.clip(hard + rng.normal(0, 0.05, hard.shape), 0, 1) - (rng.random(hard.shape) < hard)) ** 2 for _ in "ab"
     ]
-    told = sum(diebold_mariano(one, other).p <= 0.05 for one, other in zip(*losses, strict=True))
-    assert 0.03 * runs < told < 0.065 * runs
+    reported = sum(diebold_mariano(one, other).p <= 0.05 for one, other in zip(*losses, strict=True))
+    assert 0.03 * runs < reported < 0.065 * runs
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 60), st.integers(0, 1), st.booleans()), max_size=250)
 )
-def test_pairing_is_that_of_a_plain_model(told: list[tuple[str, int, int, bool]]) -> None:
+def test_pairs_are_those_of_the_reference_model(reported: list[tuple[str, int, int, bool]]) -> None:
     drafts: list[Draft] = []
     losses: dict[str, dict[tuple[int, int], list[float]]] = {"a": defaultdict(list), "b": defaultdict(list)}
-    for at, (agent, question, category, right) in enumerate(told):
+    for at, (agent, question, category, right) in enumerate(reported):
         confidence = (at * 37 % 101) / 100
         outcome: Outcome = "success" if right else "failure"
         drafts += answered(f"d{at}", agent, f"q{question}", confidence, outcome, category=f"c{category}")
@@ -120,7 +120,7 @@ def test_a_question_is_that_of_its_project_and_category(differs: dict[str, str])
     assert (only(drafts).paired, only(drafts).shared) == (False, 0)
 
 
-def test_different_questions_stand_side_by_side_and_are_marked() -> None:
+def test_agents_with_different_questions_are_listed_side_by_side_with_a_note() -> None:
     drafts: list[Draft] = []
     for at in range(60):
         drafts += answered(f"a{at}", "ada", None, 0.75, "success" if at % 4 else "failure", category="c")

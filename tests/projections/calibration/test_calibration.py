@@ -67,7 +67,7 @@ def test_the_view_is_the_models(
     drafts: list[Draft], wanted: CalibrationFilter, group_by: GroupBy, min_decisions: int
 ) -> None:
     seen = calibration_of(drafts).view(wanted, group_by, min_decisions)
-    reference_model.view_agrees(seen, reference_model.tell(lines_of(drafts)), wanted, group_by, min_decisions)
+    reference_model.view_agrees(seen, reference_model.report(lines_of(drafts)), wanted, group_by, min_decisions)
 
 
 @given(drafts=histories(), order=st.randoms(use_true_random=False), group_by=st.sampled_from(GROUPINGS))
@@ -84,7 +84,7 @@ def test_decisions_may_come_in_any_order(drafts: list[Draft], order: Any, group_
     mixed = [next(remaining[name]) for name in names]
     reference_model.view_agrees(
         calibration_of(mixed).view(CalibrationFilter(), group_by, 2),
-        reference_model.tell(lines_of(timed)),
+        reference_model.report(lines_of(timed)),
         CalibrationFilter(),
         group_by,
         2,
@@ -146,7 +146,7 @@ def test_min_decisions_is_honoured_exactly(least: int) -> None:
     assert (group.reviewed, group.total, group.accuracy) == (least - 1, least + 3, None)
 
 
-def test_below_the_floor_buckets_and_spread_are_still_told() -> None:
+def test_below_the_minimum_buckets_and_spread_are_still_shown() -> None:
     view = calibration_of(judged((0.95, "SSS"))).view(CalibrationFilter())
     assert view.overall is None
     assert [bucket.decisions for bucket in view.buckets] == [3]
@@ -277,7 +277,7 @@ def test_a_range_is_of_the_decisions_own_times_and_not_of_their_reviews() -> Non
     assert (overall.reviewed, overall.total) == (1, 1)
 
 
-def test_groups_stand_in_order_with_the_unnamed_last() -> None:
+def test_groups_are_in_order_with_the_unnamed_last() -> None:
     drafts = [
         *judged((0.95, "SSSSF"), prefix="a", project="zeta", category="b", stakes="low", agent="bo"),
         *judged((0.6, "SSF"), prefix="b", project="alpha", category="a", agent="ada"),

@@ -17,6 +17,8 @@ from projections.calibration.change_point import (
     detect_change,
 )
 
+pytestmark = pytest.mark.slow
+
 YEAR = 365
 DAY_US = 86_400_000_000
 BEGAN_US = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
@@ -46,7 +48,7 @@ def partial(rng: np.random.Generator, chance: Floats) -> Floats:
 
 
 def worse_brier(confidence: Floats, outcome: Floats, days: Floats, today: float) -> bool:
-    """The rule that this one stands against: the last 30 days' Brier score 20% above that of the 90 days before."""
+    """The rule that this one replaces: the last 30 days' Brier score 20% above that of the 90 days before."""
     loss = (confidence - outcome) ** 2
     recent, before = (days >= today - 30) & (days < today), (days >= today - 120) & (days < today - 30)
     return min(recent.sum(), before.sum()) >= 5 and bool(loss[recent].mean() > 1.2 * loss[before].mean())
@@ -128,7 +130,7 @@ def shifted(n: int = 800, at: int = 500) -> Drift:
     return detect_change(confidence, outcome, times(n))
 
 
-def test_a_change_is_told_with_its_date_and_both_gaps() -> None:
+def test_a_change_has_its_date_and_both_gaps() -> None:
     found = shifted()
     change = found.change
     assert found.alarm

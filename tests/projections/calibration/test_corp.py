@@ -193,7 +193,7 @@ def test_certainty_that_was_wrong_has_no_finite_log_score() -> None:
 
 
 def test_what_is_not_defined_is_missing() -> None:
-    assert figures_of((0.9, "SSS")).skill is None, "all alike: there is no uncertainty to explain"
+    assert figures_of((0.9, "SSS")).skill is None, "all outcomes are equal: the uncertainty is 0"
     assert figures_of((1.0, "SSS"), (0.0, "F")).in_the_large is None, "nothing was left to chance"
     assert figures_of((0.5, "SSFF")).spiegelhalter is None, "a half is as far from both"
     assert figures_of((0.8, "SSPF")).spiegelhalter is None, "it is for two outcomes"

@@ -31,14 +31,14 @@ LETTERS: dict[str, Outcome] = {"S": "success", "P": "partial", "F": "failure", "
 
 
 @dataclass
-class Told(reference_model.Told):
+class Reported(reference_model.Reported):
     """A decision, with the types and strengths of the reasons in force before its first review."""
 
     given: list[tuple[str, float | None]] = field(default_factory=list)
 
 
-def tell(lines: Sequence[bytes]) -> list[Told]:
-    told = {one.subject: Told(**vars(one)) for one in reference_model.tell(lines)}
+def report(lines: Sequence[bytes]) -> list[Reported]:
+    reported = {one.subject: Reported(**vars(one)) for one in reference_model.report(lines)}
     settled: set[str] = set()
     for line in lines:
         event = json.loads(line)
@@ -46,8 +46,8 @@ def tell(lines: Sequence[bytes]) -> list[Told]:
         if event["type"] == "decision.reviewed.v1":
             settled.add(subject)
         elif subject not in settled and ("reasons" in data or event["type"] == "decision.recorded.v1"):
-            told[subject].given = [(one["type"], one.get("strength")) for one in data.get("reasons", [])]
-    return list(told.values())
+            reported[subject].given = [(one["type"], one.get("strength")) for one in data.get("reasons", [])]
+    return list(reported.values())
 
 
 def exactly(seen: float | None, values: Sequence[Fraction]) -> None:
@@ -58,15 +58,15 @@ def exactly(seen: float | None, values: Sequence[Fraction]) -> None:
         assert seen is None
 
 
-def merits_agree(seen: ReasonStats, told: Sequence[Told]) -> None:
-    reviewed = [one for one in told if one.outcome is not None]
+def stats_agree(seen: ReasonStats, reported: Sequence[Reported]) -> None:
+    reviewed = [one for one in reported if one.outcome is not None]
     judged = [one for one in reviewed if one.counted is not None]
     outcomes = [one.outcome for one in reviewed]
-    assert (seen.total, seen.reviewed, seen.judged) == (len(told), len(reviewed), len(judged))
+    assert (seen.total, seen.reviewed, seen.judged) == (len(reported), len(reviewed), len(judged))
     assert (seen.success, seen.partial, seen.failure, seen.abandoned) == tuple(
         outcomes.count(name) for name in LETTERS.values()
     )
-    stated = [one.c for one in told if one.counted is not None]
+    stated = [one.c for one in reported if one.counted is not None]
     assert seen.stated == len(stated)
     exactly(seen.success_rate, [reference_model.WORTH[name] for name in outcomes if name])
     exactly(seen.mean_confidence, stated)
@@ -74,22 +74,22 @@ def merits_agree(seen: ReasonStats, told: Sequence[Told]) -> None:
     exactly(seen.brier_score, [(one.c - reference_model.WORTH[one.outcome or ""]) ** 2 for one in judged])
 
 
-def view_agrees(seen: ReasonsView, told: Sequence[Told], wanted: CalibrationFilter) -> None:
-    kept = [one for one in told if reference_model.about(one, wanted) and one.given]
+def view_agrees(seen: ReasonsView, reported: Sequence[Reported], wanted: CalibrationFilter) -> None:
+    kept = [one for one in reported if reference_model.about(one, wanted) and one.given]
     assert (seen.total, seen.reviewed) == (len(kept), sum(one.outcome is not None for one in kept))
     exactly(seen.mean_types, [Fraction(len({name for name, _ in one.given})) for one in kept])
     exactly(seen.mean_reasons, [Fraction(len(one.given)) for one in kept])
     assert {one.type for one in seen.types} == {name for one in kept for name, _ in one.given}
     for by_type in seen.types:
         users = [one for one in kept if by_type.type in {name for name, _ in one.given}]
-        merits_agree(by_type, users)
+        stats_agree(by_type, users)
         found = [s for one in users for name, s in one.given if name == by_type.type and s is not None]
         assert by_type.strengths == len(found)
         exactly(by_type.mean_strength, [Fraction(repr(strength)) for strength in found])
     counts = sorted({len({name for name, _ in one.given}) for one in kept})
     assert [by_count.types for by_count in seen.counts] == counts
     for by_count in seen.counts:
-        merits_agree(by_count, [one for one in kept if len({name for name, _ in one.given}) == by_count.types])
+        stats_agree(by_count, [one for one in kept if len({name for name, _ in one.given}) == by_count.types])
 
 
 def reasons_of(drafts: Sequence[Draft]) -> ReasonIndex:
@@ -101,7 +101,7 @@ def reasons_of(drafts: Sequence[Draft]) -> ReasonIndex:
 @given(drafts=histories(), wanted=questions)
 @settings(max_examples=400, deadline=None)
 def test_the_view_is_the_models(drafts: list[Draft], wanted: CalibrationFilter) -> None:
-    view_agrees(reasons_of(drafts).view(wanted), tell(lines_of(drafts)), wanted)
+    view_agrees(reasons_of(drafts).view(wanted), report(lines_of(drafts)), wanted)
 
 
 def because(*kinds: ReasonType, strength: float | None = None) -> tuple[Reason, ...]:
@@ -140,7 +140,7 @@ def test_a_decision_counts_once_for_a_type_it_gives_twice_and_each_strength_coun
     assert (view.mean_types, view.mean_reasons) == (2.0, 3.0)
 
 
-def test_what_nobody_stated_is_not_averaged() -> None:
+def test_values_that_were_not_stated_are_not_averaged() -> None:
     (only,) = reasons_of(judged(["analysis"], "SF")).view(CalibrationFilter()).types
     assert (only.mean_confidence, only.brier_score, only.mean_strength) == (None, None, None)
     assert only.success_rate == 0.5
@@ -158,19 +158,19 @@ def test_nothing_is_recommended_on_fewer_reviews_than_asked_for() -> None:
     assert advice([]) == {}
 
 
-def test_the_best_type_is_told_with_its_evidence() -> None:
+def test_the_best_type_is_recommended_with_its_numbers() -> None:
     found = advice([*judged(["empirical"], "SSSP"), *judged(["intuition"], "FFSA"), *judged(["analogy"], "FF")])
     assert found["best_reason_type"] == (
         "info: With reasons of type empirical 88% went well (4 reviewed), with intuition 25% (4 reviewed)."
     )
-    assert "overconfident_type" not in found, "nobody stated a confidence"
+    assert "overconfident_type" not in found, "no decision stated a confidence"
 
 
-@pytest.mark.parametrize(("letters", "told"), [("SFFFF", True), ("SSSFF", False)])
-def test_confidence_above_what_a_type_came_to_is_told(letters: str, told: bool) -> None:
+@pytest.mark.parametrize(("letters", "reported"), [("SFFFF", True), ("SSSFF", False)])
+def test_overconfidence_with_a_type_is_recommended_against(letters: str, reported: bool) -> None:
     found = advice(judged(["authority"], letters, 0.9))
-    assert ("overconfident_type" in found) is told
-    if told:
+    assert ("overconfident_type" in found) is reported
+    if reported:
         assert found["overconfident_type"].startswith("warning: With reasons of type authority, 90% was stated")
 
 
@@ -214,4 +214,4 @@ def test_figures_of_many_decisions_are_exact() -> None:
         drafts.append(record(f"d{number}", confidence, reasons=because(*kinds)))
         if letter != "-":
             drafts.append(review(f"d{number}", LETTERS[letter]))
-    view_agrees(reasons_of(drafts).view(CalibrationFilter()), tell(lines_of(drafts)), CalibrationFilter())
+    view_agrees(reasons_of(drafts).view(CalibrationFilter()), report(lines_of(drafts)), CalibrationFilter())

@@ -16,13 +16,15 @@ from tests.projections.short_decisions import OUTCOMES, calibration_of
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 MOMENT = timedelta(microseconds=1)
 
-Told = tuple[timedelta, float, str]
+Reported = tuple[timedelta, float, str]
 """How long ago, the stated confidence, and the outcomes of as many decisions as there are letters."""
 
 
-def found(*told: Told, min_decisions: int = 1, brier_rise: float = 0.20, accuracy_drop: float = 0.15) -> RecentDrift:
+def found(
+    *reported: Reported, min_decisions: int = 1, brier_rise: float = 0.20, accuracy_drop: float = 0.15
+) -> RecentDrift:
     drafts: list[Draft] = []
-    for ago, confidence, letters in told:
+    for ago, confidence, letters in reported:
         for letter in letters:
             name = f"d{len(drafts)}"
             drafts += [record(name, confidence, time=NOW - ago), review(name, OUTCOMES[letter])]
@@ -91,32 +93,34 @@ def test_what_is_better_is_no_alert() -> None:
     assert (decline.alerts, decline.unsupported) == ([], [])
 
 
-def test_a_fall_from_perfection_is_told() -> None:
+def test_a_fall_from_perfection_raises_an_alert() -> None:
     decline = found((days(60), 1.0, "S" * 30), (days(5), 1.0, "S" * 20 + "F" * 10))
     assert [alert.type for alert in decline.alerts] == ["brier_degradation", "accuracy_drop"]
     assert decline.alerts[0].historical == 0
 
 
-@pytest.mark.parametrize("told", [[], [(days(1), 0.9, "SSSS")], [(days(1), 0.9, "SSSSS")], [(days(60), 0.9, "S" * 9)]])
-def test_windows_with_few_reviews_are_not_compared(told: list[Told]) -> None:
-    decline = found(*told, min_decisions=5)
+@pytest.mark.parametrize(
+    "reported", [[], [(days(1), 0.9, "SSSS")], [(days(1), 0.9, "SSSSS")], [(days(60), 0.9, "S" * 9)]]
+)
+def test_windows_with_few_reviews_are_not_compared(reported: list[Reported]) -> None:
+    decline = found(*reported, min_decisions=5)
     assert (decline.recent, decline.historical, decline.alerts, decline.unsupported) == (None, None, [], [])
 
 
 def test_the_change_within_both_windows_has_its_date() -> None:
-    told = [(days(110 - at), 0.9, "S" if at < 50 or at % 3 == 0 else "F") for at in range(100)]
-    drift = found(*told).drift
+    reported = [(days(110 - at), 0.9, "S" if at < 50 or at % 3 == 0 else "F") for at in range(100)]
+    drift = found(*reported).drift
     assert drift.change is not None
     assert abs(drift.change.time - (NOW - days(60))) <= days(3)
 
 
 def calm(rng: np.random.Generator) -> RecentDrift:
     """A calibrated agent's four months: 40 recent decisions, 120 before."""
-    told = []
+    reported = []
     for at in range(160):
         confidence = float(rng.uniform(0.5, 1))
-        told.append((days(0.75 * at + 0.1), confidence, "S" if rng.random() < confidence else "F"))
-    return found(*told)
+        reported.append((days(0.75 * at + 0.1), confidence, "S" if rng.random() < confidence else "F"))
+    return found(*reported)
 
 
 def test_calibrated_agents_are_alarmed_in_at_most_a_twentieth_of_checks() -> None:
@@ -140,11 +144,11 @@ def skewed(rng: np.random.Generator, n: int) -> np.ndarray[tuple[int], np.dtype[
 
 
 @pytest.mark.parametrize("sizes", [(5, 5), (10, 200), (800, SHUFFLED_MAX)])
-def test_samples_of_one_lot_are_told_apart_as_often_as_the_level_says(sizes: tuple[int, int]) -> None:
+def test_samples_of_one_distribution_differ_as_often_as_the_level(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(5)
     runs = 400
-    told = sum(permutation_p_value(skewed(rng, sizes[0]), skewed(rng, sizes[1])) <= 0.05 for _ in range(runs))
-    assert told <= 0.075 * runs
+    reported = sum(permutation_p_value(skewed(rng, sizes[0]), skewed(rng, sizes[1])) <= 0.05 for _ in range(runs))
+    assert reported <= 0.075 * runs
 
 
 def test_the_limit_agrees_with_the_shuffle() -> None:

@@ -73,7 +73,7 @@ def test_the_brier_score_is_praised_or_warned_of() -> None:
 
 @pytest.mark.parametrize("stated", [(0.5, "SSSFF"), (0.9, "S" * 71 + "F" * 9), (0.8, "SSSSF")])
 def test_a_score_between_is_not_spoken_of(stated: Stated) -> None:
-    """The first stands on .25, the second on .10, the third between."""
+    """The first is at .25, the second at .10, the third between."""
     assert "brier_score" not in advice(stated)
 
 

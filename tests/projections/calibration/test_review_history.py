@@ -46,7 +46,7 @@ def rows(history: ReviewHistory) -> list[tuple[Any, ...]]:
 @given(histories(), wanted)
 def test_the_history_is_the_models(drafts: list[Draft], asked: CalibrationFilter) -> None:
     counted = reference_model.counting(
-        one for one in reference_model.tell(lines_of(drafts)) if reference_model.about(one, asked)
+        one for one in reference_model.report(lines_of(drafts)) if reference_model.about(one, asked)
     )
     counted.sort(key=lambda one: one.time)
     assert rows(calibration_of(drafts).history(asked)) == [

@@ -217,7 +217,7 @@ def test_what_is_pending_counts_in_the_spread_and_the_total() -> None:
     assert stats.tenths == {"0.8-0.9": 7, "0.2-0.3": 3}
 
 
-def test_every_tenth_stands_in_its_own() -> None:
+def test_every_tenth_is_in_its_own_bin() -> None:
     stated = [(tenth / 10, "-") for tenth in range(11)]
     stats = measure_spread(*cells(*stated))
     assert stats is not None

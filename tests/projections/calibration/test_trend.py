@@ -26,18 +26,18 @@ decisions = st.lists(
 )
 
 
-def trend_of(told: list[Decision], days: int = 30) -> Trend:
-    told = sorted(told, key=lambda one: one[2])
+def trend_of(reported: list[Decision], days: int = 30) -> Trend:
+    reported = sorted(reported, key=lambda one: one[2])
     return compute_trend(
-        np.array([c for c, _, _ in told], dtype=np.float64),
-        np.array([o for _, o, _ in told], dtype=np.float64),
-        np.array([microseconds(at) for _, _, at in told], dtype=np.int64),
+        np.array([c for c, _, _ in reported], dtype=np.float64),
+        np.array([o for _, o, _ in reported], dtype=np.float64),
+        np.array([microseconds(at) for _, _, at in reported], dtype=np.int64),
         days,
     )
 
 
-def check(window: Window, told: list[Decision]) -> None:
-    inside = [one for one in told if window.since <= one[2] < window.until]
+def check(window: Window, reported: list[Decision]) -> None:
+    inside = [one for one in reported if window.since <= one[2] < window.until]
     n = len(inside)
     assert window.reviewed == n
     if n == 0:
@@ -56,14 +56,14 @@ def check(window: Window, told: list[Decision]) -> None:
 
 
 @given(decisions, st.integers(1, 500))
-def test_every_decision_is_counted_where_it_belongs(told: list[Decision], days: int) -> None:
-    found = trend_of(told, days)
-    assert (found.windows == []) is (told == [])
+def test_every_decision_is_counted_where_it_belongs(reported: list[Decision], days: int) -> None:
+    found = trend_of(reported, days)
+    assert (found.windows == []) is (reported == [])
     for window in found.windows:
         assert window.until - window.since == timedelta(days=days)
-        check(window, told)
-    if told:
-        first, last = min(at for _, _, at in told), max(at for _, _, at in told)
+        check(window, reported)
+    if reported:
+        first, last = min(at for _, _, at in reported), max(at for _, _, at in reported)
         assert found.windows[0].since == first
         assert found.windows[-1].since <= last < found.windows[-1].until
         assert all(window.until <= last for window in found.windows[:-1])

@@ -1,4 +1,4 @@
-"""The decisions view against the model: find, order, count, look up; and one decision as it stands."""
+"""The decisions projection against the reference model: find, order, count, look up; and the state of one decision."""
 
 from datetime import timedelta
 from typing import get_args
@@ -79,11 +79,11 @@ def test_find_order_and_count_are_the_models(
     drafts: list[Draft], wanted: DecisionSelection, sort: SortField, descending: bool
 ) -> None:
     lines = lines_of(drafts)
-    told, index = reference_model.tell(lines), index_of(drafts)
-    kept = reference_model.find(told, wanted)
+    reported, index = reference_model.report(lines), index_of(drafts)
+    kept = reference_model.find(reported, wanted)
     places = index.find(wanted)
     assert index.subjects(places) == [one.subject for one in kept]
-    ordered = index.order(places, sort, descending=descending)
+    ordered = index.sort_places(places, sort, descending=descending)
     assert index.subjects(ordered) == [one.subject for one in reference_model.order(kept, sort, descending=descending)]
     seen, expected = index.count(places), reference_model.count(kept)
     assert seen == expected
@@ -92,14 +92,14 @@ def test_find_order_and_count_are_the_models(
         *expected.by_agent.items(),
     ]
     assert encode(seen)
-    assert len(index) == len(told)
+    assert len(index) == len(reported)
     for since in filter(None, MOMENTS):
         assert index.recorded_within(places, since) == sum(one.time >= since for one in kept)
 
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("sort", ["confidence", "category", "stakes"])
-def test_a_missing_value_stands_last_either_way(sort: SortField, descending: bool) -> None:
+def test_a_missing_value_comes_last_in_both_directions(sort: SortField, descending: bool) -> None:
     index = index_of(
         [
             record("none"),
@@ -108,7 +108,7 @@ def test_a_missing_value_stands_last_either_way(sort: SortField, descending: boo
             record("most", 1.0, category="b", stakes="critical"),
         ]
     )
-    places = index.order(index.find(DecisionSelection()), sort, descending=descending)
+    places = index.sort_places(index.find(DecisionSelection()), sort, descending=descending)
     ends = [name.removeprefix("decision/") for name in index.subjects(places)]
     assert ends[:2] == (["most", "least"] if descending else ["least", "most"])
     assert ends[2:] == (["none-either", "none"] if descending else ["none", "none-either"])
@@ -123,7 +123,7 @@ def test_a_microsecond_orders_in_any_year(year: int) -> None:
     index = index_of([record(f"d{us}", time=later[us]) for us in (2, 0, 3, 1)])
     every = index.find(DecisionSelection())
     for descending in (False, True):
-        names = index.subjects(index.order(every, "created_at", descending=descending))
+        names = index.subjects(index.sort_places(every, "created_at", descending=descending))
         assert names == sorted(names, reverse=descending)
     assert found(index, DecisionSelection(range=TimeRange(later[1], later[2]))) == ["decision/d2", "decision/d1"]
     assert index.count(every).by_day == [(first.date().isoformat(), 4)]
@@ -131,15 +131,15 @@ def test_a_microsecond_orders_in_any_year(year: int) -> None:
 
 def test_matching_gives_the_oldest_that_begin_so() -> None:
     index = index_of([record(name) for name in ("abc1", "xabc", "abc", "abd", "ab.c", "abc2")])
-    assert index.matching("abc") == ["abc1", "abc"]
-    assert index.matching("abc", most=9) == ["abc1", "abc", "abc2"]
-    assert index.matching("ab.", most=9) == ["ab.c"]
-    assert index.matching("", most=2) == ["abc1", "xabc"]
-    assert index.matching("decision/") == []
+    assert index.ids_starting_with("abc") == ["abc1", "abc"]
+    assert index.ids_starting_with("abc", limit=9) == ["abc1", "abc", "abc2"]
+    assert index.ids_starting_with("ab.", limit=9) == ["ab.c"]
+    assert index.ids_starting_with("", limit=2) == ["abc1", "xabc"]
+    assert index.ids_starting_with("decision/") == []
     assert index.has("abc")
     assert not index.has("ab")
     again = DecisionIndex.decode(index.encode())
-    assert again.matching("abc", most=9) == ["abc1", "abc", "abc2"]
+    assert again.ids_starting_with("abc", limit=9) == ["abc1", "abc", "abc2"]
 
 
 def test_an_amendment_moves_tags_and_confidence() -> None:
@@ -168,7 +168,7 @@ def test_an_empty_index_answers() -> None:
     index.fold([])
     every = index.find(DecisionSelection(tags=("a",), outcome="success", status="pending"))
     for sort in get_args(SortField):
-        assert index.subjects(index.order(every, sort, descending=True)) == []
+        assert index.subjects(index.sort_places(every, sort, descending=True)) == []
     assert index.count(every) == reference_model.count([])
-    assert index.matching("") == []
+    assert index.ids_starting_with("") == []
     assert index.summary() == DecisionIndex.decode(index.encode()).summary()

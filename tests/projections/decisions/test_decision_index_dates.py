@@ -27,7 +27,7 @@ def index_of(drafts: list[Draft]) -> DecisionIndex:
     return index
 
 
-def told(drafts: list[Draft], field: str) -> dict[str, Any]:
+def reported(drafts: list[Draft], field: str) -> dict[str, Any]:
     """A field of each decision that has it, as its events leave it, in the order in which they were recorded."""
     events = [json.loads(line) for line in lines_of(drafts)]
     names = [event["subject"] for event in events if event["type"] == "decision.recorded.v1"]
@@ -40,29 +40,29 @@ def told(drafts: list[Draft], field: str) -> dict[str, Any]:
 
 @given(drafts=histories(), before=st.sampled_from([moment for moment in MOMENTS if moment is not None]))
 @settings(max_examples=200, deadline=None)
-def test_days_of_review_are_those_told(drafts: list[Draft], before: datetime) -> None:
+def test_review_dates_are_those_stated(drafts: list[Draft], before: datetime) -> None:
     index = index_of(drafts)
     every = index.find(DecisionSelection())
-    dues = {name: datetime.fromisoformat(text) for name, text in told(drafts, "review_by").items()}
+    dues = {name: datetime.fromisoformat(text) for name, text in reported(drafts, "review_by").items()}
     assert index.subjects(index.find(DecisionSelection(dated=True))) == list(dues)
     assert set(index.subjects(index.find(DecisionSelection(dated=False)))) == set(index.subjects(every)) - set(dues)
     due = index.find(DecisionSelection(due_before=before))
     assert index.subjects(due) == [name for name, moment in dues.items() if moment < before]
     names = index.subjects(every)
-    assert {names[place]: moment for place, moment in index.dues(every).items()} == dues
-    assert set(index.dues(due)) == set(due.tolist())
+    assert {names[place]: moment for place, moment in index.review_times(every).items()} == dues
+    assert set(index.review_times(due)) == set(due.tolist())
 
 
 @given(drafts=histories(), wanted=narrow)
 @settings(max_examples=200, deadline=None)
-def test_pull_requests_and_patterns_are_those_told(drafts: list[Draft], wanted: DecisionSelection) -> None:
+def test_pull_requests_and_patterns_are_those_stated(drafts: list[Draft], wanted: DecisionSelection) -> None:
     index = index_of(drafts)
     every, places = index.subjects(index.find(DecisionSelection())), index.find(wanted)
-    kept = {one.subject for one in reference_model.find(reference_model.tell(lines_of(drafts)), wanted)}
+    kept = {one.subject for one in reference_model.find(reference_model.report(lines_of(drafts)), wanted)}
     prs = {every[place]: pr for place, pr in index.pull_requests(places).items()}
-    assert prs == {name: pr for name, pr in told(drafts, "pr").items() if name in kept}
+    assert prs == {name: pr for name, pr in reported(drafts, "pr").items() if name in kept}
     named: dict[str, list[str]] = defaultdict(list)
-    for name, pattern in told(drafts, "pattern").items():
+    for name, pattern in reported(drafts, "pattern").items():
         if name in kept:
             named[pattern].append(name)
     several = sorted((group for group in named.values() if len(group) > 1), key=lambda group: -len(group))

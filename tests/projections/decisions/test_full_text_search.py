@@ -84,9 +84,9 @@ async def found(opened: Opened, search: FullTextSearch, words: Sequence[str], as
     index, position = await opened.engine.at(DecisionIndex, as_of)
     hits = await search.find(words, position, index.index)
     ranked = await search.find(words, position, index.index, rank=True, side="function")
-    assert (hits.places.tolist(), hits.held.tolist()) == (ranked.places.tolist(), ranked.held.tolist())
+    assert (hits.places.tolist(), hits.words_found.tolist()) == (ranked.places.tolist(), ranked.words_found.tolist())
     assert (ranked.scores > 0).all()
-    return set(index.subjects(hits.holding(hits.places, len(set(words)))))
+    return set(index.subjects(hits.filter_places(hits.places, len(set(words)))))
 
 
 def expected(lines: Sequence[bytes], words: Sequence[str]) -> set[str]:
@@ -300,7 +300,7 @@ def test_a_file_that_another_holds_is_done_without(tmp_path: Path, monkeypatch: 
     assert position_kept(path) == 4
 
 
-def test_where_there_is_no_room_at_all_the_search_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_space_at_all_the_search_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ledger_of(tmp_path)
     monkeypatch.setattr(search_module, "_CREATE", "no statement")
     with pytest.raises(LedgerUnavailable, match="cannot be searched"):
@@ -359,7 +359,7 @@ def test_the_better_fit_comes_first_and_the_newer_of_those_alike(tmp_path: Path)
             every = index.find(DecisionSelection())
             ranked = hits.ranked(every)
             assert index.subjects(ranked.places) == [f"decision/{name}" for name in ("both", "late", "rare", "one")]
-            assert ranked.held.tolist() == [2, 2, 2, 1]
+            assert ranked.words_found.tolist() == [2, 2, 2, 1]
             assert (ranked.scores[:-1] >= ranked.scores[1:]).all()
             assert index.subjects(hits.ranked(every[:3]).places) == ["decision/rare", "decision/one"]
 

@@ -38,7 +38,7 @@ def waiting(
     now: datetime = DAWN,
     at: int | None = None,
 ) -> list[str]:
-    scopes = None if scope is None else scope.reach()
+    scopes = None if scope is None else scope.matching_scopes()
     return [thought.thought_id for thought in projection.pending(source_of(agent), scopes, now, at)]
 
 
@@ -46,11 +46,11 @@ def test_a_thought_waits_until_it_is_taken_up() -> None:
     drafts = (ponder("a"), ponder("b"), record("d", 0.5), adopt("a", "d"))
     assert waiting(folded(*drafts[:3])) == ["a", "b"]
     assert waiting(folded(*drafts)) == ["b"]
-    ((agent, thought),) = folded(*drafts).taken()
-    assert (agent, thought.thought_id, thought.taken, thought.taken_by) == ("ada", "a", 4, "d")
+    ((agent, thought),) = folded(*drafts).adopted()
+    assert (agent, thought.thought_id, thought.adopted_position, thought.adopted_by) == ("ada", "a", 4, "d")
 
 
-def test_what_waited_behind_a_position_is_told() -> None:
+def test_thoughts_that_were_pending_as_of_a_position() -> None:
     projection = folded(ponder("a"), ponder("b"), record("d", 0.5), adopt("a", "d"), ponder("c"))
     assert [waiting(projection, at=position) for position in range(6)] == [
         [], ["a"], ["a", "b"], ["a", "b"], ["b"], ["b", "c"],
@@ -64,7 +64,7 @@ def test_agents_keep_their_thoughts_apart() -> None:
     assert waiting(projection, ThoughtScope("ada"), agent="ada") == []
 
 
-def test_another_agent_may_take_a_thought_up_once_and_it_waits_for_nobody() -> None:
+def test_another_agent_may_adopt_a_thought_once_and_it_is_no_longer_pending() -> None:
     assert waiting(folded(ponder("a"), record("d", 0.5, agent="bo"), adopt("a", "d", agent="bo"))) == []
 
 
@@ -112,14 +112,14 @@ def test_a_thought_dated_into_another_age_moves_no_other() -> None:
     assert waiting(projection, now=far) == ["far"]
 
 
-def test_the_oldest_of_an_agents_thoughts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_an_agents_thoughts_make_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thoughts_module, "THOUGHTS_MAX", 3)
     projection = folded(
         ponder("other", agent="bo"), *(ponder(f"t{n}", time=DAWN) for n in range(5)), adopt("t0", "d"), adopt("t3", "d")
     )
     assert waiting(projection) == ["t2", "t4"]
     assert waiting(projection, agent="bo") == ["other"]
-    assert [thought.thought_id for _, thought in projection.taken()] == ["t3"]
+    assert [thought.thought_id for _, thought in projection.adopted()] == ["t3"]
 
 
 @given(drafts=histories(), now=st.sampled_from([moment for moment in MOMENTS if moment is not None] + [DAWN]))
@@ -139,8 +139,8 @@ def test_what_waits_is_what_a_plain_list_says(drafts: list[Draft], now: datetime
     for agent in AGENTS:
         own = [event.subject for event in young if event.agent == agent]
         assert [thought.subject for thought in projection.pending(source_of(agent), None, now)] == own
-    assert {thought.subject for _, thought in projection.waiting(now)} == {event.subject for event in young}
-    assert {thought.thought_id for _, thought in projection.taken()} == taken
+    assert {thought.subject for _, thought in projection.all_pending(now)} == {event.subject for event in young}
+    assert {thought.thought_id for _, thought in projection.adopted()} == taken
     kept = projection.summary()["by_agent"]
     assert isinstance(kept, dict)
     assert sum(one["taken_up"] for one in kept.values()) == len(taken)

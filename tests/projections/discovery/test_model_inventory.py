@@ -67,7 +67,7 @@ def test_an_answer_that_was_not_accepted_is_no_sighting() -> None:
     assert view.routers[0].outcomes == {"failed": 1, "refused": 1}
 
 
-def test_hosts_and_names_of_nothing_stand_apart_whatever_came_of_them() -> None:
+def test_wrappers_and_unresolved_names_are_listed_separately_whatever_the_outcome() -> None:
     view = surveyed(
         start("r"),
         attempt("r", 1, "Auto", "wrapper"),
@@ -149,8 +149,8 @@ def test_one_output_under_several_names() -> None:
     )
     (found,) = view.identical
     assert found.output_digest == "0967115f2813a3541eaef77de9d9d5773f1c0c04314b0bbfe4ff3b3b1c55b5d5"
-    told = [(one.kind, one.key, [(at.run_id, at.attempt) for at in one.where]) for one in found.answers]
-    assert told == [
+    reported_text = [(one.kind, one.key, [(at.run_id, at.attempt) for at in one.where]) for one in found.answers]
+    assert reported_text == [
         ("model", "model-b", [("s", 1), ("r", 2)]),
         ("model", "model-a", [("r", 1)]),
         ("wrapper", "auto", [("r", 3)]),
@@ -206,12 +206,12 @@ def test_it_is_the_plain_count(drafts: list[Draft]) -> None:
         if data.output is None and data.output_digest is not None:
             authors.setdefault(data.output_digest, set()).add(name)
     view = surveyed(*drafts)
-    told: list[Sightings] = [*view.models, *view.wrappers, *view.unresolved]
-    assert {one.key: one.sightings for one in told if one.sightings} == {
+    reported_text: list[Sightings] = [*view.models, *view.wrappers, *view.unresolved]
+    assert {one.key: one.sightings for one in reported_text if one.sightings} == {
         key: len(own) for (_, key), own in seen.items()
     }
     kinds = {**dict.fromkeys(keys(view), "model"), **dict.fromkeys((one.key for one in view.wrappers), "wrapper")}
-    for one in told:
+    for one in reported_text:
         own = seen.get((kinds.get(one.key, "unresolved"), one.key), [])
         assert one.claims == Counter(data.claimed.model_name for *_, data in own if data.claimed is not None)
         runs = Counter(subject.removeprefix("discovery/") for subject, *_ in own)

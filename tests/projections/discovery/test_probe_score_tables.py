@@ -88,8 +88,10 @@ def test_versions_are_not_mixed() -> None:
         score("d", "one", 0.4, scorer_id="t"),
         score("e", "one", 0.5, probe="q"),
     ]
-    told = [(table.probe_id, table.probe_version, table.scorer_id, table.scorer_version) for table in tables(drafts)]
-    assert told == [
+    reported = [
+        (table.probe_id, table.probe_version, table.scorer_id, table.scorer_version) for table in tables(drafts)
+    ]
+    assert reported == [
         ("p", None, "s", None), ("p", None, "t", None), ("p", "1", "s", None), ("p", "1", "s", "2"),
         ("q", None, "s", None),
     ]  # fmt: skip
@@ -120,7 +122,7 @@ def test_one_model_keeps_its_rank_among_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("means", "told"),
+    ("means", "reported"),
     [
         ({}, {}),
         ({"a": 0.5}, {}),
@@ -129,8 +131,8 @@ def test_one_model_keeps_its_rank_among_all() -> None:
         ({"a": 0.1 + 0.2, "b": 0.3, "c": 1.0}, {"a": 100 / 3, "b": 100 / 3, "c": 250 / 3}),
     ],
 )
-def test_percentiles_are_midranks(means: dict[str, float], told: dict[str, float]) -> None:
-    assert percentiles(means) == pytest.approx(told)
+def test_percentiles_are_midranks(means: dict[str, float], reported: dict[str, float]) -> None:
+    assert percentiles(means) == pytest.approx(reported)
 
 
 @given(drafts=discoveries(60))
@@ -152,15 +154,17 @@ def test_they_are_the_plain_figures(drafts: list[Draft]) -> None:
     } == set(own)
     for table in seen:
         for row in table.models:
-            told = own[table.probe_id, table.probe_version, table.scorer_id, table.scorer_version, row.kind, row.model]
-            totals = [data.total_score for data in told if data.total_score is not None]
-            assert (row.scores, row.totals) == (len(told), len(totals))
+            reported = own[
+                table.probe_id, table.probe_version, table.scorer_id, table.scorer_version, row.kind, row.model
+            ]
+            totals = [data.total_score for data in reported if data.total_score is not None]
+            assert (row.scores, row.totals) == (len(reported), len(totals))
             assert row.mean == (pytest.approx(mean(totals)) if totals else None)
             assert row.std_dev == (pytest.approx(stdev(totals), abs=1e-9) if len(totals) > 1 else None)
             assert (row.min, row.max) == ((min(totals), max(totals)) if totals else (None, None))
-            assert row.counts == _means([data.counts or {} for data in told])
-            assert row.dimensions == _means([data.dimension_scores or {} for data in told])
-            stated = [data.valid for data in told if data.valid is not None]
+            assert row.counts == _means([data.counts or {} for data in reported])
+            assert row.dimensions == _means([data.dimension_scores or {} for data in reported])
+            stated = [data.valid for data in reported if data.valid is not None]
             assert row.valid_share == (pytest.approx(mean(stated)) if stated else None)
 
 

@@ -1,4 +1,4 @@
-"""The runs view and the report: folded in any way they are the same, and a report told as events is given back."""
+"""The runs view and the report: any way to fold gives the same, and a report survives conversion to events and back."""
 
 from collections import Counter
 from itertools import pairwise
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.importers.runs.reader import decode
-from api.importers.runs.to_events import tell
+from api.importers.runs.to_events import run_events
 from events import (
     DiscoveryAttempted,
     DiscoveryFinished,
@@ -106,9 +106,9 @@ def test_the_index_says_what_a_plain_reading_says(drafts: list[Draft], router: s
 
 
 def shown(one: Json) -> Json:
-    """A report told as events, and read back from them."""
-    told = tell("file", decode(msgspec.json.encode(one)), "ada")
-    events = events_of([said.draft for said in told.sayings])
+    """Convert a report to events, and read it back from them."""
+    converted = run_events("file", decode(msgspec.json.encode(one)), "ada")
+    events = events_of([said.draft for said in converted.drafts])
     run = DiscoveryRun.of(
         [event for event in events if not isinstance(event.data, ProbeScored)],
         [event for event in events if isinstance(event.data, ProbeScored)],
@@ -131,14 +131,14 @@ def test_the_real_reports_are_given_back_field_for_field() -> None:
 
 def test_whole_numbers_are_written_whole() -> None:
     events = events_of(
-        [said.draft for said in tell("file", decode(msgspec.json.encode(report("r", "m"))), "ada").sayings]
+        [said.draft for said in run_events("file", decode(msgspec.json.encode(report("r", "m"))), "ada").drafts]
     )
     scores = [event for event in events if isinstance(event.data, ProbeScored)]
     run = DiscoveryRun.of([event for event in events if event not in scores], scores)
     assert b'"total_score":1}' in msgspec.json.encode(build_report(run, {}))
 
 
-def test_what_nobody_reported_is_told_as_it_was_measured() -> None:
+def test_a_run_that_was_not_imported_is_reported_as_measured() -> None:
     drafts = [
         post(DiscoveryStarted(run_id="r", probe_id="refactor-v1", max_iterations=3, terminate_on_repeat=True)),
         post(DiscoveryAttempted(run_id="r", attempt=1, outcome="timeout", elapsed_ns=5, detail="late")),

@@ -18,9 +18,9 @@ from tests.projections.short_evaluations import (
     evaluation,
     fail,
     pooled,
+    report,
     score,
     skip,
-    tell,
     weights_of,
 )
 
@@ -42,8 +42,8 @@ def listed(projection: EvaluationIndex, suite: str | None = None, agent: str | N
 
 def plain(view: object, names: tuple[str, ...]) -> dict[str, Any]:
     """Some figures of a view, those that there are."""
-    told: dict[str, Any] = msgspec.to_builtins(view)
-    return {name: told[name] for name in names if told.get(name) is not None}
+    reported: dict[str, Any] = msgspec.to_builtins(view)
+    return {name: reported[name] for name in names if reported.get(name) is not None}
 
 
 @given(drafts=evaluations(60))
@@ -55,14 +55,14 @@ def test_short_whole_and_plain_agree(drafts: list[Draft]) -> None:
         stream = [event for event in events if event.subject == f"evaluation/{head.run_id}"]
         whole = build_evaluation(stream, projection.known, {})
         assert head == EvaluationSummary(**{name: getattr(whole, name) for name in EvaluationSummary.__struct_fields__})
-        own = [told for told in tell(events) if told.run == head.run_id]
-        expected = {name: told for name, told in pooled(own, weights_of(own)).items() if told is not None}
+        own = [reported for reported in report(events) if reported.run == head.run_id]
+        expected = {name: reported for name, reported in pooled(own, weights_of(own)).items() if reported is not None}
         shown = plain(head, FIGURES)
         assert shown.keys() == expected.keys()
         for name, figure in expected.items():
             assert shown[name] == pytest.approx(figure, abs=1e-9), name
         rows = {(one.scenario_id, row.attempt) for one in whole.results for row in one.rows}
-        assert rows == {(told.scenario, told.attempt) for told in own}
+        assert rows == {(reported.scenario, reported.attempt) for reported in own}
 
 
 def test_a_run_that_never_ended_is_shown_as_such() -> None:
@@ -111,9 +111,9 @@ def test_weights_say_what_a_scenario_counts() -> None:
     assert evaluation(begin("r"), score("r", "a", 80, weight=0)).mean is None
 
 
-def test_who_answered_is_what_scores_agree_on_where_the_start_names_nobody() -> None:
-    told: dict[str, Any] = {"agent": "scout", "agent_version": "2", "scorer_id": "rca", "scorer_version": "1"}
-    (head,) = listed(folded(begin("r", agent=None), score("r", "a", 80, **told), score("r", "b", 80)))
+def test_the_agent_is_the_one_that_scores_agree_on_if_the_start_names_none() -> None:
+    reported: dict[str, Any] = {"agent": "scout", "agent_version": "2", "scorer_id": "rca", "scorer_version": "1"}
+    (head,) = listed(folded(begin("r", agent=None), score("r", "a", 80, **reported), score("r", "b", 80)))
     assert (head.agent, head.agent_version, head.scorer_id, head.scorer_version) == ("scout", "2", "rca", "1")
     (split,) = listed(folded(begin("r", agent=None), score("r", "a", 80, agent="x"), score("r", "b", 80, agent="y")))
     assert (split.agent, split.agent_version) == (None, None)
@@ -132,7 +132,11 @@ def test_evaluations_are_found_by_suite_and_by_who_answered() -> None:
     assert [head.run_id for head in listed(projection, suite="incidents", agent="rival")] == ["r4", "r3"]
     assert [head.run_id for head in listed(projection, suite="drills")] == ["r2"]
     assert listed(projection, agent="nobody") == []
-    assert (projection.matching("r"), projection.matching("r2"), projection.has("r")) == (["r1", "r2"], ["r2"], False)
+    assert (projection.ids_starting_with("r"), projection.ids_starting_with("r2"), projection.has("r")) == (
+        ["r1", "r2"],
+        ["r2"],
+        False,
+    )
 
 
 def test_the_latest_is_the_newest_that_ended_before_on_the_same_selection() -> None:

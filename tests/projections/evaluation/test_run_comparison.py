@@ -97,26 +97,26 @@ def test_regressed_is_what_passed_and_does_not_the_most_points_lost_first() -> N
         score("new", "a", 60), score("new", "b", 10), fail("new", "c", failure="crash", detail="exit 1"),
         score("new", "d", 80), score("new", "e", 95), score("new", "f", 30),
     ]  # fmt: skip
-    told = compared(before, after)
-    assert [(one.scenario_id, one.difference, one.reason) for one in told.regressed] == [
+    reported = compared(before, after)
+    assert [(one.scenario_id, one.difference, one.reason) for one in reported.regressed] == [
         ("c", -90, "crash: exit 1"), ("b", -80, None), ("a", -30, None),
     ]  # fmt: skip
-    assert [(one.scenario_id, one.before, one.after) for one in told.lower] == [("d", 90, 80)]
-    assert names(told.improved) == ["e"]
-    assert [(one.scenario_id, one.errors_after) for one in told.errors] == [("c", 1)]
-    assert (told.regressions, told.unchanged) == (3, 1)
+    assert [(one.scenario_id, one.before, one.after) for one in reported.lower] == [("d", 90, 80)]
+    assert names(reported.improved) == ["e"]
+    assert [(one.scenario_id, one.errors_after) for one in reported.errors] == [("c", 1)]
+    assert (reported.regressions, reported.unchanged) == (3, 1)
 
 
 def test_what_is_missing_or_skipped_now_is_a_regression_and_what_is_new_is_none() -> None:
     before = [score("old", "a", 90), score("old", "b", 20), skip("old", "c"), score("old", "d", 90)]
     after = [score("new", "d", 90), skip("new", "b"), score("new", "c", 50), score("new", "e", 10)]
-    told = compared(before, after)
-    assert [(one.scenario_id, one.reason, one.before) for one in told.missing] == [
+    reported = compared(before, after)
+    assert [(one.scenario_id, one.reason, one.before) for one in reported.missing] == [
         ("a", "not scored", 90),
         ("b", "skipped", 20),
     ]
-    assert [(one.scenario_id, one.before, one.after) for one in told.added] == [("c", None, 50), ("e", None, 10)]
-    assert (told.regressions, told.regressed, told.scenarios) == (2, (), 1)
+    assert [(one.scenario_id, one.before, one.after) for one in reported.added] == [("c", None, 50), ("e", None, 10)]
+    assert (reported.regressions, reported.regressed, reported.scenarios) == (2, (), 1)
 
 
 @pytest.mark.parametrize(
@@ -149,17 +149,17 @@ def test_what_is_missing_or_skipped_now_is_a_regression_and_what_is_new_is_none(
 def test_what_is_not_known_to_be_alike_does_not_compare(
     before: dict[str, Any], after: dict[str, Any], reason: str | None
 ) -> None:
-    told = compared([score("old", "a", 90, **before)], [score("new", "a", 10, **after)])
-    assert [one.reason for one in told.not_comparable] == ([] if reason is None else [reason])
-    assert told.regressions == (reason is None)
+    reported = compared([score("old", "a", 90, **before)], [score("new", "a", 10, **after)])
+    assert [one.reason for one in reported.not_comparable] == ([] if reason is None else [reason])
+    assert reported.regressions == (reason is None)
     if reason is not None:
-        (one,) = told.not_comparable
-        assert (one.before, one.after, one.attempts, told.scenarios) == (90, 10, 0, 0)
+        (one,) = reported.not_comparable
+        assert (one.before, one.after, one.attempts, reported.scenarios) == (90, 10, 0, 0)
 
 
 def test_an_error_need_not_say_what_it_is_of() -> None:
-    told = compared([score("old", "a", 90, fixture_digest=A, scorer_id="rca")], [fail("new", "a")])
-    assert (names(told.regressed), told.not_comparable) == (["a"], ())
+    reported = compared([score("old", "a", 90, fixture_digest=A, scorer_id="rca")], [fail("new", "a")])
+    assert (names(reported.regressed), reported.not_comparable) == (["a"], ())
     changed = compared([score("old", "a", 90, fixture_digest=A)], [fail("new", "a", fixture_digest=B)])
     assert [one.reason for one in changed.not_comparable] == ["fixture changed"]
     assert [(one.scenario_id, one.reason) for one in changed.errors] == [("a", "error")]
@@ -168,9 +168,9 @@ def test_an_error_need_not_say_what_it_is_of() -> None:
 def test_attempts_are_paired_and_those_of_one_side_have_no_part() -> None:
     before = [score("old", "a", 90, 1), score("old", "a", 20, 2)]
     after = [score("new", "a", 20, 1), score("new", "a", 90, 2), score("new", "a", 20, 3)]
-    told = compared(before, after)
-    assert (told.pairs, told.regressed, told.unchanged) == (2, (), 1)
-    assert (told.mcnemar.passed_to_failed, told.mcnemar.failed_to_passed, told.mcnemar.p) == (1, 1, 1)
+    reported = compared(before, after)
+    assert (reported.pairs, reported.regressed, reported.unchanged) == (2, (), 1)
+    assert (reported.mcnemar.passed_to_failed, reported.mcnemar.failed_to_passed, reported.mcnemar.p) == (1, 1, 1)
     fell = compared(before, [score("new", "a", 20, 1), score("new", "a", 20, 2)])
     (worse,) = fell.regressed
     assert (worse.attempts, worse.passed_before, worse.passed_after, worse.difference) == (2, 1, 0, -35)
@@ -179,9 +179,9 @@ def test_attempts_are_paired_and_those_of_one_side_have_no_part() -> None:
 
 
 def test_an_error_before_counts_as_no_pass() -> None:
-    told = compared([fail("old", "a")], [score("new", "a", 80)])
-    assert [(one.scenario_id, one.difference) for one in told.improved] == [("a", 80)]
-    assert told.mcnemar.failed_to_passed == 1
+    reported = compared([fail("old", "a")], [score("new", "a", 80)])
+    assert [(one.scenario_id, one.difference) for one in reported.improved] == [("a", 80)]
+    assert reported.mcnemar.failed_to_passed == 1
 
 
 def test_lost_and_gained_are_the_patterns_that_match_less_and_more_often() -> None:
@@ -216,19 +216,28 @@ def runs(draw: st.DrawFn, run: str) -> Evaluation:
 
 @given(before=runs("old"), after=runs("new"))
 @settings(max_examples=150, deadline=None)
-def test_every_scenario_stands_in_one_place(before: Evaluation, after: Evaluation) -> None:
-    told = compare_runs(before, after)
-    places = [told.regressed, told.lower, told.improved, told.missing, told.added, told.not_comparable]
+def test_every_scenario_is_in_one_list(before: Evaluation, after: Evaluation) -> None:
+    reported = compare_runs(before, after)
+    places = [
+        reported.regressed,
+        reported.lower,
+        reported.improved,
+        reported.missing,
+        reported.added,
+        reported.not_comparable,
+    ]
     named = [name for place in places for name in names(place)]
     assert len(named) == len(set(named))
     either = {one.scenario_id for one in (*before.results, *after.results)}
-    assert len(either) - len(named) == told.unchanged
-    assert told.scenarios == told.unchanged + len(told.regressed) + len(told.lower) + len(told.improved)
-    assert told.regressions == len(told.regressed) + len(told.missing)
-    assert sorted(names(told.errors)) == [one.scenario_id for one in after.results if one.errors]
-    if told.difference is not None:
-        assert told.mean_candidate is not None
-        assert told.difference == pytest.approx(told.mean_candidate - (told.mean_baseline or 0))
+    assert len(either) - len(named) == reported.unchanged
+    assert reported.scenarios == reported.unchanged + len(reported.regressed) + len(reported.lower) + len(
+        reported.improved
+    )
+    assert reported.regressions == len(reported.regressed) + len(reported.missing)
+    assert sorted(names(reported.errors)) == [one.scenario_id for one in after.results if one.errors]
+    if reported.difference is not None:
+        assert reported.mean_candidate is not None
+        assert reported.difference == pytest.approx(reported.mean_candidate - (reported.mean_baseline or 0))
 
 
 @given(before=runs("old"), after=runs("new"))
@@ -245,5 +254,5 @@ def test_the_other_way_round_is_the_opposite(before: Evaluation, after: Evaluati
 
 
 def test_an_interval_stays_within_what_points_can_differ_by() -> None:
-    told = compared([score("old", "a", 0), score("old", "b", 0)], [score("new", "a", 100), score("new", "b", 0)])
-    assert told.difference_interval == Interval(-100, 100)
+    reported = compared([score("old", "a", 0), score("old", "b", 0)], [score("new", "a", 100), score("new", "b", 0)])
+    assert reported.difference_interval == Interval(-100, 100)

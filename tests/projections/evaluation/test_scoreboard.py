@@ -27,9 +27,9 @@ from tests.projections.short_evaluations import (
     mean_of,
     newest,
     pooled,
+    report,
     score,
     skip,
-    tell,
     weights_of,
 )
 
@@ -54,11 +54,11 @@ def versions(found: SuiteScoreboard) -> list[tuple[str | None, str | None]]:
 @given(drafts=evaluations(60))
 @settings(max_examples=200, deadline=None)
 def test_the_board_is_what_a_plain_reading_says(drafts: list[Draft]) -> None:
-    told = tell(events_of(drafts))
+    reported = report(events_of(drafts))
     shown = board(*drafts)
-    assert [one.suite for one in shown.suites] == sorted({one.suite for one in told})
+    assert [one.suite for one in shown.suites] == sorted({one.suite for one in reported})
     for found in shown.suites:
-        scores = [one for one in told if one.suite == found.suite]
+        scores = [one for one in reported if one.suite == found.suite]
         kept = current(scores)
         weights = {one.scenario: 1.0 for one in scores} | weights_of(sorted(kept, key=lambda one: one.time))
         assert found.scenarios == len({one.scenario for one in scores})
@@ -152,7 +152,7 @@ def test_the_newest_is_so_by_its_time_and_not_by_when_it_was_posted() -> None:
     assert {row.agent_version: row.superseded for row in found.rows} == {None: 0, "old": 1}
 
 
-def test_baselines_stand_apart_after_the_agents_whichever_is_asked_for() -> None:
+def test_baselines_come_after_the_agents_whatever_the_filter() -> None:
     drafts = [
         begin("r1", agent="baseline", baseline="empty"), score("r1", "a", 0),
         begin("r2", agent="baseline", baseline="most_frequent"), score("r2", "a", 100),

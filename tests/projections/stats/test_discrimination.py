@@ -26,28 +26,28 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("groups", "told"), KNOWN.values(), ids=KNOWN)
-def test_known_answers(groups: list[list[float]], told: tuple[float | None, ...]) -> None:
+@pytest.mark.parametrize(("groups", "reported"), KNOWN.values(), ids=KNOWN)
+def test_known_answers(groups: list[list[float]], reported: tuple[float | None, ...]) -> None:
     found = measure_discrimination(groups)
     assert isinstance(found, Discrimination)
-    assert (found.between, found.within, found.discrimination) == pytest.approx(told)
+    assert (found.between, found.within, found.discrimination) == pytest.approx(reported)
 
 
 @given(st.lists(st.lists(st.integers(0, 100), max_size=6), max_size=6))
 def test_it_is_the_plain_count_of_pairs(groups: list[list[int]]) -> None:
     scores = [(model, score) for model, group in enumerate(groups) for score in group]
-    told: dict[bool, list[bool]] = {True: [], False: []}
+    reported: dict[bool, list[bool]] = {True: [], False: []}
     for (one, low), (other, high) in combinations(scores, 2):
-        told[one == other].append(abs(low - high) >= round(DIFFERENCE_MIN * 100))
+        reported[one == other].append(abs(low - high) >= round(DIFFERENCE_MIN * 100))
     found = measure_discrimination([[score / 100 for score in group] for group in groups])
-    for share, pairs in ((found.between, told[False]), (found.within, told[True])):
+    for share, pairs in ((found.between, reported[False]), (found.within, reported[True])):
         assert share == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)
 
 
 # The six targets rated by four judges of Shrout and Fleiss (1979): ICC(1) is .17.
 SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 
-NO_REPEATS = "too few repeats to say: it takes 2 models with 2 scores each, and there is none"
+NO_REPEATS = "too few repeats to compare models: at least 2 models with 2 scores each are needed; found 0"
 ALIKE = "not shown to tell models apart: 4 scores of 2 models are all the same"
 BY_CHANCE = "not shown to tell models apart: 4 scores of 2 models could differ as far by chance (p = 0.328)"
 APART = "tells models apart: 98% of the variance of 12 scores of 3 models is between models (p = 0.001)"
@@ -56,7 +56,7 @@ ONE_OF_MANY = "tells models apart: 100% of the variance of 80 scores of 40 model
 SAID = {
     "no scores": ([], (), "no scores yet"),
     "one score each": ([[0.2], [0.4], [0.9]], (), NO_REPEATS),
-    "one with repeats": ([[0.2, 0.3], [0.4]], (), NO_REPEATS.replace("none", "1")),
+    "one with repeats": ([[0.2, 0.3], [0.4]], (), NO_REPEATS.replace("found 0", "found 1")),
     "one value": ([[1.0] * 6, [1.0] * 6], (), "saturated: all 12 scores are 1.00"),
     "saturated": ([[1.0]] * 36 + [[0.95]], (), f"saturated: 36 of 37 scores are 1.00; {NO_REPEATS}"),
     "others count for that": ([[0.5]], [0.0] * 9, f"saturated: 9 of 10 scores are 0.00; {NO_REPEATS}"),
@@ -114,20 +114,21 @@ def test_the_order_makes_no_difference(groups: list[list[int]], others: list[int
 
 
 @pytest.mark.parametrize("shuffled_max", [discrimination.SHUFFLED_MAX, 0], ids=["shuffled", "by the F distribution"])
-def test_models_that_do_not_differ_are_hardly_ever_told_apart(
-    monkeypatch: pytest.MonkeyPatch, shuffled_max: int
-) -> None:
+def test_equal_models_are_rarely_reported_apart(monkeypatch: pytest.MonkeyPatch, shuffled_max: int) -> None:
     monkeypatch.setattr(discrimination, "SHUFFLED_MAX", shuffled_max)
     rng = np.random.default_rng([5, shuffled_max])
     samples = 400
-    told = sum(
+    reported = sum(
         measure_discrimination(rng.choice([1.0, 1.0, 1.0, 0.75, 0.5], (6, 5)).tolist()).tells_apart or False
         for _ in range(samples)
     )
-    assert told / samples <= SIGNIFICANCE_LEVEL + 2.6 * (SIGNIFICANCE_LEVEL * (1 - SIGNIFICANCE_LEVEL) / samples) ** 0.5
+    assert (
+        reported / samples
+        <= SIGNIFICANCE_LEVEL + 2.6 * (SIGNIFICANCE_LEVEL * (1 - SIGNIFICANCE_LEVEL) / samples) ** 0.5
+    )
 
 
-def test_models_that_differ_are_told_apart() -> None:
+def test_models_that_differ_are_reported_apart() -> None:
     rng = np.random.default_rng(8)
     truth = np.linspace(0.4, 0.8, 5)[:, np.newaxis]
     found = [measure_discrimination(np.clip(truth + rng.normal(0, 0.1, (5, 6)), 0, 1).tolist()) for _ in range(100)]

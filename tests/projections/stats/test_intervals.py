@@ -138,7 +138,7 @@ def test_what_supports_a_verdict() -> None:
 
 @given(st.integers(1, 400), st.integers(0, 100), st.integers(0, 100))
 def test_so_many_more_reviews_carry_the_verdict(n: int, percent: int, stated: int) -> None:
-    """If they go on alike: that many carry it, and none of what was said is short of one."""
+    """If further reviews have the same results, that many are enough to support the verdict."""
     successes, confidence = round(n * percent / 100), stated / 100
     found = compute_scores(*cells((confidence, "S" * successes + "F" * (n - successes))))
     assert found is not None

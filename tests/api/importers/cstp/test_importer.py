@@ -19,7 +19,7 @@ from tests.support.server import serving
 
 
 def taken(ledger: Path, path: Path, *options: str | Path, code: int = 0) -> dict[str, Any]:
-    """The report of a takeover that must end with a code."""
+    """Run an import that must exit with a code. Return its report."""
     ended = tally(ledger, "import", "cstp", path, "--json", *options)
     assert ended.code == code, (ended.err, ended.text)
     return msgspec.json.decode(ended.out, type=dict[str, Any])
@@ -129,9 +129,9 @@ def test_the_store_first_and_files_later_says_what_comes_too_late(tmp_path: Path
         "deliberation.convergence_point",
     }  # fmt: skip
     assert "together" in report["losses"][0]["allowed"]
-    standing = shown(ledger, "3f2a9c1e")
-    assert standing["review"]["reviewed_by"] == "warden"
-    assert standing["review"]["affected_kpis"] == {"p99": -0.5}
+    state = shown(ledger, "3f2a9c1e")
+    assert state["review"]["reviewed_by"] == "warden"
+    assert state["review"]["affected_kpis"] == {"p99": -0.5}
     assert taken(ledger, folder, code=1)["appended"] == 0
 
 
@@ -145,9 +145,9 @@ def test_an_installation_that_lives_on_is_followed(tmp_path: Path) -> None:
     write_file(folder, said)
     report = taken(ledger, folder)
     assert (report["amended"], report["thoughts"], report["appended"]) == (1, 1, 2)
-    standing = shown(ledger, "0000aaaa")
-    assert standing["thoughts"] == ["two"]
-    found = standing["decision"]
+    state = shown(ledger, "0000aaaa")
+    assert state["thoughts"] == ["two"]
+    found = state["decision"]
     assert (found["confidence"], found["tags"], found["decision"]) == (0.8, ["new"], "Do it well")
     said |= {"status": "reviewed", "outcome": "success", "reviewed_at": "2026-03-01T00:00:00+00:00"}
     write_file(folder, said)
@@ -179,7 +179,7 @@ def test_what_the_ledger_learned_since_stays(tmp_path: Path) -> None:
     assert shown(ledger, "0000aaaa")["decision"]["confidence"] == 0.9
 
 
-def test_contradictions_are_told_and_the_later_counts(tmp_path: Path) -> None:
+def test_contradictions_are_reported_and_the_later_counts(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     for name, changed in (("old", "2026-02-06T00:00:00+00:00"), ("new", "2026-03-06T00:00:00+00:00")):
         write_file(folder, decision(f"{name}aaaa", confidence=0.6, pattern="files"), changed=changed)
@@ -194,17 +194,17 @@ def test_contradictions_are_told_and_the_later_counts(tmp_path: Path) -> None:
         updated_at="2026-02-20T00:00:00+00:00",
     )
     report = taken(ledger, folder, code=1)
-    told = {(one["decision_id"], one["field"]): (one["taken"], one["other"]) for one in report["contradictions"]}
-    assert told == {
+    reported = {(one["decision_id"], one["field"]): (one["taken"], one["other"]) for one in report["contradictions"]}
+    assert reported == {
         ("oldaaaa", "confidence"): ("0.9", "0.6"), ("oldaaaa", "pattern"): ("store", "files"),
         ("newaaaa", "confidence"): ("0.6", "0.9"), ("newaaaa", "pattern"): ("files", "store"),
         ("cccccccc", "outcome"): ("failure", "success"),
     }  # fmt: skip
     assert shown(ledger, "oldaaaa")["decision"]["confidence"] == 0.9
     assert shown(ledger, "newaaaa")["decision"]["confidence"] == 0.6
-    standing = shown(ledger, "cccccccc")
-    assert standing["review"]["outcome"] == "failure"
-    assert [entry["data"].get("outcome") for entry in standing["history"]] == [None, "success", "failure"]
+    state = shown(ledger, "cccccccc")
+    assert state["review"]["outcome"] == "failure"
+    assert [entry["data"].get("outcome") for entry in state["history"]] == [None, "success", "failure"]
     again = taken(ledger, folder, code=1)
     assert (again["appended"], again["unchanged"]) == (0, 3)
     err = tally(ledger, "import", "cstp", folder).err
@@ -212,7 +212,7 @@ def test_contradictions_are_told_and_the_later_counts(tmp_path: Path) -> None:
     assert "decisions.db says '0.9'" in err
 
 
-def test_times_that_the_stores_tell_apart(tmp_path: Path) -> None:
+def test_times_that_the_stores_report_apart(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     again = reviewed("0000aaaa", "success")
     undated = reviewed("0000bbbb", "failure", reviewed_at=None)
@@ -228,9 +228,9 @@ def test_times_that_the_stores_tell_apart(tmp_path: Path) -> None:
     assert [(one["field"], one["taken"], one["other"]) for one in report["contradictions"]] == [
         ("reviewed_at", "2026-03-10T12:00:00Z", "2026-02-10T12:00:00Z"), ("outcome", "failure", "success"),
     ]  # fmt: skip
-    standing = shown(ledger, "0000aaaa")
-    assert standing["recorded_at"] == "2026-02-05T10:00:00Z"
-    assert standing["review"]["reviewed_at"] == "2026-03-10T12:00:00Z"
+    state = shown(ledger, "0000aaaa")
+    assert state["recorded_at"] == "2026-02-05T10:00:00Z"
+    assert state["review"]["reviewed_at"] == "2026-03-10T12:00:00Z"
     assert [entry["data"].get("outcome") for entry in shown(ledger, "0000bbbb")["history"]] == [
         None, "success", "failure",
     ]  # fmt: skip

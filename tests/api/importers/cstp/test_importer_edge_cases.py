@@ -1,4 +1,4 @@
-"""import cstp over what people and crashes leave behind: each oddity is told, and the rest is taken over."""
+"""import cstp over damaged and unusual stores: it reports each oddity and imports the rest."""
 
 import os
 import sqlite3
@@ -25,13 +25,13 @@ from tests.support.cstp_installation import (
 )
 from tests.support.paths import ROOT
 
-Told = tuple[str, str, str, str]
+Reported = tuple[str, str, str, str]
 
 
-def losses(report: dict[str, Any]) -> list[Told]:
+def losses(report: dict[str, Any]) -> list[Reported]:
     """Name of the file, field, value, and what was left out."""
-    told = ((Path(one["file"]).name, one["field"], one["value"], one["left_out"]) for one in report["losses"])
-    return sorted(told)
+    reported = ((Path(one["file"]).name, one["field"], one["value"], one["left_out"]) for one in report["losses"])
+    return sorted(reported)
 
 
 def text_of(report: dict[str, Any], field: str) -> str:
@@ -146,14 +146,14 @@ def test_a_file_that_cannot_be_read_is_left_out_and_the_others_taken(tmp_path: P
     write_file(folder, decision("tmpfile"), "2026/02/tmpab12.yaml")
     report = taken(ledger, folder, code=1)
     assert (report["decisions"], report["recorded"]) == (1, 1)
-    told = {file[20:-5]: (value, left) for file, field, value, left in losses(report) if field == "file"}
+    reported = {file[20:-5]: (value, left) for file, field, value, left in losses(report) if field == "file"}
     for name, _, value in FILES:
-        assert told[name][0].startswith(value)
-    assert told["link"][0] == "No such file or directory"
-    assert told["pipe"][0] == "no file, but a folder, a pipe or a device"
-    assert told["long"][0] == "has 17,825,792 bytes, more than 16,777,216"
-    assert {left for _, left in told.values()} == {"file"}
-    assert len(told) == len(FILES) + 3
+        assert reported[name][0].startswith(value)
+    assert reported["link"][0] == "No such file or directory"
+    assert reported["pipe"][0] == "not a regular file, but a folder, a pipe or a device"
+    assert reported["long"][0] == "has 17,825,792 bytes, more than 16,777,216"
+    assert {left for _, left in reported.values()} == {"file"}
+    assert len(reported) == len(FILES) + 3
     assert [Path(path).name for path in report["passed_over"]] == ["tmpab12.yaml", "rules.yaml"]
 
 
@@ -172,7 +172,7 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
         "kpi_indicators": ["a", "null"], "feature": "no", "commit": "0123456",
     }  # fmt: skip
     assert losses(report) == [
-        (name, "confidence", "stands twice", "the first value"),
+        (name, "confidence", "occurs twice", "the first value"),
         (name, "context", '["tag:yaml.org,2002:python/object/apply:os.system"]', "context"),
         (name, "kpi_indicators[2]", "", "kpi_indicators[2]"),
         (name, "tags[2]", "", "tags[2]"),
@@ -181,7 +181,7 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
     assert report["no_place"] == {'["odd"]': 1}
 
 
-def test_values_that_nest_without_end_are_told(tmp_path: Path) -> None:
+def test_values_that_nest_without_end_are_reported(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     deep = "[" * 5_000 + "]" * 5_000
     write_file(
@@ -373,13 +373,13 @@ def test_a_path_with_nothing_of_cstp(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused(ledger, "import", "cstp", tmp_path / "missing")
     (tmp_path / "notes.yaml").write_text("a: 1\n")
     said = refused(ledger, "import", "cstp", tmp_path)
-    assert "holds neither a file *-decision-ID.yaml nor a .db file" in said
+    assert "has neither a file *-decision-ID.yaml nor a .db file" in said
     assert not ledger.exists()
     assert taken(ledger, tmp_path / "notes.yaml", code=1)["recorded"] == 0
 
 
 @pytest.mark.parametrize("whole", [300])
-def test_a_takeover_that_was_cut_off_is_completed(tmp_path: Path, whole: int) -> None:
+def test_a_cstp_import_that_was_cut_off_is_completed(tmp_path: Path, whole: int) -> None:
     ledger, half, folder = tmp_path / "t.db", tmp_path / "half", tmp_path / "decisions"
     for number in range(whole):
         said = reviewed(f"{number:08x}", "success")

@@ -1,4 +1,4 @@
-"""Laws of a takeover: whatever a store says, what is taken fits the vocabulary, and what is not is noted."""
+"""Laws of the import, for any store: imported events fit the vocabulary, and the report lists the rest."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.importers.cstp.cstp_yaml import CstpYaml
-from api.importers.cstp.merge import join
+from api.importers.cstp.merge import merge_decisions
 from api.importers.cstp.report import ReportBuilder
-from api.importers.cstp.source_decision import account_of
-from api.importers.cstp.to_events import DATA_BYTES_MAX, tell
+from api.importers.cstp.source_decision import read_decision
+from api.importers.cstp.to_events import DATA_BYTES_MAX, decision_events
 from events import VOCABULARY
 from tests.support.cstp_installation import WHOLE
 
@@ -51,13 +51,13 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 @given(damaged())
 def test_whatever_is_said_the_events_are_in_the_vocabulary(said: dict[str, Any]) -> None:
     notes = ReportBuilder()
-    account = account_of(said, "aaaa", "a.db", "sqlite", notes)
+    account = read_decision(said, "aaaa", "a.db", "sqlite", notes)
     if account is None:
         assert notes.losses
         return
-    told = tell(account, None, notes)
-    assert told is not None
-    for one in told:
+    reported = decision_events(account, None, notes)
+    assert reported is not None
+    for one in reported:
         body = msgspec.json.encode(one.draft)
         assert VOCABULARY.draft(body).data == one.draft.data
         assert one.size_bytes <= DATA_BYTES_MAX + 1000
@@ -67,13 +67,13 @@ def test_whatever_is_said_the_events_are_in_the_vocabulary(said: dict[str, Any])
 @given(damaged(), damaged())
 def test_two_accounts_are_joined_whatever_they_say(one: dict[str, Any], other: dict[str, Any]) -> None:
     notes = ReportBuilder()
-    made = [account_of(one, "a", "a.yaml", "yaml", notes), account_of(other, "a", "a.db", "sqlite", notes)]
+    made = [read_decision(one, "a", "a.yaml", "yaml", notes), read_decision(other, "a", "a.db", "sqlite", notes)]
     accounts = [account for account in made if account is not None]
-    joined = join(accounts, notes)
+    joined = merge_decisions(accounts, notes)
     assert len(joined) == min(len(accounts), 1)
     for account in joined:
-        for told in tell(account, None, notes) or ():
-            msgspec.json.encode(told.draft)
+        for reported in decision_events(account, None, notes) or ():
+            msgspec.json.encode(reported.draft)
     msgspec.json.encode(notes.contradictions)
 
 

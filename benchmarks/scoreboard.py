@@ -1,4 +1,4 @@
-"""Judging: the time of a scoreboard over many runs of a large suite, of one run whole, and of two compared."""
+"""Scoreboard times: over many runs of a large suite, of one whole run, and of a comparison of two runs."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from benchmarks import load
-from benchmarks.measure import Measure, at_most
+from benchmarks.measure import Measure, expect_at_most
 from events.envelope import Draft
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted, PatternFinding
 from events.registry import VOCABULARY
@@ -23,8 +23,8 @@ _scored = VOCABULARY.kinds["eval.scored.v1"].draft
 _finished = VOCABULARY.kinds["eval.finished.v1"].draft
 
 
-def judging(folder: Path, runs: int) -> Iterator[Measure]:
-    """Median times from one warm connection."""
+def measure_scoreboard(folder: Path, runs: int) -> Iterator[Measure]:
+    """Measure median times over one warm connection."""
     path = folder / "judging.db"
     asyncio.run(_make(path, runs))
     others = f"baseline=run-0&candidate=run-{runs - 1}"
@@ -33,15 +33,15 @@ def judging(folder: Path, runs: int) -> Iterator[Measure]:
         f"/evaluations/RUN of {SCENARIOS} scenarios": "/evaluations/run-0",
         f"/evaluations/compare of {SCENARIOS} scenarios": f"/evaluations/compare?{others}",
     }
-    with load.tallystick(path) as server:
+    with load.start_tallystick(path) as server:
         for name, question in questions.items():
-            load.wrk(f"{server.url}{question}", connections=1, seconds=1)
-            took = load.wrk(f"{server.url}{question}", connections=1, seconds=SECONDS).median_s
-            yield at_most(name, took * 1e3, MS_MAX, "ms", "the limit", 1.0)
+            load.run_wrk(f"{server.url}{question}", connections=1, seconds=1)
+            took = load.run_wrk(f"{server.url}{question}", connections=1, seconds=SECONDS).median_s
+            yield expect_at_most(name, took * 1e3, MS_MAX, "ms", "the limit", 1.0)
 
 
 async def _make(path: Path, runs: int, *, seed: int = 7) -> None:
-    """A ledger of runs of one suite, ten of each version of the agent; each answer some 500 bytes with its score."""
+    """Make a ledger of runs of one suite, ten per version of the agent; each answer has about 500 bytes and a score."""
     rng = random.Random(seed)
     log = await SqliteLog.open(path)
     try:

@@ -1,4 +1,4 @@
-"""Grading: the time to load a suite and score its captured analyses, and that of a pattern that backtracks for ever."""
+"""Evaluation scores: the time to load a suite and score its captured analyses, and to cut off hostile patterns."""
 
 import json
 import random
@@ -9,8 +9,13 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.measure import Measure, at_most, median
-from instruments.evals import Scenario, analysis_of, load, score
+from benchmarks.measure import Measure, expect_at_most, median
+from instruments.evals import (
+    Scenario,
+    load,
+    parse_analysis,
+    score,
+)
 
 SUITE_S_MAX = 5.0
 PATTERN_S_MAX = 1.0
@@ -39,31 +44,31 @@ EXPECTED: dict[str, Any] = {
 }
 
 
-def grading(folder: Path, scenarios: int) -> Iterator[Measure]:
-    """The median of some rounds of loading and scoring, and the longest that a hostile pattern took."""
+def measure_evaluation_scores(folder: Path, scenarios: int) -> Iterator[Measure]:
+    """Measure the median time of loading and scoring, and the longest time of a hostile pattern."""
     _write(folder / "suite", scenarios)
     took = []
     for _ in range(ROUNDS):
-        began = time.perf_counter()
+        started_s = time.perf_counter()
         for scenario in load(folder / "suite").scenarios:
-            assert score(scenario, analysis_of(scenario.captured)).total is not None
-        took.append(time.perf_counter() - began)
+            assert score(scenario, parse_analysis(scenario.captured)).total is not None
+        took.append(time.perf_counter() - started_s)
     name = f"{scenarios} scenarios loaded and scored from captured analyses"
-    yield at_most(name, median(took), SUITE_S_MAX, "s", "the limit", 1.0)
+    yield expect_at_most(name, median(took), SUITE_S_MAX, "s", "the limit", 1.0)
     (scenario, *_) = load(folder / "suite").scenarios
     longest = max(_hostile(scenario, pattern) for pattern in HOSTILE)
-    yield at_most("a hostile pattern cut off", longest, PATTERN_S_MAX, "s", "the limit", 1.0)
+    yield expect_at_most("a hostile pattern cut off", longest, PATTERN_S_MAX, "s", "the limit", 1.0)
 
 
 def _hostile(scenario: Scenario, pattern: str) -> float:
-    """Seconds for a score that hangs on a pattern, over many texts that it takes for ever on."""
+    """Return the seconds for a score that depends on a hostile pattern, over many texts."""
     expected = {"root_cause": {"patterns": [pattern], "match_type": "regex"}}
     about = msgspec.convert({"name": "hostile", "expected_outcomes": expected}, type(scenario.about))
     text = "a" * 50_000 + "!"
-    answer = analysis_of({"rca": {"root_cause": text}, "decision": {"why": [text] * 20}})
-    began = time.perf_counter()
+    answer = parse_analysis({"rca": {"root_cause": text}, "decision": {"why": [text] * 20}})
+    started_s = time.perf_counter()
     assert score(msgspec.structs.replace(scenario, about=about), answer).failure == "pattern"
-    return time.perf_counter() - began
+    return time.perf_counter() - started_s
 
 
 def _write(suite: Path, scenarios: int, *, seed: int = 7) -> None:
@@ -72,21 +77,30 @@ def _write(suite: Path, scenarios: int, *, seed: int = 7) -> None:
         folder = suite / f"case-{number}"
         folder.mkdir(parents=True)
         about = {"name": f"Case {number}", "failure_type": "image_pull", "expected_outcomes": EXPECTED}
-        (folder / "scenario.yaml").write_text(json.dumps(about, indent=2))  # which is YAML, too
+        (folder / "scenario.yaml").write_text(json.dumps(about, indent=2))  # JSON is valid YAML
         investigation = {"alert": {"labels": {"alertname": "KubePodNotReady"}}, "analysis": _analysis(rng)}
         (folder / "investigation.json").write_text(json.dumps(investigation))
 
 
 def _analysis(rng: random.Random) -> dict[str, Any]:
-    """Some 45 KB of an answer, right in one of three."""
+    """Make an answer of about 45 KB; one in three is right."""
 
-    def said(words: int) -> str:
+    def random_text(words: int) -> str:
         return " ".join(rng.choices(WORDS.split(), k=words))
 
-    hypotheses = [{"title": said(10), "why": [said(150) for _ in range(4)], "confidence_0_100": 85} for _ in range(4)]
+    hypotheses = [
+        {"title": random_text(10), "why": [random_text(150) for _ in range(4)], "confidence_0_100": 85}
+        for _ in range(4)
+    ]
     return {
-        "rca": {"root_cause": f"{said(200)}. {rng.choice(CAUSES)}", "remediation": [said(100) for _ in range(5)]},
-        "decision": {"why": [said(200) for _ in range(10)], "next": [f"kubectl describe {said(60)}" for _ in range(5)]},
+        "rca": {
+            "root_cause": f"{random_text(200)}. {rng.choice(CAUSES)}",
+            "remediation": [random_text(100) for _ in range(5)],
+        },
+        "decision": {
+            "why": [random_text(200) for _ in range(10)],
+            "next": [f"kubectl describe {random_text(60)}" for _ in range(5)],
+        },
         "hypotheses": hypotheses,
-        "verdict": {"next_steps": [said(50) for _ in range(5)]},
+        "verdict": {"next_steps": [random_text(50) for _ in range(5)]},
     }

@@ -1,4 +1,4 @@
-"""Appending: one event a request, batches of a thousand, and the same on a log fifty times as long."""
+"""Append rates: one event per request, batches of a thousand, and both on a log fifty times as long."""
 
 import asyncio
 import sqlite3
@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import ledgers, load
-from benchmarks.measure import Measure, at_least, median, paired
+from benchmarks.measure import (
+    Measure,
+    compare_in_turns,
+    expect_at_least,
+    median,
+)
 from ledger.sqlite.log import CACHE_KIB, CHECKPOINT_PAGES
 from ledger.sqlite.schema import COLUMNS, CREATE
 
@@ -17,47 +22,49 @@ ROUNDS = 5
 SECONDS = 3
 
 
-def single(folder: Path) -> Iterator[Measure]:
-    """One event a request from 64 connections, synced before the answer, beside the bare handler; in turns."""
+def measure_single(folder: Path) -> Iterator[Measure]:
+    """Measure one event per request from 64 connections, synced before the answer, in turns with the bare handler."""
     ours, other = [], []
     for number in range(ROUNDS):
-        with load.bare() as server:
+        with load.start_bare_server() as server:
             other.append(_post(server.url, ledgers.SINGLE, JSON, 64))
-        with load.tallystick(folder / f"single-{number}.db") as server:
+        with load.start_tallystick(folder / f"single-{number}.db") as server:
             ours.append(_post(server.url, ledgers.SINGLE, JSON, 64))
-    yield paired("append, one event a request", ours, other, "events/s", "bare Starlette handler", 0.45)
+    yield compare_in_turns("append, one event a request", ours, other, "events/s", "bare Starlette handler", 0.45)
 
 
-def batched(folder: Path) -> Iterator[Measure]:
-    """Batches of 1,000 as NDJSON beside executemany of the same lines into the same schema, 1,000 a transaction."""
+def measure_batches(folder: Path) -> Iterator[Measure]:
+    """Measure batches of 1,000 as NDJSON, and executemany of the same lines into the same schema, in turns."""
     ours, other = [], []
     for number in range(ROUNDS):
         path = folder / f"batched-{number}.db"
-        with load.tallystick(path) as server:
+        with load.start_tallystick(path) as server:
             ours.append(ledgers.BATCH * _post(server.url, ledgers.BATCH_BODY, NDJSON, 4))
-        rows = ledgers.rows(path)
+        rows = ledgers.read_rows(path)
         other.append(len(rows) / _executemany(folder / f"raw-{number}.db", rows))
-    yield paired("append, batches of 1,000", ours, other, "events/s", "raw sqlite3.executemany", 0.5)
+    yield compare_in_turns("append, batches of 1,000", ours, other, "events/s", "raw sqlite3.executemany", 0.5)
 
 
-def growing(folder: Path, small: int, large: int) -> Iterator[Measure]:
-    """The append rates on a log of 100,000 events and on one of 5,000,000."""
+def measure_growth(folder: Path, small: int, large: int) -> Iterator[Measure]:
+    """Measure the append rates on a small and on a large log."""
     found: dict[int, tuple[float, float]] = {}
     for events in (small, large):
         path = folder / f"growing-{events}.db"
-        asyncio.run(ledgers.make(path, events))
-        with load.tallystick(path) as server:
+        asyncio.run(ledgers.make_ledger(path, events))
+        with load.start_tallystick(path) as server:
             singles = median([_post(server.url, ledgers.SINGLE, JSON, 64) for _ in range(ROUNDS)])
             batches = median([_post(server.url, ledgers.BATCH_BODY, NDJSON, 4) for _ in range(ROUNDS)])
         found[events] = singles, ledgers.BATCH * batches
         path.unlink()
     against = f"the same at {small:,}"
-    yield at_least(f"append at {large:,}, one a request", found[large][0], found[small][0], "events/s", against, 0.8)
-    yield at_least(f"append at {large:,}, batches", found[large][1], found[small][1], "events/s", against, 0.8)
+    yield expect_at_least(
+        f"append at {large:,}, one a request", found[large][0], found[small][0], "events/s", against, 0.8
+    )
+    yield expect_at_least(f"append at {large:,}, batches", found[large][1], found[small][1], "events/s", against, 0.8)
 
 
 def _post(url: str, body: bytes, media: str, connections: int) -> float:
-    return load.wrk(f"{url}/events", connections=connections, seconds=SECONDS, body=body, media=media).rate
+    return load.run_wrk(f"{url}/events", connections=connections, seconds=SECONDS, body=body, media=media).rate
 
 
 def _executemany(path: Path, rows: list[tuple[object, ...]]) -> float:
@@ -67,11 +74,11 @@ def _executemany(path: Path, rows: list[tuple[object, ...]]) -> float:
         f" PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; {CREATE}"
     )
     statement = f"INSERT INTO events VALUES ({', '.join('?' * len(COLUMNS))})"
-    began = time.perf_counter()
+    started_s = time.perf_counter()
     for start in range(0, len(rows), ledgers.BATCH):
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(statement, rows[start : start + ledgers.BATCH])
         connection.execute("COMMIT")
-    elapsed_s = time.perf_counter() - began
+    elapsed_s = time.perf_counter() - started_s
     connection.close()
     return elapsed_s

@@ -1,6 +1,6 @@
-"""A house, its application and its loop in this process: thousands of calls a second go through the doors' own code.
+"""Run a ledger service and the HTTP application in this process, for thousands of calls a second.
 
-`admits` holds the law of every fuzzer: what a call refuses, it refuses with an error of the house, and the head stays.
+`admits` checks the rule of every fuzzer: a call that fails raises a `TallystickError`, and the head does not move.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ class Answer(NamedTuple):
     moved: int
 
 
-class Indoors:
-    """An open house."""
+class InProcess:
+    """An open ledger service, with its application and event loop."""
 
     def __init__(self, ledger: Path) -> None:
         self.folder = ledger.parent
@@ -37,7 +37,7 @@ class Indoors:
         self._runner = asyncio.Runner()
         self._runner.get_loop().set_exception_handler(lambda _, context: self._lost.append(str(context)))
         self.ledger = self.run(LedgerService.open(ledger, writable=True))
-        self.sink = LocalStore(self.ledger)
+        self.store_ = LocalStore(self.ledger)
         self._app = make_app(self.ledger)
 
     def __enter__(self) -> Self:

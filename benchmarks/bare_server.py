@@ -1,4 +1,4 @@
-"""The bare mechanism: a Starlette handler that reads the body and answers 201, and nothing else."""
+"""The bare mechanism: a Starlette handler that only reads the body and answers 201."""
 
 import sys
 
@@ -12,13 +12,13 @@ from api.http.server import bind_any, uvicorn_config
 
 
 async def post(request: Request) -> Response:
-    """As little as an HTTP service can do with an event."""
+    """Do the minimum that an HTTP service can do with an event."""
     await request.body()
     return Response(b'{"position":1}', 201, media_type="application/json")
 
 
 def main() -> None:
-    """Serve until terminated; the address goes to standard error."""
+    """Serve until terminated; write the address to standard error."""
     listening = bind_any("127.0.0.1", 0)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", file=sys.stderr, flush=True)
     uvicorn.Server(uvicorn_config(Starlette(routes=[Route("/events", post, methods=["POST"])]))).run([listening])

@@ -1,4 +1,4 @@
-"""Viewing: the time of calibrations over a million reviewed decisions, and the memory they take."""
+"""Calibration: response times over a million reviewed decisions, and the memory of the server."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import httpx
 import msgspec
 
 from benchmarks import ledgers, load
-from benchmarks.measure import Measure, at_most, median
+from benchmarks.measure import Measure, expect_at_most, median
 
 ROUNDS = 3
 SECONDS = 2
@@ -18,31 +18,31 @@ MEMORY_MB_MAX = 600.0
 QUESTION = "/calibration?agent=agent-3&category=architecture"
 
 
-def viewing(folder: Path, small: int, large: int) -> Iterator[Measure]:
-    """Median times from one warm connection, each question in turns with /healthz, at two sizes of the ledger."""
+def measure_calibration(folder: Path, small: int, large: int) -> Iterator[Measure]:
+    """Measure median times over one warm connection, in turns with /healthz, at two sizes of the ledger."""
     with _served(folder, small) as server:
         before, _ = _in_turns(server.url, QUESTION)
     with _served(folder, large) as server:
         ours, healthy = _in_turns(server.url, QUESTION)
         name = f"/calibration over {large:,}, filtered"
-        yield at_most(name, ours * 1e3, healthy * 1e3, "ms", "/healthz", 40)
-        yield at_most(name, ours * 1e3, before * 1e3, "ms", f"the same over {small:,}", 1.5)
+        yield expect_at_most(name, ours * 1e3, healthy * 1e3, "ms", "/healthz", 40)
+        yield expect_at_most(name, ours * 1e3, before * 1e3, "ms", f"the same over {small:,}", 1.5)
         yield from _rpc(server.url, large)
-        yield at_most("memory of that server, peak", server.peak_mb, MEMORY_MB_MAX, "MB", "the limit", 1.0)
+        yield expect_at_most("memory of that server, peak", server.peak_mb, MEMORY_MB_MAX, "MB", "the limit", 1.0)
 
 
 @contextmanager
-def _served(folder: Path, decisions: int) -> Iterator[load.Process]:
+def _served(folder: Path, decisions: int) -> Iterator[load.ServerProcess]:
     path = folder / f"viewing-{decisions}.db"
-    asyncio.run(ledgers.make(path, 2 * decisions))
-    with load.tallystick(path) as server:
+    asyncio.run(ledgers.make_ledger(path, 2 * decisions))
+    with load.start_tallystick(path) as server:
         yield server
 
 
 def _rpc(url: str, decisions: int) -> Iterator[Measure]:
-    """GetCalibration by every kind of filter, and with curve and band."""
+    """Measure GetCalibration with every kind of filter, and with curve and band."""
     since, until = (_time(url, 2 * decisions * third // 3) for third in (1, 2))
-    asked: dict[str, tuple[dict[str, Any], float]] = {
+    queries: dict[str, tuple[dict[str, Any], float]] = {
         "by agent and category": ({"filters": {"agent": "agent-3", "category": "architecture"}}, 40),
         "by project and stakes": ({"filters": {"project": "apollo", "stakes": "high"}}, 40),
         "of a third of the time": ({"filters": {"since": since, "until": until}}, 40),
@@ -53,29 +53,31 @@ def _rpc(url: str, decisions: int) -> Iterator[Measure]:
             160,
         ),
     }
-    for name, (params, most) in asked.items():
+    for name, (params, most) in queries.items():
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": "cstp.getCalibration", "params": params})
         answer = httpx.post(f"{url}/cstp", content=body, timeout=60).json()
         counted = answer["result"]["overall"]["reviewedDecisions"]
         assert counted > decisions / 100, answer
         assert counted == decisions or "filters" in params, f"{counted} of {decisions} are counted"
         ours, healthy = _in_turns(url, "/cstp", body)
-        yield at_most(f"getCalibration {name}", ours * 1e3, healthy * 1e3, "ms", "/healthz", most)
+        yield expect_at_most(f"getCalibration {name}", ours * 1e3, healthy * 1e3, "ms", "/healthz", most)
 
 
 def _time(url: str, position: int) -> str:
-    """When the event at a position happened."""
+    """Return the time of the event at a position."""
     time: str = httpx.get(f"{url}/events/{position}").json()["time"]
     return time
 
 
-def _in_turns(url: str, question: str, body: bytes | None = None) -> tuple[float, float]:
-    """Median seconds of a question, and of /healthz, measured in turns."""
-    load.wrk(f"{url}{question}", connections=1, seconds=1, body=body, media="application/json")
-    asked, healthy = [], []
+def _in_turns(url: str, request: str, body: bytes | None = None) -> tuple[float, float]:
+    """Return the median seconds of a request and of /healthz, measured in turns."""
+    load.run_wrk(f"{url}{request}", connections=1, seconds=1, body=body, media="application/json")
+    queries, healthy = [], []
     for _ in range(ROUNDS):
-        healthy.append(load.wrk(f"{url}/healthz", connections=1, seconds=SECONDS).median_s)
-        asked.append(
-            load.wrk(f"{url}{question}", connections=1, seconds=SECONDS, body=body, media="application/json").median_s
+        healthy.append(load.run_wrk(f"{url}/healthz", connections=1, seconds=SECONDS).median_s)
+        queries.append(
+            load.run_wrk(
+                f"{url}{request}", connections=1, seconds=SECONDS, body=body, media="application/json"
+            ).median_s
         )
-    return median(asked), median(healthy)
+    return median(queries), median(healthy)

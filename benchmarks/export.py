@@ -1,4 +1,4 @@
-"""Exporting: an export to a folder, beside a bare scan of the same lines that does nothing with them."""
+"""Export rate: an export to a folder, next to a bare scan of the same lines."""
 
 import asyncio
 import shutil
@@ -7,34 +7,34 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.export import opened, place, selection_of
+from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
 from benchmarks import ledgers
-from benchmarks.measure import Measure, paired
+from benchmarks.measure import Measure, compare_in_turns
 
 ROUNDS = 7
 
 
-def exporting(folder: Path, events: int) -> Iterator[Measure]:
-    """All events as lines, with leaves, checkpoint and sums, synced."""
+def measure_export(folder: Path, events: int) -> Iterator[Measure]:
+    """Measure an export of all events, with leaves, checkpoint and sums, synced."""
     path = folder / "export.db"
-    asyncio.run(ledgers.make(path, events))
+    asyncio.run(ledgers.make_ledger(path, events))
     ours, bare = [], []
     for _ in range(ROUNDS):
         bare.append(events / _scan(path))
         ours.append(events / asyncio.run(_export(path, folder / "out")))
-    yield paired(f"export of {events:,} events", ours, bare, "events/s", "SELECT line", 0.6)
+    yield compare_in_turns(f"export of {events:,} events", ours, bare, "events/s", "SELECT line", 0.6)
 
 
 async def _export(path: Path, output: Path) -> float:
-    """The time that an export takes once the ledger is open, until it stands in its place."""
+    """Return the seconds of an export from an open ledger to the finished folder."""
     ledger = await LedgerService.open(path, writable=True, views=False)
     try:
         await ledger.proving.checkpoint((await ledger.reader.head()).position)
-        async with opened(ledger, selection_of({})) as export:
-            began = time.perf_counter()
-            await place(export, output, lambda done, total: None)
-            return time.perf_counter() - began
+        async with open_export(ledger, parse_selection({})) as export:
+            started_s = time.perf_counter()
+            await write_export(export, output, lambda done, total: None)
+            return time.perf_counter() - started_s
     finally:
         await ledger.close()
         shutil.rmtree(output)
@@ -42,9 +42,9 @@ async def _export(path: Path, output: Path) -> float:
 
 def _scan(path: Path) -> float:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    began = time.perf_counter()
+    started_s = time.perf_counter()
     for _ in connection.execute("SELECT line FROM events ORDER BY position"):
         pass
-    elapsed_s = time.perf_counter() - began
+    elapsed_s = time.perf_counter() - started_s
     connection.close()
     return elapsed_s
