@@ -73,7 +73,11 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         _, *own = inspect.signature(function).parameters.values()
         declared = {parameter.name for parameter in own}
-        added = {one.name: one for one in _common if one.name not in declared and (json or one.name != "as_json")}
+        added = {
+            parameter.name: parameter
+            for parameter in _common
+            if parameter.name not in declared and (json or parameter.name != "as_json")
+        }
         if not server:
             for name in added.keys() & {"url", "token"}:
                 added[name] = added[name].replace(annotation=_HiddenOption)
@@ -88,9 +92,9 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
             function(target, **options)
 
         parameters = [inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *added.values())]
+        parameters += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *added.values())]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorate

@@ -29,8 +29,8 @@ def catch_stop_signals() -> Iterator[StopSignal]:
         release()
 
     def release() -> None:
-        for one in numbers:
-            loop.remove_signal_handler(one)
+        for number in numbers:
+            loop.remove_signal_handler(number)
 
     for number in numbers:
         loop.add_signal_handler(number, catch, number)

@@ -17,12 +17,17 @@ def print_findings(found: DiscoverySummary, elapsed_ns: int) -> None:
     if models:
         columns = ("model", "provider", "score", "elapsed")
         shown = make_table(*columns, right=("score", "elapsed"), wrap=("model", "provider"))
-        for one in models:
-            row = (one_line(one.model_name), one_line(one.provider), format_score(one.score), format_ms(one.elapsed_ns))
+        for model in models:
+            row = (
+                one_line(model.model_name),
+                one_line(model.provider),
+                format_score(model.score),
+                format_ms(model.elapsed_ns),
+            )
             shown.add_row(*row)
         typer.echo()
         open_console().print(shown)
-    commands = [one.register for one in models if one.register is not None]
+    commands = [model.register for model in models if model.register is not None]
     if commands:
         typer.echo("\nNot known yet:")
         for command in dict.fromkeys(commands):

@@ -40,7 +40,9 @@ WORDS = {"failing": "failed", "flaky": "flaky", "stable": "passed", "skipped": "
 def print_evaluation(found: Evaluation) -> None:
     """Print a table of scenarios, failures first; what those missed; errors; and a summary."""
     console = open_console()
-    ordered = sorted(found.results, key=lambda one: (ORDER.index(one.verdict), _points(one), one.scenario_id))
+    ordered = sorted(
+        found.results, key=lambda result: (ORDER.index(result.verdict), _points(result), result.scenario_id)
+    )
     if ordered:
         columns = tuple(COMPONENTS.values())
         shown = make_table(
@@ -52,14 +54,16 @@ def print_evaluation(found: Evaluation) -> None:
             right=(*columns, "total", "threshold"),
             wrap=("scenario",),
         )
-        for one in ordered:
+        for result in ordered:
             shown.add_row(
-                Text(one.scenario_id, overflow="fold"), *_figures(one), Text(_verdict(one), STYLES[one.verdict])
+                Text(result.scenario_id, overflow="fold"),
+                *_figures(result),
+                Text(_verdict(result), STYLES[result.verdict]),
             )
         console.print(shown)
-    missed = [one for one in ordered if one.verdict in {"failing", "flaky"}]
-    for one in missed[:MISSED_MAX]:
-        for text in _missed(one):
+    missed = [result for result in ordered if result.verdict in {"failing", "flaky"}]
+    for result in missed[:MISSED_MAX]:
+        for text in _missed(result):
             typer.echo(text)
     if len(missed) > MISSED_MAX:
         typer.echo(f"\n{many(len(missed) - MISSED_MAX, 'more scenario')} failed: tallystick eval show {found.run_id}")

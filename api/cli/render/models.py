@@ -105,10 +105,10 @@ def _print_conflicts(
 ) -> None:
     if contradictions or identical:
         console.print()
-    for one in contradictions[:CONFLICTS_MAX]:
+    for conflict in contradictions[:CONFLICTS_MAX]:
         console.print(
-            f"! Answers claim {one_line(one.claimed)} while the endpoint reports {one_line(one.reported)}: "
-            f"{many(one.sightings, 'time')}, last in {_place(one.where[0])}.",
+            f"! Answers claim {one_line(conflict.claimed)} while the endpoint reports {one_line(conflict.reported)}: "
+            f"{many(conflict.sightings, 'time')}, last in {_place(conflict.where[0])}.",
             style="yellow",
         )
     for same in identical[:CONFLICTS_MAX]:
@@ -158,10 +158,10 @@ def print_scores(found: ProbesAnswer) -> None:
     console = open_console()
     if not found.probes:
         console.print("No scores found.")
-    for number, one in enumerate(found.probes):
+    for number, table in enumerate(found.probes):
         if number:
             console.print()
-        _print_table(console, one)
+        _print_table(console, table)
     console.print()
     console.print(format_as_of(found.as_of), style="dim")
 

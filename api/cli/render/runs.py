@@ -129,16 +129,16 @@ def print_unsupported_scores(found: Sequence[UnsupportedScore]) -> None:
     numbers = ("attempt", "stated", "by its counts", "scored again")
     shown = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
                   right=numbers, wrap=("claimed model", ""))  # fmt: skip
-    for one in found[:UNSUPPORTED_MAX]:
+    for score in found[:UNSUPPORTED_MAX]:
         shown.add_row(
-            one.run_id,
-            str(one.attempt),
-            truncate(one_line(one.model_name)),
-            format_figure(one.stated),
-            format_figure(one.by_counts),
-            format_figure(one.by_scorer),
-            one.scorer,
-            "the output is invalid" if "invalid" in one.why else "",
+            score.run_id,
+            str(score.attempt),
+            truncate(one_line(score.model_name)),
+            format_figure(score.stated),
+            format_figure(score.by_counts),
+            format_figure(score.by_scorer),
+            score.scorer,
+            "the output is invalid" if "invalid" in score.why else "",
         )
     open_console().print(shown)
     if len(found) > UNSUPPORTED_MAX:

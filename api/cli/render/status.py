@@ -23,8 +23,8 @@ def print_status(found: LedgerStatus, name: str) -> None:
     console.print(shown)
     if found.agents:
         agents = make_table("agent", "decisions", "reviewed", right=("decisions", "reviewed"), wrap=("agent",))
-        for one in found.agents[:AGENTS_MAX]:
-            agents.add_row(truncate(one_line(one.agent)), count(one.decisions), count(one.reviewed))
+        for agent in found.agents[:AGENTS_MAX]:
+            agents.add_row(truncate(one_line(agent.agent)), count(agent.decisions), count(agent.reviewed))
         console.print()
         console.print(agents)
     if len(found.agents) > AGENTS_MAX:
