@@ -10,8 +10,7 @@ from msgspec import structs
 
 from api.pytest_plugin.failure_text import error_text, failure_text, properties
 from api.service.evaluation.grader import NOT_CAPTURED, Grader, captured_output
-from api.service.evaluation.resume import RunSettings
-from api.service.evaluation.runner import EvalOptions, build_start, check_options
+from api.service.evaluation.options import EvalOptions, build_start, check_options
 from api.service.evaluation.runs import GradedAttempt
 from events.evaluation import EvalStarted
 from instruments.evals import (
@@ -92,14 +91,14 @@ def _scored(graded: GradedAttempt) -> Scored:
 
 
 def _eval_options(request: Load) -> EvalOptions:
-    settings = RunSettings(
+    return EvalOptions(
+        fixtures=Path(request.fixtures),
+        agent=request.agent,
         suite=request.suite,
         selection=request.selection,
         attempts=request.attempts,
         agent_name=request.agent_name,
         agent_version=request.agent_version,
         enable_llm=request.enable_llm,
-    )
-    return EvalOptions(
-        fixtures=Path(request.fixtures), agent=request.agent, settings=settings, timeout_s=request.timeout_s
+        timeout_s=request.timeout_s,
     )

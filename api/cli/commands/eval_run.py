@@ -11,7 +11,8 @@ from api.cli.ledger_target import LedgerTarget, verb
 if TYPE_CHECKING:
     from api.progress import Report as Progress
     from api.reports import EvaluationReport
-    from api.service.evaluation.runner import EvalOptions, EvalRunner, Say
+    from api.service.evaluation.options import EvalOptions
+    from api.service.evaluation.runner import EvalRunner, Say
     from api.service.evaluation.runs import GradedAttempt
     from projections.evaluation.view_types import Evaluation
 
@@ -91,10 +92,11 @@ def run(
     Example: tallystick eval run fixtures --agent 'python agent.py' --resume 3f2a9c1e
     """
     from api.reports import ReportFiles
-    from api.service.evaluation.resume import RunSettings
-    from api.service.evaluation.runner import EvalOptions
+    from api.service.evaluation.options import EvalOptions
 
-    settings = RunSettings(
+    options = EvalOptions(
+        fixtures=fixtures,
+        agent=agent,
         suite=name,
         selection=chosen if chosen and chosen.strip() else None,
         attempts=attempts,
@@ -102,11 +104,6 @@ def run(
         agent_version=agent_version,
         enable_llm=enable_llm,
         meta=_parse_meta(meta or []),
-    )
-    options = EvalOptions(
-        fixtures=fixtures,
-        agent=agent,
-        settings=settings,
         jobs=jobs,
         timeout_s=timeout,
         run_id=run,

@@ -1,41 +1,18 @@
 """Check that an interrupted evaluation may continue with the given options: they must match those it began with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import msgspec
-
+from api.service.evaluation.options import LLM, EvalOptions
 from api.service.evaluation.runs import EvalRun
 from api.text import many
 from instruments.evals import Scenario
 from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
 from ledger.errors import InvalidQuery
 
-LLM = "enable_llm"
-"""The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
-
 CHANGED_SHOWN = 5
 
 
-class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that define an evaluation, as typed; None, and no `meta`, if left out."""
-
-    suite: str | None = None
-    selection: str | None = None
-    attempts: int | None = None
-    agent_name: str | None = None
-    agent_version: str | None = None
-    enable_llm: bool | None = None
-    meta: Mapping[str, str] = {}
-
-    def build_meta(self) -> dict[str, str] | None:
-        """Return the `meta` of the run's start."""
-        meta = dict(self.meta)
-        if self.enable_llm is not None:
-            meta[LLM] = str(self.enable_llm).lower()
-        return meta or None
-
-
-def check_settings(run: EvalRun, settings: RunSettings, command_name: str | None) -> None:
+def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None) -> None:
     """Refuse options that differ from those the run began with; `command_name` names the agent's command, if any.
 
     Errors: InvalidQuery, naming the option.
@@ -43,15 +20,15 @@ def check_settings(run: EvalRun, settings: RunSettings, command_name: str | None
     started, run_id = run.started, run.run_id
     meta = started.meta or {}
     pairs = (
-        ("name", settings.suite, started.suite),
-        ("-k", settings.selection, started.selection),
-        ("attempts", settings.attempts, started.attempts),
-        ("agent_name", settings.agent_name, started.agent),
-        ("agent_version", settings.agent_version, started.agent_version),
-        (LLM, None if settings.enable_llm is None else str(settings.enable_llm).lower(), meta.get(LLM)),
+        ("name", options.suite, started.suite),
+        ("-k", options.selection, started.selection),
+        ("attempts", options.attempts, started.attempts),
+        ("agent_name", options.agent_name, started.agent),
+        ("agent_version", options.agent_version, started.agent_version),
+        (LLM, None if options.enable_llm is None else str(options.enable_llm).lower(), meta.get(LLM)),
         *(
             ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)
-            for key, value in settings.meta.items()
+            for key, value in options.meta.items()
         ),
     )
     for option, typed, began in pairs:

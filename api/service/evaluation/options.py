@@ -1,0 +1,104 @@
+"""The options of an evaluation: one declaration for the command line, the pytest plugin and resuming."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from api.reports import ReportFiles
+from api.service.evaluation.runs import check_id
+from events.evaluation import EvalStarted
+from events.limits import LABEL_CHARS_MAX
+from instruments.evals.agent import Agent
+from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
+from instruments.evals.suite.loader import Suite
+from instruments.routers.subprocess_io import BadCommand
+from ledger.errors import InvalidQuery
+
+CAPTURED = "captured"
+"""The agent's name if captured answers are scored and no name is given."""
+
+LLM = "enable_llm"
+"""The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
+
+TIME_S_MAX = 7 * 86_400.0
+"""The longest accepted time, longer than any answer takes. The check refuses NaN and infinity too."""
+
+
+class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options as typed; None, and no `meta`, if left out. Without an agent the captured answers are scored.
+
+    `suite` to `meta` define a run: with `resume` they must match those that it began with.
+    """
+
+    fixtures: Path
+    agent: str | None = None
+    """The command of the agent."""
+    suite: str | None = None
+    selection: str | None = None
+    attempts: int | None = None
+    agent_name: str | None = None
+    agent_version: str | None = None
+    enable_llm: bool | None = None
+    meta: Mapping[str, str] = {}
+    jobs: int = 1
+    timeout_s: float = 600.0
+    run_id: str | None = None
+    resume: str | None = None
+    baselines: bool = True
+    files: ReportFiles = ReportFiles()
+    """Report files to write; with any, the report data include the answers and the trend over versions."""
+
+    def build_meta(self) -> dict[str, str] | None:
+        """Return the `meta` of the run's start."""
+        meta = dict(self.meta)
+        if self.enable_llm is not None:
+            meta[LLM] = str(self.enable_llm).lower()
+        return meta or None
+
+
+def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
+    """Return the start event of a run of so many of a suite's scenarios."""
+    return EvalStarted(
+        run_id=options.run_id,
+        suite=options.suite or suite.name,
+        agent=options.agent_name or (CAPTURED if agent is None else agent.name),
+        agent_version=options.agent_version,
+        answers="captured" if agent is None else "command",
+        scenarios=scenarios,
+        attempts=options.attempts or 1,
+        suite_digest=suite.digest,
+        scorer_id=SCORER_ID,
+        scorer_version=SCORER_VERSION,
+        selection=options.selection,
+        meta=options.build_meta(),
+    )
+
+
+def check_options(options: EvalOptions) -> Agent | None:
+    """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
+    if not (math.isfinite(options.timeout_s) and 0 < options.timeout_s <= TIME_S_MAX):
+        raise InvalidQuery(
+            "timeout", f"{options.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}."
+        )
+    labels = (("name", options.suite), ("agent_name", options.agent_name), ("agent_version", options.agent_version))
+    for field, label in labels:
+        if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):
+            raise InvalidQuery(
+                field, "is empty, too long, or not printable.", f"Give 1 to {LABEL_CHARS_MAX} characters."
+            )
+    if options.run_id is not None:
+        check_id(options.run_id)
+    if options.run_id is not None and options.resume is not None:
+        raise InvalidQuery("run", "is fixed by the run that is resumed.", "Leave it out, or start another run.")
+    if LLM in options.meta:
+        raise InvalidQuery("meta", f"{LLM} is set by --enable-llm itself.", "Leave it out.")
+    if options.enable_llm is not None and options.agent is None:
+        raise InvalidQuery(LLM, "is an option of an agent, and none is asked.", "Give its command with --agent.")
+    if options.agent is None:
+        return None
+    try:
+        return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=options.enable_llm)
+    except BadCommand as error:
+        raise InvalidQuery("agent", error.detail, error.advice) from None
