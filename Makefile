@@ -13,7 +13,7 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_CONSTRAINT PIP_CONFI
 	--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --output-file -
 LOCK_OURS := $(LOCK) --build-deps-for editable
 LOCK_HEAD := printf '\# %s\n' 'Made by `make lock` from pyproject.toml: change that, then make it again.' \
-	'Every package is pinned and held to its hash; no index is named, so that pip takes yours.'
+	'Every package is pinned with its hash; no index is named, so that pip uses yours.'
 
 DOCS := $(BIN)/sphinx-build --jobs 2 --quiet --fail-on-warning --keep-going --nitpicky --fresh-env --write-all \
 	--doctree-dir docs/_build/.doctrees docs docs/_build
@@ -52,7 +52,7 @@ docs: dev ## build the manual into docs/_build; a warning is an error
 	$(DOCS)
 	@echo 'The manual: docs/_build/index.html'
 
-fuzz: dev ## throw damaged input at every door and import, two hundred times as much as `make test` does
+fuzz: dev ## give damaged input to every interface and import, two hundred times as much as `make test`
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
 
 bench: dev ## run the benchmarks
@@ -67,7 +67,7 @@ lock: dev ## renew the lock files: of what pyproject.toml names, of Go, and of w
 	$(LOCK_HEAD) 'What work on Tallystick needs: all of requirements.txt, and the tools.' >$(VENV)/lock-dev.txt
 	$(LOCK_OURS) --extra dev --extra docs --constraint $(VENV)/lock.txt pyproject.toml >>$(VENV)/lock-dev.txt
 	sed -i.bak -e '/# via -c /d' -e '/#   -c /d' $(VENV)/lock-dev.txt
-	printf '# %s\n' 'Made by `make lock`: the Go of Makefile, held to its hashes, for one test.' >$(VENV)/lock-go.txt
+	printf '# %s\n' 'Made by `make lock`: the Go of Makefile, with its hashes, for one test.' >$(VENV)/lock-go.txt
 	echo '$(GO)' | $(LOCK) --no-annotate - >>$(VENV)/lock-go.txt
 	printf '# %s\n' 'Made by `make lock`: what one test installs beside the wheel, in the versions of requirements-dev.txt.' \
 		>$(VENV)/lock-wheel.txt
