@@ -291,7 +291,7 @@ def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fi
     run = ("eval", "run")
     said = refused(ledger, *run, fixtures, "-k", "liveness")
     assert "-k: 'liveness' chooses no scenario." in said
-    assert "There are: crash-loop, image-pull, out-of-memory." in said
+    assert "Scenarios: crash-loop, image-pull, out-of-memory." in said
     assert "error: -k: a word, not, or ( belongs where its end is." in refused(
         ledger, *run, fixtures, "-k", "image and"
     )
