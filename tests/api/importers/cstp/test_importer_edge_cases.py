@@ -121,10 +121,10 @@ BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
 
 FILES: tuple[tuple[str, bytes, str], ...] = (
     ("bomb", BOMB.encode(), "has more than 100,000 values"),
-    ("broken", b"decision: [a\nid: x: y", "no YAML"),
-    ("bytes", b"decision: caf\xe9\n", "no UTF-8: line 1 has the byte 0xe9"),
-    ("control", b"decision: \x00\n", "no YAML: control characters are not allowed"),
-    ("deep", b"decision: " + b"[" * 50_000, "no YAML"),
+    ("broken", b"decision: [a\nid: x: y", "not YAML"),
+    ("bytes", b"decision: caf\xe9\n", "not UTF-8: line 1 has the byte 0xe9"),
+    ("control", b"decision: \x00\n", "not YAML: control characters are not allowed"),
+    ("deep", b"decision: " + b"[" * 50_000, "not YAML"),
     ("empty", b"", ""),
     ("list", b"- decision\n", '["decision"]'),
     ("loop", b"decision: &a [*a]\n", "cannot be read: line 1: the alias *a names nothing before it"),
