@@ -51,7 +51,7 @@ def _facts(found: LedgerStatus) -> Iterator[tuple[str, str]]:
     yield "on disk", f"{_size(total)} ({parts})"
     yield "tokens", _tokens(found)
     behind = found.views.behind
-    yield "views", "up to date" if behind == 0 else f"{many(behind, 'event')} were not folded yet"
+    yield "views", "up to date" if behind == 0 else f"{many(behind, 'event')} not folded yet"
 
 
 def _checkpoint(found: CheckpointStatus | None, events: int) -> str:

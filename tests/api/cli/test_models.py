@@ -154,7 +154,7 @@ def test_what_cannot_be_registered_or_named(written: tuple[Path, tuple[str, ...]
     assert "is not 1..64 of letters" in no("register", "a" * 65)
     assert "is empty" in no("alias", "model-a", " ")
     assert "provider" in no("register", "model-c", "--provider", "x" * 5_000)
-    assert "no agent's name" in no("register", "model-c", "--agent", "a b")
+    assert "not an agent's name" in no("register", "model-c", "--agent", "a b")
     assert len(_log(path)) == 1
 
 

@@ -69,7 +69,7 @@ def test_a_token_lives_and_dies(tmp_path: Path) -> None:
     assert "read, import" in done(ledger, "token", "list").text
     assert f"Token {second['id']} of bob" in done(ledger, "token", "revoke", second["id"]).text
     assert "does not exist" in refused(ledger, "token", "revoke", second["id"])
-    assert "is no agent's name" in refused(ledger, "token", "add", "a b")
+    assert "is not an agent name" in refused(ledger, "token", "add", "a b")
     assert "is not one of the choices.\nChoose one of append, read, import, admin." in refused(
         ledger, "token", "add", "ann", "--scope", "fly"
     )

@@ -1,5 +1,6 @@
 """status: of a file, beside a server and through it."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.lines import history
-from tests.support.server import served
+from tests.support.server import POLL_S, served
 
 
 def status(ledger: Path, *words: str) -> dict[str, Any]:
@@ -46,7 +47,8 @@ def test_beside_a_server_and_through_it(ledger: Path) -> None:
     with served(ledger) as server:
         done(ledger, "record", "x", "--url", server.url)
         with httpx.Client(base_url=server.url) as client:
-            client.get("/checkpoint").raise_for_status()
+            while client.get("/checkpoint").raise_for_status().text.split("\n")[1] != "1":
+                time.sleep(POLL_S)
             answered = client.get("/status").json()
         through = status(ledger, "--url", server.url)
         beside = status(ledger)
