@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 
 def test_a_try_out_writes_its_report(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "replaying", "--scale", "0.002", "--json", str(report), "--markdown"]
+    command = [sys.executable, "-m", "benchmarks", "replay", "--scale", "0.002", "--json", str(report), "--markdown"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
@@ -29,7 +29,7 @@ def test_a_try_out_writes_its_report(tmp_path: Path) -> None:
 
 def test_scores_are_timed(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "scoring", "--json", str(report)]
+    command = [sys.executable, "-m", "benchmarks", "probe_scores", "--json", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
@@ -39,7 +39,7 @@ def test_scores_are_timed(tmp_path: Path) -> None:
 
 def test_a_verification_is_timed(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "verifying", "--scale", "0.002", "--json", str(report)]
+    command = [sys.executable, "-m", "benchmarks", "verify", "--scale", "0.002", "--json", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     (measure,) = msgspec.json.decode(report.read_bytes(), type=Report).measures
@@ -48,7 +48,7 @@ def test_a_verification_is_timed(tmp_path: Path) -> None:
 
 def test_grading_is_timed(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "grading", "--scale", "0.01", "--json", str(report)]
+    command = [sys.executable, "-m", "benchmarks", "evaluation_scores", "--scale", "0.01", "--json", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
@@ -61,7 +61,7 @@ def test_a_board_is_timed(tmp_path: Path) -> None:
     if which("wrk") is None:
         pytest.skip("wrk is not here")
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "judging", "--scale", "0.01", "--json", str(report)]
+    command = [sys.executable, "-m", "benchmarks", "scoreboard", "--scale", "0.01", "--json", str(report)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     measures = msgspec.json.decode(report.read_bytes(), type=Report).measures
