@@ -57,12 +57,12 @@ asyncio.run(main())
 @pytest.mark.parametrize(
     ("verb", "point", "recorded_events", "left"),
     [
-        ("put", "hold", 1, {b"there before"}),
-        ("put", "after hold", 1, {b"there before"}),
-        ("put", "settle", 2, {b"there before", b"secret " * 1000}),
-        ("put", "after settle", 2, {b"there before", b"secret " * 1000}),
-        ("erase", "withdraw", 1, {b"there before"}),
-        ("erase", "after withdraw", 1, {b"there before"}),
+        ("put", "write_pending", 1, {b"there before"}),
+        ("put", "after write_pending", 1, {b"there before"}),
+        ("put", "publish", 2, {b"there before", b"secret " * 1000}),
+        ("put", "after publish", 2, {b"there before", b"secret " * 1000}),
+        ("erase", "unpublish", 1, {b"there before"}),
+        ("erase", "after unpublish", 1, {b"there before"}),
         ("erase", "remove", 2, set()),
         ("erase", "after remove", 2, set()),
     ],
