@@ -14,6 +14,8 @@ from tests.support.paths import ROOT
 from tests.support.server import served, serving
 from tests.tallystick.proxy import Fault, proxying
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (ROOT / "docs" / "how-to" / "use-the-python-client.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
 EXAMPLE = (ROOT / "examples" / "client.py").read_text(encoding="utf-8")

@@ -17,6 +17,8 @@ from tests.api.cli.lines import history
 from tests.support.paths import ROOT
 from tests.support.server import POLL_S, served
 
+pytestmark = pytest.mark.slow
+
 
 def program(text: str, *arguments: object) -> "subprocess.Popen[str]":
     """Start a program of other people's, which imports tallystick; it has a process group of its own."""

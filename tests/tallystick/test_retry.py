@@ -16,6 +16,8 @@ from tests.support.server import Served, serving
 from tests.tallystick.ports import free_port
 from tests.tallystick.proxy import Fault, proxying
 
+pytestmark = pytest.mark.slow
+
 
 @given(
     total_s=st.floats(0, 100),

@@ -21,7 +21,10 @@ from tests.instruments.evals.replaying import (
     second_path,
 )
 
-pytestmark = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout"),
+]
 
 
 def labels() -> list[Json]:
