@@ -21,11 +21,11 @@ TallystickError                 events/errors.py
 ├── Forked                      nothing is signed: restore the newer copy, or begin a new identity
 ├── BadNote                     not a signed note of the given key: get it again from its source
 ├── UnusableExport              the folder or ZIP is not a complete export: get it again
-├── Unwitnessed                 api/refusals_tmp.py: ask the witness again, or its operator
+├── Unwitnessed                 api/errors.py: ask the witness again, or its operator
 ├── LedgerDamaged               the ledger or backup was altered: use another backup
 ├── Occupied                    the file exists: choose another name      (nothing overwritten)
-├── RunEnded                    api/refusals_tmp.py: the run has ended: start another
-├── AttemptTaken                api/refusals_tmp.py: fetch the prompt, answer that attempt
+├── RunEnded                    api/errors.py: the run has ended: start another
+├── AttemptTaken                api/errors.py: fetch the prompt, answer that attempt
 ├── FixtureExists               instruments/evals/suite/writer.py: choose another folder, or replace it explicitly
 ├── RateLimited                 api/rate_limit.py: retry after `retry_after_s`  (nothing done)
 ├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)

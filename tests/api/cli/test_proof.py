@@ -165,7 +165,7 @@ def test_what_a_witness_says_is_not_taken_at_its_word(ledger: Path, witness: Wit
         ((200, b""), "without a cosignature"),
         ((200, b"hello\n"), "without a cosignature"),
         ((200, f"{note.signatures[0]}\n".encode()), "without a cosignature that fits its key"),
-        ((200, b"x" * 300_000), "more than "),
+        ((200, b"x" * 300_000), "answers with more than 262,144 bytes."),
         ((409, b"many\n"), "names no size"),
         ((403, b"who are you?\n"), "does not know the key of this log (who are you?)"),
         ((500, b"\x1b[2J"), "answered 500;"),
