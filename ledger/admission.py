@@ -5,7 +5,7 @@ I3 A batch is admitted whole or not at all.
 I5 A retry returns its first position.
 I6 recordedtime never decreases.
 
-Only this module enforces the life rules of the vocabulary.
+Only this module enforces which types may begin, continue and end a stream (`events.registry.Life`).
 """
 
 import random
@@ -33,27 +33,27 @@ class StreamHead(NamedTuple):
 
 
 class ExistingEvent(NamedTuple):
-    """An event in the log that already has an id: its position and its line."""
+    """An event in the log that already has the id of a draft: its position and its line."""
 
-    placed: AppendedEvent
+    appended: AppendedEvent
     line: bytes
 
 
 class Lookups(NamedTuple):
-    """The current state of the streams and ids that a group uses; the group adds the events that it admits."""
+    """The heads of a group's streams, and the events with its ids, by source and id. Admitted events are added."""
 
     streams: dict[str, StreamHead]
     taken: dict[tuple[str, str], ExistingEvent]
 
 
 class PreparedEvent(NamedTuple):
-    """A checked draft: its type, stream and payload; `made` says whether the ledger makes the stream's id."""
+    """A checked draft: its type, stream and payload; `id_generated` says whether the ledger makes the stream's id."""
 
     draft: Draft
     kind: EventType
     subject: str
     data: Payload
-    made: bool
+    id_generated: bool
 
 
 def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
@@ -65,11 +65,11 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
     assert draft.source is not None, "the interface fills in the source"
     kind = vocabulary.kinds[draft.name]
     try:
-        name = kind.stream_id(draft.data)
+        stream_id = kind.stream_id(draft.data)
     except InvalidEvent as error:
         error.index = index
         raise
-    subject = f"{kind.stream}/{name}" if name is not None else ""
+    subject = f"{kind.stream}/{stream_id}" if stream_id is not None else ""
     if draft.subject is not None and draft.subject != subject:
         raise InvalidEvent(
             f"subject {draft.subject!r} is not the stream of this payload, {subject or 'which has no id yet'}.",
@@ -84,7 +84,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
             field="id",
             index=index,
         )
-    return PreparedEvent(draft, kind, subject, draft.data, made=name is None)
+    return PreparedEvent(draft, kind, subject, draft.data, id_generated=stream_id is None)
 
 
 def stream_name(position: int, rng: random.Random) -> str:
@@ -100,13 +100,13 @@ def name_stream(entry: PreparedEvent, position: int, rng: random.Random) -> Prep
     """Return the event with a new id for its stream."""
     name = stream_name(position, rng)
     data = structs.replace(entry.draft.data, **{entry.kind.id_field: name})
-    return PreparedEvent(entry.draft, entry.kind, f"{entry.kind.stream}/{name}", data, made=True)
+    return PreparedEvent(entry.draft, entry.kind, f"{entry.kind.stream}/{name}", data, id_generated=True)
 
 
 class GroupAdmission:
     """Admits batches into one transaction. `rows` grows by one value for each column of each admitted event."""
 
-    def __init__(self, vocabulary: Vocabulary, head: Head, now: datetime, known: Lookups, rng: random.Random) -> None:
+    def __init__(self, vocabulary: Vocabulary, head: Head, now: datetime, lookups: Lookups, rng: random.Random) -> None:
         self.rows: list[object] = []
         self.position = head.position
         self.recorded_us = max(microseconds(now), head.recorded_us)
@@ -114,21 +114,21 @@ class GroupAdmission:
         ms = self.recorded_us // 1000
         self._id_time = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}"
         self._vocabulary = vocabulary
-        self._streams, self._taken = known
+        self._streams, self._taken = lookups
         self._rng = rng
         self._streams_before: list[tuple[str, StreamHead | None]] = []
         self._taken_before: list[tuple[str, str]] = []
 
     def admit(self, batch: Sequence[PreparedEvent]) -> list[AppendedEvent]:
         """Admit a whole batch, or raise and leave the group unchanged. Errors: InvalidEvent, AppendRefused."""
-        rows, position = len(self.rows), self.position
+        values_before, position_before = len(self.rows), self.position
         self._streams_before.clear()
         self._taken_before.clear()
         try:
-            return [self._place(entry, index) for index, entry in enumerate(batch)]
+            return [self._admit_event(entry, index) for index, entry in enumerate(batch)]
         except BaseException:
-            del self.rows[rows:]
-            self.position = position
+            del self.rows[values_before:]
+            self.position = position_before
             self._restore()
             raise
 
@@ -141,7 +141,7 @@ class GroupAdmission:
         for key in self._taken_before:
             del self._taken[key]
 
-    def _place(self, entry: PreparedEvent, index: int) -> AppendedEvent:
+    def _admit_event(self, entry: PreparedEvent, index: int) -> AppendedEvent:
         draft, kind, subject, _, _ = entry
         source = draft.source
         assert source is not None
@@ -162,11 +162,11 @@ class GroupAdmission:
         self.position = position
         self._streams_before.append((subject, head))
         self._streams[subject] = StreamHead(version + 1, kind.name)
-        placed = AppendedEvent(position, event_id, subject, version + 1, duplicate=False)
+        appended = AppendedEvent(position, event_id, subject, version + 1, duplicate=False)
         if draft.id is not None:
             self._taken_before.append((source, event_id))
-            self._taken[source, event_id] = ExistingEvent(placed, line)
-        return placed
+            self._taken[source, event_id] = ExistingEvent(appended, line)
+        return appended
 
     def _encode(self, entry: PreparedEvent, event_id: str, position: int, version: int, index: int) -> bytes:
         try:
@@ -213,12 +213,12 @@ class GroupAdmission:
         draft, kind = entry.draft, entry.kind
         stored = self._vocabulary.stored(taken.line)
         data = draft.data
-        if entry.made and stored.name == kind.name:
+        if entry.id_generated and stored.name == kind.name:
             data = structs.replace(data, **{kind.id_field: getattr(stored.data, kind.id_field)})
         if stored.name != kind.name or stored.data != data:
-            placed = taken.placed
-            raise IdentityConflict(placed.subject, stored.source, stored.id, placed.position, index)
-        return structs.replace(taken.placed, duplicate=True)
+            first = taken.appended
+            raise IdentityConflict(first.subject, stored.source, stored.id, first.position, index)
+        return structs.replace(taken.appended, duplicate=True)
 
     def _check_life(self, kind: EventType, subject: str, head: StreamHead | None, index: int) -> None:
         if head is None:

@@ -62,8 +62,8 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_error(error: OSError, what: str, done: str) -> LedgerFull | LedgerUnavailable:
-    """Return the error to raise for a failed write: `what` names the write, `done` says what state remains."""
+def write_error(error: OSError, action: str, outcome: str) -> LedgerFull | LedgerUnavailable:
+    """Return the error to raise for a failed write: `action` names the write, `outcome` says what state remains."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return LedgerFull(f"The disk is full; {done}.", "Free disk space, then retry.")
-    return LedgerUnavailable(f"{what} failed: {error}; {done}.", "Check the disk, then retry.")
+        return LedgerFull(f"The disk is full; {outcome}.", "Free disk space, then retry.")
+    return LedgerUnavailable(f"{action} failed: {error}; {outcome}.", "Check the disk, then retry.")

@@ -1,4 +1,4 @@
-"""The clock, which callers pass in. The ledger and the interfaces read it; folds never do."""
+"""The clock, which callers pass in, and times in microseconds. Folds never read the clock."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol

@@ -72,13 +72,13 @@ __all__ = [
 
 
 class LineTooLong(InvalidEvent):
-    """The event is longer than a line may be; nothing was written."""
+    """The event is longer than a stored line may be; nothing was written."""
 
 
 class AppendRefused(TallystickError):
     """The current state of the log does not admit the event; nothing of the batch was written.
 
-    `index` is the event's 0-based place in its batch, `field` the attribute that decided.
+    `index` is the event's 0-based place in its batch, `field` the attribute that caused the refusal.
     """
 
     field: str | None = None

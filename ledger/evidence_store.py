@@ -104,7 +104,7 @@ class EvidenceStore:
         return True
 
     def exists(self, digest: str) -> bool:
-        """Return whether a blob has a file at its final path, whatever its content."""
+        """Return whether a blob has a file at its final path; its content is not checked."""
         return self._path(digest).exists()
 
     def pending(self) -> list[str]:
@@ -154,14 +154,14 @@ def _packed_max(size_bytes: int) -> int:
     return size_bytes + (size_bytes >> 10) + 64
 
 
-def _damaged(path: Path, digest: str, why: str) -> Damaged:
+def _damaged(path: Path, digest: str, reason: str) -> Damaged:
     return Damaged(
-        f"evidence {digest}: its file {path} is damaged ({why}).", "Store the same bytes again, or restore the file."
+        f"evidence {digest}: its file {path} is damaged ({reason}).", "Store the same bytes again, or restore the file."
     )
 
 
-def _write_error(error: OSError, done: str) -> LedgerFull | LedgerUnavailable:
-    return write_error(error, "The evidence store", done)
+def _write_error(error: OSError, outcome: str) -> LedgerFull | LedgerUnavailable:
+    return write_error(error, "The evidence store", outcome)
 
 
 def _overwrite(path: Path) -> None:

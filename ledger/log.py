@@ -24,7 +24,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since_us: int | None = None
     until_us: int | None = None
     walk: bool = False
-    """Set by a reader of all matching events, page by page: no index whose result SQLite would sort for each page."""
+    """Set it to read all matching events page by page: SQLite then uses no index whose result it must sort for each page."""
 
 
 class Page(NamedTuple):
@@ -51,7 +51,7 @@ class Head(NamedTuple):
 
 
 class AppendedEvent(msgspec.Struct, frozen=True, gc=False):
-    """The place of an event in the log; `duplicate` if it was there before this append."""
+    """The position, id and stream of an event in the log; `duplicate` if an earlier append wrote it."""
 
     position: int
     id: str
@@ -84,7 +84,7 @@ class LogReader(Protocol):
         ...
 
     async def counts(self, query: Query) -> dict[str, int]:
-        """Count the matching events of each type; limit and order do not matter. Errors: LedgerUnavailable."""
+        """Count the matching events of each type; `limit` and `order` are ignored. Errors: LedgerUnavailable."""
         ...
 
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
@@ -99,7 +99,7 @@ class Log(LogReader, Protocol):
     """Read and write access to the log."""
 
     async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
-        """Append a batch atomically; return the place of each event.
+        """Append a batch atomically; return the position of each event.
 
         Shapes: 1..BATCH_EVENTS_MAX drafts with `source` set, over any number of streams; positions are contiguous.
         Errors: InvalidEvent, AppendRefused (nothing written: correct, or read and decide again);

@@ -1,4 +1,4 @@
-"""Blocking work on a thread, which always ends before its caller continues."""
+"""Run blocking work on a thread; the caller waits until it ends, even if the caller is cancelled."""
 
 import asyncio
 from collections.abc import Callable

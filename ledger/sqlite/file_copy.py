@@ -44,10 +44,10 @@ def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Pr
     if still:
         require_undamaged(source)
     wal = source.with_name(source.name + "-wal")
-    alone = "&immutable=1" if still and not wal.exists() else ""
+    immutable = "&immutable=1" if still and not wal.exists() else ""
     try:
         with (
-            closing(_reader(source, alone)) as reader,
+            closing(_reader(source, immutable)) as reader,
             closing(sqlite3.connect(target, isolation_level=None)) as writer,
         ):
             writer.execute("PRAGMA journal_mode = OFF")
@@ -78,18 +78,18 @@ def stored_evidence(ledger: Path) -> dict[str, EvidenceStored]:
 
 
 def is_erased(ledger: Path, digest: str) -> bool:
-    """Return whether the log has the erasure of some evidence. Errors: LedgerUnavailable."""
+    """Return whether the log records the erasure of some evidence. Errors: LedgerUnavailable."""
     return bool(_fetch(ledger, ERASURE, (f"evidence/{digest}",)))
 
 
 def remove_files(path: Path, *suffixes: str) -> None:
     """Remove the existing files and folders whose name is that of `path` with a suffix. Errors: OSError."""
     for suffix in suffixes:
-        stale = path.with_name(path.name + suffix)
-        if stale.is_dir() and not stale.is_symlink():
-            rmtree(stale)
+        file = path.with_name(path.name + suffix)
+        if file.is_dir() and not file.is_symlink():
+            rmtree(file)
         else:
-            stale.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
 
 
 def move_files(source: Path, target: Path, *suffixes: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The writer's lock (I8: one writer at a time). It is the kernel's (flock), so it ends with its process in any case."""
+"""The writer's lock (I8: one writer at a time). It is a kernel lock (flock), so it ends with its process."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from ledger.errors import LedgerLocked, LedgerUnusable
 
 
 class LockHolder(msgspec.Struct):
-    """The process that holds the lock, as the lock file tells it to a refused process."""
+    """The process that holds the lock, as the lock file names it to a refused process."""
 
     pid: int
     address: str | None = None
@@ -74,8 +74,8 @@ def holder_of(ledger: Path) -> LockHolder | None:
 def find_writer(ledger: Path) -> LockHolder | None:
     """Return the process that holds the lock of a ledger file now; None if no process holds it.
 
-    If the lock file still names a process that ended without releasing it, this takes a shared lock for an instant to
-    find that out.
+    The lock file may name a process that ended without releasing the lock. To find that out, this takes a shared lock
+    for an instant.
     """
     holder = holder_of(ledger)
     if holder is None:

@@ -31,7 +31,7 @@ from ledger.log import AppendedEvent, Head
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.reader import SqliteReader, check_identity, connect_reader
-from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILES_KEPT, UNTILED_VERSION
+from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILE_COUNT, UNTILED_VERSION
 from ledger.sqlite.wal_check import require_undamaged
 from ledger.sqlite.wal_size import MOVE_WAL, WalGauge, flush_wal
 from ledger.sqlite.writer import SqliteWriter, insert_events
@@ -42,10 +42,10 @@ CACHE_KIB = 65_536
 """Page cache of the writer: holds the right edge of each index, and the streams in use."""
 
 CHECKPOINT_PAGES = 16_000
-"""Length of the write-ahead log (64 MB) at which it is moved into the file; rare, so that hot pages move once."""
+"""Length of the write-ahead log (64 MB) at which it is moved into the file; this is rare, so that a page that changes often is moved once."""
 
 TILES_STEP = 8 * WIDTH
-"""Events whose tiles are made in one transaction, for a file without tiles."""
+"""Events per transaction, when tiles are made for a file that has none."""
 
 _NO_INDEX = "The disk was full when this append was in the write-ahead log, but not yet in the log's index."
 """The event is not in the ledger, and the next append overwrites it; but if the process ends before that, it stays."""
@@ -62,7 +62,7 @@ class WaitingAppend(NamedTuple):
 
 
 class SqliteLog(SqliteReader):
-    """The log with its writer. At any time, one process at most has one for a file."""
+    """The log with its writer; at any time, at most one process has it for a file."""
 
     def __init__(
         self,
@@ -304,7 +304,7 @@ async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
 
 async def _complete_tiles(writer: SqliteConnection, tree: LogTree, size: int, progress: Progress | None) -> TreeEdge:
     """Store the tiles of lines that an older version appended without tiles; return the edge of the whole tree."""
-    ((tiles,),) = await writer.execute_fetchall(TILES_KEPT)
+    ((tiles,),) = await writer.execute_fetchall(TILE_COUNT)
     edge = await tree.edge(tiles * WIDTH)
     while size - edge.size >= WIDTH:
         leaves = await tree.leaves(edge.size, min(size - size % WIDTH, edge.size + TILES_STEP))

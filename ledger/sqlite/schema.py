@@ -76,20 +76,20 @@ PRAGMA application_id = {APPLICATION_ID};
 
 TILES = "SELECT hashes FROM tiles WHERE level = ? AND number >= ? AND number < ? ORDER BY number"
 
-TILES_KEPT = "SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = 0"
+TILE_COUNT = "SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = 0"
 
 INSERT_TILE = "INSERT INTO tiles (level, number, hashes) VALUES (?, ?, ?)"
 
 HEAD = "SELECT position, recordedtime FROM events ORDER BY position DESC LIMIT 1"
 
-KNOWN = """
+LOOK_UP = """
 SELECT e.subject, e.streamversion, e.type, NULL, NULL, NULL, NULL
-  FROM json_each(?1) AS asked JOIN events AS e ON e.subject = asked.value
-   AND e.streamversion = (SELECT max(streamversion) FROM events WHERE subject = asked.value)
+  FROM json_each(?1) AS stream JOIN events AS e ON e.subject = stream.value
+   AND e.streamversion = (SELECT max(streamversion) FROM events WHERE subject = stream.value)
 UNION ALL
 SELECT e.subject, e.streamversion, e.type, e.source, e.id, e.position, e.line
-  FROM json_each(?2) AS asked JOIN events AS e
-    ON e.source = json_extract(asked.value, '$[0]') AND e.id = json_extract(asked.value, '$[1]')
+  FROM json_each(?2) AS pair JOIN events AS e
+    ON e.source = json_extract(pair.value, '$[0]') AND e.id = json_extract(pair.value, '$[1]')
 """
 """Look-ups before the admission of a group: the newest event of each of its streams, and its ids that exist already."""
 

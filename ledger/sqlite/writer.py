@@ -19,11 +19,11 @@ from ledger.admission import ExistingEvent, GroupAdmission, Lookups, PreparedEve
 from ledger.clock import Clock
 from ledger.log import AppendedEvent, Head
 from ledger.sqlite.connection import SqliteConnection
-from ledger.sqlite.schema import COLUMNS, INSERT_TILE, KNOWN, insert_statement, statement_rows
+from ledger.sqlite.schema import COLUMNS, INSERT_TILE, LOOK_UP, insert_statement, statement_rows
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH, Tile, TreeEdge
 
-LINE = COLUMNS.index("line")
+LINE_COLUMN = COLUMNS.index("line")
 
 LARGE_GROUP_EVENTS = WIDTH
 """Events from which a group is large. Its admission holds the interpreter's lock so long that it runs on the event
@@ -31,7 +31,7 @@ loop's thread instead of competing with it. Its lines are hashed on another thre
 that lock."""
 
 Answer = list[AppendedEvent] | TallystickError
-"""The places of a batch's events, or the error that refused it."""
+"""The appended events of a batch, or the error that refused it."""
 
 
 class WrittenGroup(NamedTuple):
@@ -64,21 +64,21 @@ class SqliteWriter:
         """
         if sum(map(len, batches)) < LARGE_GROUP_EVENTS:
             return await self.connection.run(self._write, batches, head, edge)
-        known, named = await self.connection.run(self._look_up, batches, head)
-        group, answers = self._admit(known, named, head)
+        lookups, named_batches = await self.connection.run(self._look_up, batches, head)
+        group, answers = self._admit(lookups, named_batches, head)
         return await self.connection.run(self._insert, group, answers, head, edge)
 
     def _write(
         self, connection: sqlite3.Connection, batches: Sequence[Sequence[PreparedEvent]], head: Head, edge: TreeEdge
     ) -> WrittenGroup:
-        known, named = self._look_up(connection, batches, head)
-        group, answers = self._admit(known, named, head)
+        lookups, named_batches = self._look_up(connection, batches, head)
+        group, answers = self._admit(lookups, named_batches, head)
         return self._insert(connection, group, answers, head, edge)
 
     def _admit(
-        self, known: Lookups, batches: Sequence[Sequence[PreparedEvent]], head: Head
+        self, lookups: Lookups, batches: Sequence[Sequence[PreparedEvent]], head: Head
     ) -> tuple[GroupAdmission, list[Answer]]:
-        group = GroupAdmission(self._vocabulary, head, self._clock(), known, self._rng)
+        group = GroupAdmission(self._vocabulary, head, self._clock(), lookups, self._rng)
         return group, [_admit_batch(group, batch) for batch in batches]
 
     def _insert(
@@ -86,7 +86,7 @@ class SqliteWriter:
     ) -> WrittenGroup:
         if not group.rows:
             return WrittenGroup(answers, head, edge)
-        lines: list[bytes] = group.rows[LINE :: len(COLUMNS)]  # type: ignore[assignment]
+        lines: list[bytes] = group.rows[LINE_COLUMN :: len(COLUMNS)]  # type: ignore[assignment]
         if len(lines) < LARGE_GROUP_EVENTS:
             edge, filled = _grow_tree(edge, lines)
             insert_events(connection, group.rows, filled)
@@ -102,17 +102,17 @@ class SqliteWriter:
         self, connection: sqlite3.Connection, batches: Sequence[Sequence[PreparedEvent]], head: Head
     ) -> tuple[Lookups, list[list[PreparedEvent]]]:
         """Look up every stream and id of the group, and give an id to each stream without one."""
-        named = [list(batch) for batch in batches]
-        keys = {(e.draft.source, e.draft.id) for batch in named for e in batch if e.draft.id is not None}
-        subjects = {e.subject for batch in named for e in batch if not e.made}
-        unnamed = [(batch, index) for batch in named for index, entry in enumerate(batch) if entry.made]
+        named_batches = [list(batch) for batch in batches]
+        keys = {(e.draft.source, e.draft.id) for batch in named_batches for e in batch if e.draft.id is not None}
+        subjects = {e.subject for batch in named_batches for e in batch if not e.id_generated}
+        unnamed = [(batch, index) for batch in named_batches for index, entry in enumerate(batch) if entry.id_generated]
         while True:
             for offset, (batch, index) in enumerate(unnamed, 1):
                 batch[index] = self._name(batch[index], head.position + offset, subjects)
-            known = _look_up_existing(connection, subjects, keys)
-            unnamed = [(batch, index) for batch, index in unnamed if batch[index].subject in known.streams]
+            lookups = _look_up_existing(connection, subjects, keys)
+            unnamed = [(batch, index) for batch, index in unnamed if batch[index].subject in lookups.streams]
             if not unnamed:
-                return known, named
+                return lookups, named_batches
 
     def _name(self, entry: PreparedEvent, position: int, subjects: set[str]) -> PreparedEvent:
         while (named := name_stream(entry, position, self._rng)).subject in subjects:
@@ -164,12 +164,12 @@ def _admit_batch(group: GroupAdmission, batch: Sequence[PreparedEvent]) -> Answe
 
 
 def _look_up_existing(connection: sqlite3.Connection, subjects: set[str], keys: set[tuple[str | None, str]]) -> Lookups:
-    known = Lookups({}, {})
+    lookups = Lookups({}, {})
     parameters = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
-    for subject, version, kind, source, event_id, position, line in connection.execute(KNOWN, parameters).fetchall():
+    for subject, version, kind, source, event_id, position, line in connection.execute(LOOK_UP, parameters).fetchall():
         if line is None:
-            known.streams[subject] = StreamHead(version, kind)
+            lookups.streams[subject] = StreamHead(version, kind)
         else:
-            placed = AppendedEvent(position, event_id, subject, version, duplicate=False)
-            known.taken[source, event_id] = ExistingEvent(placed, line)
-    return known
+            appended = AppendedEvent(position, event_id, subject, version, duplicate=False)
+            lookups.taken[source, event_id] = ExistingEvent(appended, line)
+    return lookups

@@ -71,7 +71,7 @@ class Scene:
     def entries(self, batch: Sequence[Draft]) -> list[PreparedEvent]:
         """The batch made ready, streams without an id named."""
         ready = [prepare(self.vocabulary, draft, index) for index, draft in enumerate(batch)]
-        return [name_stream(one, len(self.history) + 1, self.rng) if one.made else one for one in ready]
+        return [name_stream(one, len(self.history) + 1, self.rng) if one.id_generated else one for one in ready]
 
     def at(self, now: datetime) -> Self:
         self.now = now
