@@ -24,7 +24,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since_us: int | None = None
     until_us: int | None = None
     walk: bool = False
-    """Set it to read all matching events page by page: SQLite then uses no index whose result it must sort for each page."""
+    """Set it to read all matching events page by page: SQLite then avoids each index whose result it must sort."""
 
 
 class Page(NamedTuple):

@@ -42,7 +42,7 @@ CACHE_KIB = 65_536
 """Page cache of the writer: holds the right edge of each index, and the streams in use."""
 
 CHECKPOINT_PAGES = 16_000
-"""Length of the write-ahead log (64 MB) at which it is moved into the file; this is rare, so that a page that changes often is moved once."""
+"""Length of the write-ahead log (64 MB) at which it is moved into the file: rarely, because pages change again."""
 
 TILES_STEP = 8 * WIDTH
 """Events per transaction, when tiles are made for a file that has none."""

@@ -21,11 +21,11 @@ _JOINED = (
 )
 """Join a page inside SQLite: one row, one step and one release of the interpreter's lock for the whole page."""
 
-_RUN = {
+_POSITIONS = {
     "asc": "position > ?1 AND position < min(?2, ?1 + ?3 + 1)",
     "desc": "position < ?2 AND position > max(?1, min(?2, (SELECT max(position) FROM events) + 1) - ?3 - 1)",
 }
-"""A page of consecutive positions: as many as fit, whether each has an event or not."""
+"""The positions of a page without filters, from its bounds and limit alone: by I1, each has an event."""
 
 _COUNTS = """
 WITH RECURSIVE named (type) AS (
@@ -36,7 +36,7 @@ WITH RECURSIVE named (type) AS (
 )
 SELECT type, count FROM counted WHERE count > 0 ORDER BY type
 """
-"""Count the events of each type in a run: one range of the index by type for each, faster than GROUP BY."""
+"""Count the events of each type between two positions: one index range for each type, faster than GROUP BY."""
 
 POLL_S = 0.05
 """Seconds between two checks for new events, in a process that does not write."""
@@ -64,33 +64,34 @@ class SqliteReader:
         return Head(*rows[0]) if rows else Head(0, 0)
 
     async def read(self, query: Query) -> Page:
-        return await (self._read_run(query) if _is_run(query) else self._read_filtered(query))
+        return await (self._read_filtered(query) if _has_filters(query) else self._read_unfiltered(query))
 
-    async def _read_run(self, query: Query) -> Page:
+    async def _read_unfiltered(self, query: Query) -> Page:
         """Read consecutive events: by I1 the bounds give every position, their number, and whether more follow."""
         before = query.before if query.before is not None else POSITION_MAX
         statement = _JOINED.format(
-            columns="count(*), (SELECT max(position) FROM events)", where=_RUN[query.order], order=query.order
+            columns="count(*), (SELECT max(position) FROM events)", where=_POSITIONS[query.order], order=query.order
         )
         parameters = (query.after, before, query.limit, query.limit)
         count, head, ndjson = (await self._fetch(statement, parameters))[0]
-        run = range(query.after + 1, min(head or 0, before - 1) + 1)
-        numbers = run[: query.limit] if query.order == "asc" else run[::-1][: query.limit]
-        if count != len(numbers):
-            detail = f"{self.path} lacks events between positions {min(numbers)} and {max(numbers)}."
+        matching = range(query.after + 1, min(head or 0, before - 1) + 1)
+        positions = (matching if query.order == "asc" else matching[::-1])[: query.limit]
+        if count != len(positions):
+            detail = f"{self.path} lacks events between positions {min(positions)} and {max(positions)}."
             raise LedgerUnavailable(detail, "The file was altered or damaged; find the place with tallystick verify.")
-        return Page(ndjson, numbers, more=count < len(run)) if count else Page(b"", [], more=False)
+        return Page(ndjson, positions, more=count < len(matching)) if count else Page(b"", [], more=False)
 
     async def _read_filtered(self, query: Query) -> Page:
         """Read events that match filters."""
         where, parameters = _where(query)
         statement = _JOINED.format(columns="group_concat(position)", where=where, order=query.order)
-        positions, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
-        if positions is None:
+        joined, ndjson = (await self._fetch(statement, (*parameters, query.limit)))[0]
+        if joined is None:
             return Page(b"", [], more=False)
-        numbers = [int(position) for position in positions.split(",")]
-        assert numbers == sorted(numbers, reverse=query.order == "desc"), "SQLite joined a page out of order"
-        return Page(ndjson, numbers, more=len(numbers) == query.limit and await self._has_more(query, numbers[-1]))
+        positions = [int(position) for position in joined.split(",")]
+        assert positions == sorted(positions, reverse=query.order == "desc"), "SQLite joined a page out of order"
+        more = len(positions) == query.limit and await self._has_more(query, positions[-1])
+        return Page(ndjson, positions, more=more)
 
     async def follow(self, query: Query) -> AsyncIterator[Page]:
         after = query.after
@@ -125,13 +126,13 @@ class SqliteReader:
         return int(rows[0][0])
 
     async def counts(self, query: Query) -> dict[str, int]:
-        if _is_run(query):
-            before = query.before if query.before is not None else POSITION_MAX
-            rows = await self._fetch(_COUNTS, (query.after, before))
-        else:
+        if _has_filters(query):
             where, parameters = _where(query)
             statement = f"SELECT type, count(*) FROM events WHERE {where} GROUP BY type ORDER BY type"
             rows = await self._fetch(statement, parameters)
+        else:
+            before = query.before if query.before is not None else POSITION_MAX
+            rows = await self._fetch(_COUNTS, (query.after, before))
         return {str(name): int(count) for name, count in rows}
 
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
@@ -189,23 +190,25 @@ def _from(query: Query, last: int) -> Query:
     return structs.replace(query, **({"before": last} if query.order == "desc" else {"after": last}))
 
 
-def _is_run(query: Query) -> bool:
-    """Return whether a query has no filters, so that it matches consecutive events."""
+def _has_filters(query: Query) -> bool:
+    """Return whether a query has filters; without, it matches consecutive events."""
     filters = (query.types, query.subjects, query.source, query.since_us, query.until_us)
-    return filters == ((), (), None, None, None)
+    return filters != ((), (), None, None, None)
 
 
 def _where(query: Query) -> tuple[str, tuple[object, ...]]:
     terms: list[tuple[str, tuple[object, ...]]] = [("position > ?", (query.after,))]
     if query.before is not None:
         terms.append(("position < ?", (query.before,)))
-    type_, source = ("type", "source") if not query.walk else ("+type" if len(query.types) > 1 else "type", "+source")
+    # a plus sign keeps SQLite from using the index of the column
+    type_column = "+type" if query.walk and len(query.types) > 1 else "type"
+    source_column = "+source" if query.walk else "source"
     if query.types:
-        terms.append((f"{type_} IN ({', '.join('?' * len(query.types))})", query.types))
+        terms.append((f"{type_column} IN ({', '.join('?' * len(query.types))})", query.types))
     if query.subjects:
         terms.append((f"subject IN ({', '.join('?' * len(query.subjects))})", query.subjects))
     if query.source is not None:
-        terms.append((f"{source} = ?", (query.source,)))
+        terms.append((f"{source_column} = ?", (query.source,)))
     if query.since_us is not None:
         terms.append(("time >= ?", (query.since_us,)))
     if query.until_us is not None:

@@ -1,8 +1,8 @@
 """Check that a write-ahead log still has every transaction that was synced into it.
 
 After a crash, SQLite reads the log up to the first frame with a wrong checksum, and drops the rest without a message.
-That is right for the torn end of a transaction that was never acknowledged. It is wrong for a damaged frame: every
-transaction after it is lost. This module distinguishes the two. A frame is damaged, not torn,
+That is right for the torn end of a transaction that was never acknowledged. It is wrong for a damaged frame, because
+every transaction after it is lost. This module distinguishes the two. A frame is damaged, not torn,
 
 - if a later frame follows a later commit with a right checksum: it was written only after that commit was synced (I4);
 - or if correcting one bit makes its checksum right, and the frames after it lead to a commit: a torn sector does not.
@@ -10,7 +10,8 @@ transaction after it is lost. This module distinguishes the two. A frame is dama
 A header is damaged if correcting one bit makes its checksum right, and it leads to a commit that is not in the file.
 The second condition is needed: a log is restarted only when all its commits are in the file, and a failed write may
 leave half of a new header, which may differ from the old one in one bit.
-Source: SQLite's file format, section 4, "The Write-Ahead Log". Its checksum is linear; here weights compute it.
+Source: SQLite's file format, section 4, "The Write-Ahead Log". The checksum is linear, and is
+computed as a weighted sum of the words.
 """
 
 import os
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 
 HEADER_BYTES = 32
 FRAME_HEADER_BYTES = 24
+PAGE_BYTES, SALTS, _CHECKSUM = slice(8, 12), slice(16, 24), slice(24, 32)
+"""Fields of the header."""
+
+_PAGE, _COMMIT_PAGES, FRAME_SALTS, _FRAME_CHECKSUM = slice(0, 4), slice(4, 8), slice(8, 16), slice(16, 24)
+"""Fields of a frame: the page's number, the size of the file after a commit (else 0), salts and checksum."""
+
 MAGIC = 0x377F0682
 """The lowest bit says whether checksums read words as big-endian."""
 
@@ -59,7 +66,7 @@ class WalDamage(NamedTuple):
 def find_damage(ledger: Path) -> WalDamage | None:
     """Return the damage of the write-ahead log beside a ledger file; None if it is whole, torn, or missing.
 
-    Damage counts only if a second reading shows it, too, because a server may be writing the log meanwhile.
+    Damage is reported only if a second reading shows it, too, because a server may be writing the log meanwhile.
     Errors: OSError.
     """
     path = Path(f"{ledger.resolve()}-wal")
@@ -71,13 +78,13 @@ def find_damage(ledger: Path) -> WalDamage | None:
 def require_undamaged(ledger: Path) -> None:
     """Refuse a write-ahead log of which SQLite would drop committed frames. Errors: LedgerDamaged, LedgerUnusable."""
     try:
-        found = find_damage(ledger)
+        damage = find_damage(ledger)
     except OSError as error:
         raise LedgerUnusable(f"{ledger}-wal cannot be read: {error}.", "Check its permissions.") from error
-    if found is not None:
+    if damage is not None:
         raise LedgerDamaged(
             f"{ledger}-wal",
-            [str(found)],
+            [str(damage)],
             f"Restore a backup: tallystick restore. Or let SQLite drop them: sqlite3 {ledger} 'PRAGMA wal_checkpoint'.",
         )
 
@@ -86,26 +93,26 @@ def _read_damage(path: Path, ledger: Path) -> WalDamage | None:
     with path.open("rb") as file, ledger.open("rb") as pages:
         header = file.read(HEADER_BYTES)
         size = os.fstat(file.fileno()).st_size - HEADER_BYTES
-        whole = _is_header(header)
-        for candidate in [header] if whole else _corrected_headers(header):
-            frames = _FrameWalk(candidate, whole=whole)
-            found = frames.walk(_read(file.fileno(), frames.bytes, size))
-            if found is not None and (whole or not _is_moved(file.fileno(), candidate, pages.fileno())):
-                return found
+        valid = _is_header(header)
+        for candidate in [header] if valid else _corrected_headers(header):
+            frames = _FrameWalk(candidate, valid_header=valid)
+            damage = frames.walk(_read(file.fileno(), frames.bytes, size))
+            if damage is not None and (valid or not _is_moved(file.fileno(), candidate, pages.fileno())):
+                return damage
     return None
 
 
 def _is_moved(log: int, header: bytes, pages: int) -> bool:
     """Return whether the file already has every page of a log with this header, so that the log adds nothing."""
-    page_bytes = int.from_bytes(header[8:12])
+    page_bytes = int.from_bytes(header[PAGE_BYTES])
     newest: dict[int, int] = {}
     written: dict[int, int] = {}
     size = 0
     offset = HEADER_BYTES
-    while (frame := os.pread(log, FRAME_HEADER_BYTES, offset))[8:16] == header[16:24]:
-        written[int.from_bytes(frame[:4])] = offset + FRAME_HEADER_BYTES
-        if frame[4:8] != bytes(4):
-            size = int.from_bytes(frame[4:8])
+    while (frame := os.pread(log, FRAME_HEADER_BYTES, offset))[FRAME_SALTS] == header[SALTS]:
+        written[int.from_bytes(frame[_PAGE])] = offset + FRAME_HEADER_BYTES
+        if _is_commit(frame):
+            size = int.from_bytes(frame[_COMMIT_PAGES])
             newest |= written
             written.clear()
         offset += FRAME_HEADER_BYTES + page_bytes
@@ -113,6 +120,10 @@ def _is_moved(log: int, header: bytes, pages: int) -> bool:
         os.pread(log, page_bytes, start) == os.pread(pages, page_bytes, (page - 1) * page_bytes)
         for page, start in newest.items()
     )
+
+
+def _is_commit(frame: bytes) -> bool:
+    return frame[_COMMIT_PAGES] != bytes(4)
 
 
 def _is_header(header: bytes) -> bool:
@@ -145,16 +156,16 @@ def _read(descriptor: int, frame_bytes: int, size: int) -> Iterator[bytes]:
 class _FrameWalk:
     """A walk over the frames of one log, from checksum to checksum."""
 
-    def __init__(self, header: bytes, *, whole: bool) -> None:
-        self.bytes = FRAME_HEADER_BYTES + int.from_bytes(header[8:12])
-        self._salts = header[16:24]
+    def __init__(self, header: bytes, *, valid_header: bool) -> None:
+        self.bytes = FRAME_HEADER_BYTES + int.from_bytes(header[PAGE_BYTES])
+        self._salts = header[SALTS]
         self._order = _order(header)
-        self._before: Sum = struct.unpack(">2I", header[24:32])
-        self._broken: tuple[int, int] | None = None if whole else (0, 0)
-        self._follows = not whole
+        self._before: Sum = struct.unpack(">2I", header[_CHECKSUM])
+        self._broken: tuple[int, int] | None = None if valid_header else (0, 0)
+        self._follows = not valid_header
         self._commit_seen = False
         self._committed = False
-        self._other: tuple[Sum, Sum] | None = None
+        self._candidates: tuple[Sum, Sum] | None = None
 
     def walk(self, chunks: Iterator[bytes]) -> WalDamage | None:
         """Follow the checksums; return the damage, if a commit follows a frame or header with a wrong checksum."""
@@ -162,69 +173,68 @@ class _FrameWalk:
         number = 0
         for chunk in chunks:
             sums = self._sums(chunk)
-            for at, (first, second) in enumerate(sums):
-                frame = chunk[at * self.bytes : (at + 1) * self.bytes]
+            for index, (first, second) in enumerate(sums):
+                frame = chunk[index * self.bytes : (index + 1) * self.bytes]
                 number += 1
                 start = _advance(before, len(self._weights()[0]) // 2)
-                found = (start[0] + first & _MASK, start[1] + second & _MASK)
+                computed = (start[0] + first & _MASK, start[1] + second & _MASK)
                 if self._broken is None:
-                    before = found if self._fits(frame, found) else self._correct(frame, number, found)
+                    before = computed if self._is_valid(frame, computed) else self._correct(frame, number, computed)
                 else:
-                    before = self._check_later(frame, found)
+                    before = self._check_later(frame, computed)
         return WalDamage(self._broken[0], number, self._broken[1]) if self._broken and self._committed else None
 
-    def _fits(self, frame: bytes, found: Sum) -> bool:
-        return frame[8:16] == self._salts and struct.unpack(">2I", frame[16:24]) == found
+    def _is_valid(self, frame: bytes, computed: Sum) -> bool:
+        return frame[FRAME_SALTS] == self._salts and _stored_checksum(frame) == computed
 
-    def _correct(self, frame: bytes, number: int, found: Sum) -> Sum:
+    def _correct(self, frame: bytes, number: int, computed: Sum) -> Sum:
         """Record the first frame with a wrong checksum; return the checksum from which the next frame continues."""
-        stored: Sum = struct.unpack(">2I", frame[16:24])
-        self._broken = (number, int.from_bytes(frame[:4]))
-        if frame[8:16] != self._salts:
-            self._follows = stored == found and _bits(frame[8:16], self._salts) == 1
-        elif _bits(frame[16:24], struct.pack(">2I", *found)) == 1:
+        stored = _stored_checksum(frame)
+        self._broken = (number, int.from_bytes(frame[_PAGE]))
+        if frame[FRAME_SALTS] != self._salts:
+            self._follows = stored == computed and _differing_bits(frame[FRAME_SALTS], self._salts) == 1
+        elif _differing_bits(frame[_FRAME_CHECKSUM], struct.pack(">2I", *computed)) == 1:
             self._follows = True
-            self._other = (stored, found)  # a bit of the checksum, or the same bit of the last word
+            self._candidates = (stored, computed)  # a bit of the checksum, or the same bit of the last word
         else:
-            flipped = self._flipped(frame, found, stored)
-            self._follows = flipped is not None
-            frame = flipped or frame
-        self._committed = self._follows and frame[4:8] != bytes(4)
+            corrected = self._correct_bit(frame, computed, stored)
+            self._follows = corrected is not None
+            frame = corrected or frame
+        self._committed = self._follows and _is_commit(frame)
         return stored
 
-    def _check_later(self, frame: bytes, found: Sum) -> Sum:
-        """Check a frame after the broken one; it counts if it continues the checksum before it; noise does not."""
-        stored: Sum = struct.unpack(">2I", frame[16:24])
-        linked = frame[8:16] == self._salts and stored in (found, self._alternative(found))
-        self._other = None
-        commits = linked and frame[4:8] != bytes(4)
+    def _check_later(self, frame: bytes, computed: Sum) -> Sum:
+        """Check a frame after the broken one: it is evidence only if it continues the checksum before it."""
+        stored = _stored_checksum(frame)
+        linked = frame[FRAME_SALTS] == self._salts and stored in (computed, self._alternative(computed))
+        self._candidates = None
+        commits = linked and _is_commit(frame)
         self._follows = self._follows and linked
         self._committed = self._committed or (linked and self._commit_seen) or (self._follows and commits)
         self._commit_seen = commits
         return stored
 
-    def _alternative(self, found: Sum) -> Sum:
+    def _alternative(self, computed: Sum) -> Sum:
         """Return the checksum of a frame if the frame before had its other possible checksum."""
-        if self._other is None:
-            return found
+        if self._candidates is None:
+            return computed
         pairs = len(self._weights()[0]) // 2
-        stored, other = (_advance(before, pairs) for before in self._other)
-        return found[0] - stored[0] + other[0] & _MASK, found[1] - stored[1] + other[1] & _MASK
+        stored, corrected = (_advance(before, pairs) for before in self._candidates)
+        return computed[0] - stored[0] + corrected[0] & _MASK, computed[1] - stored[1] + corrected[1] & _MASK
 
-    def _flipped(self, frame: bytes, found: Sum, stored: Sum) -> bytes | None:
+    def _correct_bit(self, frame: bytes, computed: Sum, stored: Sum) -> bytes | None:
         """Return the frame with one bit corrected, if that makes its checksum right; not a bit of checksum or salts."""
         import numpy as np  # noqa: PLC0415 - only a log that an unclean end left needs it
 
         words = self._words(frame)[0]
-        missing = [np.uint32((stored[place] - found[place]) & _MASK) for place in (0, 1)]
+        missing = [np.uint32((stored[half] - computed[half]) & _MASK) for half in (0, 1)]
         for bit in range(32):
             step = np.uint32(1 << bit)
-            raised = np.where(words & step, np.uint32(_MASK - int(step) + 1 & _MASK), step)
-            fits = (raised * self._weights()[0] == missing[0]) & (raised * self._weights()[1] == missing[1])
+            change = np.where(words & step, np.uint32(_MASK - int(step) + 1 & _MASK), step)
+            fits = (change * self._weights()[0] == missing[0]) & (change * self._weights()[1] == missing[1])
             if fits.any():
-                place = int(np.argmax(fits))
                 corrected = words.copy()
-                corrected[place] ^= step
+                corrected[int(np.argmax(fits))] ^= step
                 data: bytes = corrected.astype(f"{self._order}u4").tobytes()
                 return data[:8] + frame[8:24] + data[8:]
         return None
@@ -237,7 +247,7 @@ class _FrameWalk:
         return np.concatenate((words[:, :2], words[:, FRAME_HEADER_BYTES // 4 :]), axis=1).astype(np.uint32)
 
     def _sums(self, chunk: bytes) -> list[Sum]:
-        """Return what each frame alone adds to the checksum before it."""
+        """Return, for each frame, what it adds to the checksum before it."""
         import numpy as np  # noqa: PLC0415 - as above
 
         words = self._words(chunk)
@@ -248,11 +258,16 @@ class _FrameWalk:
         return _weights((self.bytes - FRAME_HEADER_BYTES + 8) // 4)
 
 
+def _stored_checksum(frame: bytes) -> Sum:
+    first, second = struct.unpack(">2I", frame[_FRAME_CHECKSUM])
+    return first, second
+
+
 def _checksum(words: tuple[int, ...], before: Sum) -> Sum:
     first, second = before
-    for at in range(0, len(words), 2):
-        first = first + words[at] + second & _MASK
-        second = second + words[at + 1] + first & _MASK
+    for index in range(0, len(words), 2):
+        first = first + words[index] + second & _MASK
+        second = second + words[index + 1] + first & _MASK
     return first, second
 
 
@@ -262,10 +277,10 @@ def _weights(count: int) -> "tuple[NDArray[np.uint32], NDArray[np.uint32]]":
     import numpy as np  # noqa: PLC0415 - as above
 
     first, second = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    one, other = (1, 1), (0, 1)
-    for at in range(count - 2, -1, -2):
-        (first[at], second[at]), (first[at + 1], second[at + 1]) = one, other
-        one, other = _advance(one, 1), _advance(other, 1)
+    even, odd = (1, 1), (0, 1)
+    for index in range(count - 2, -1, -2):
+        (first[index], second[index]), (first[index + 1], second[index + 1]) = even, odd
+        even, odd = _advance(even, 1), _advance(odd, 1)
     return first, second
 
 
@@ -296,6 +311,6 @@ def _advance(before: Sum, pairs: int) -> Sum:
     return a * before[0] + b * before[1] & _MASK, c * before[0] + d * before[1] & _MASK
 
 
-def _bits(one: bytes, other: bytes) -> int:
+def _differing_bits(left: bytes, right: bytes) -> int:
     """Return the number of bits in which two byte strings of one length differ."""
-    return (int.from_bytes(one) ^ int.from_bytes(other)).bit_count()
+    return (int.from_bytes(left) ^ int.from_bytes(right)).bit_count()

@@ -1,4 +1,4 @@
-"""The length of a write-ahead log, read from its headers, and the flush of a log that an earlier process left.
+"""When to move the write-ahead log into the file, and the flush of a log that an earlier process left.
 
 SQLite can move the log into the file automatically, but then reports no failed sync. So the writer requests each move
 and gets its error. To know when to move, it checks whether the log has a current frame at a given length.
@@ -13,6 +13,9 @@ from pathlib import Path
 
 import aiosqlite
 
+from ledger.atomic_file import sync_folder
+from ledger.sqlite.wal_check import FRAME_HEADER_BYTES, FRAME_SALTS, HEADER_BYTES, PAGE_BYTES, SALTS
+
 MOVE_WAL = "PRAGMA wal_checkpoint(PASSIVE)"
 """Move the frames that no reader needs from the write-ahead log into the file; do not wait for readers."""
 
@@ -22,10 +25,6 @@ FLUSH_WAL = "PRAGMA wal_checkpoint(FULL)"
 STEP_BYTES = 1 << 20
 """Bytes written again at a time."""
 
-HEADER_BYTES = 32
-FRAME_HEADER_BYTES = 24
-_PAGE_BYTES, _SALTS, _FRAME_SALTS = slice(8, 12), slice(16, 24), slice(8, 16)
-
 
 class WalGauge:
     """Measures one write-ahead log while a connection keeps it open. Errors of all methods: OSError."""
@@ -34,13 +33,13 @@ class WalGauge:
         self._descriptor: int | None = os.open(f"{ledger.resolve()}-wal", os.O_RDONLY | os.O_CLOEXEC)
 
     def reaches(self, pages: int) -> bool:
-        """Return whether the log has so many pages; old frames of a restarted log, with other salts, do not count."""
+        """Return whether the log has so many current pages; frames from before its last restart have other salts."""
         assert self._descriptor is not None, "closed"
         header = os.pread(self._descriptor, HEADER_BYTES, 0)
-        page_bytes = int.from_bytes(header[_PAGE_BYTES], "big")
+        page_bytes = int.from_bytes(header[PAGE_BYTES])
         last = HEADER_BYTES + (pages - 1) * (FRAME_HEADER_BYTES + page_bytes)
         frame = os.pread(self._descriptor, FRAME_HEADER_BYTES, last)
-        return len(frame) == FRAME_HEADER_BYTES and frame[_FRAME_SALTS] == header[_SALTS]
+        return len(frame) == FRAME_HEADER_BYTES and frame[FRAME_SALTS] == header[SALTS]
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -64,11 +63,7 @@ async def flush_wal(writer: aiosqlite.Connection, path: Path) -> None:
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
             raise
         await asyncio.to_thread(_write_again, Path(f"{path.resolve()}-wal"))
-    folder = os.open(path.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.resolve().parent)
 
 
 def _write_again(path: Path) -> None:

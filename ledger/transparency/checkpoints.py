@@ -12,32 +12,33 @@ tiles; only a verification of all lines shows whether each line is still the one
 import asyncio
 import time
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
 from events.limits import NOTE_SIGNATURES_MAX
-from ledger.atomic_file import replace_whole, write_error
+from ledger.atomic_file import replace_whole, sync_folder, write_error
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
-from ledger.transparency.keys import REPLACE, key_path, make_key, path_beside, read_key, set_aside
+from ledger.transparency.keys import REPLACE_ADVICE, key_path, make_key, path_beside, read_key
 from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.signed_note import Checkpoint, SignedCheckpoint, SignedNote, Signer
 from ledger.transparency.tiles import TreeEdge
 from ledger.transparency.tree import LogTree, TreeLog
 
 SIGNING_INTERVAL_S = 1.0
-"""Least seconds between two signatures."""
+"""Minimum seconds between two signatures."""
 
 
 class CheckpointStore:
     """Signs and stores the checkpoints of one log."""
 
-    def __init__(self, ledger: Path, signer: Signer, held: dict[Path, SignedCheckpoint], log: TreeLog) -> None:
+    def __init__(self, ledger: Path, signer: Signer, stored: dict[Path, SignedCheckpoint], log: TreeLog) -> None:
         self.verifier = signer.verifier
-        self.newest = held.get(checkpoint_path(ledger))
+        self.newest = stored.get(checkpoint_path(ledger))
         """The newest checkpoint that is durable; None before the first."""
         self._ledger = ledger
         self._signer = signer
-        self._held = list(held.values())
+        self._predecessors = list(stored.values())
         self._log = log
         self._signed_s = float("-inf")
         self._signing = asyncio.Lock()
@@ -49,8 +50,8 @@ class CheckpointStore:
         Errors: Forked, if the log does not continue its checkpoints; BadNote, if a key or a checkpoint is damaged or of
         another log; LedgerUnusable, LedgerFull, LedgerUnavailable.
         """
-        signer, held = await asyncio.to_thread(_prepare, ledger)
-        store = cls(ledger, signer, held, log)
+        signer, stored = await asyncio.to_thread(_read_or_make_key, ledger)
+        store = cls(ledger, signer, stored, log)
         await store._check(log.edge)
         return store
 
@@ -62,9 +63,9 @@ class CheckpointStore:
         Errors: Forked; LedgerFull, LedgerUnavailable, if the checkpoint could not be stored, and is not returned.
         """
         assert covering <= self._log.edge.size, covering
-        return await asyncio.shield(asyncio.ensure_future(self._newest(covering, at_once)))
+        return await asyncio.shield(asyncio.ensure_future(self._checkpoint(covering, at_once)))
 
-    async def _newest(self, covering: int, at_once: bool) -> SignedCheckpoint:
+    async def _checkpoint(self, covering: int, at_once: bool) -> SignedCheckpoint:
         async with self._signing:
             wait_s = 0.0 if at_once else self._signed_s + SIGNING_INTERVAL_S - time.monotonic()
             if wait_s > 0:
@@ -80,19 +81,19 @@ class CheckpointStore:
         await self._check(edge)
         signed = SignedCheckpoint(checkpoint, self._signer.sign(checkpoint.text()))
         await asyncio.to_thread(_store, self._ledger, signed)
-        self.newest, self._held = signed, [signed]
+        self.newest, self._predecessors = signed, [signed]
         self._signed_s = time.monotonic()
         return signed
 
     async def _check(self, edge: TreeEdge) -> None:
-        """Check S2. Errors: Forked."""
+        """Check that the tree of an edge continues the signed and the witnessed checkpoint (S2). Errors: Forked."""
         tree = LogTree(self._log, edge)
-        for held in self._held:
-            if held.size > edge.size:
-                raise Forked(f"{held.size} events were signed, and the ledger has {edge.size}.")
-            proof = await tree.consistency(held.size, edge.size)
-            if not verify_consistency(held.size, edge.size, proof, held.checkpoint.root, edge.root()):
-                raise Forked(f"The first {held.size} of its {edge.size} events are not those that were signed.")
+        for older in self._predecessors:
+            if older.size > edge.size:
+                raise Forked(f"{older.size} events were signed, and the ledger has {edge.size}.")
+            proof = await tree.consistency(older.size, edge.size)
+            if not verify_consistency(older.size, edge.size, proof, older.checkpoint.root, edge.root()):
+                raise Forked(f"The first {older.size} of its {edge.size} events are not those that were signed.")
 
 
 def checkpoint_path(ledger: Path) -> Path:
@@ -114,7 +115,7 @@ def read_checkpoint(path: Path) -> SignedCheckpoint | None:
     except OSError as error:
         raise LedgerUnusable(f"{path} cannot be read: {error}.", "Check its permissions.") from error
     except BadNote as error:
-        raise BadNote(f"{path} is damaged: {error.detail}", f"Restore it, or {REPLACE}.") from None
+        raise BadNote(f"{path} is damaged: {error.detail}", f"Restore it, or {REPLACE_ADVICE}.") from None
 
 
 def store_witnessed(ledger: Path, cosigned: SignedCheckpoint) -> None:
@@ -123,10 +124,10 @@ def store_witnessed(ledger: Path, cosigned: SignedCheckpoint) -> None:
     Call it on a thread. Errors: BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
     path = witnessed_path(ledger)
-    kept = read_checkpoint(path)
-    if kept is not None and kept.checkpoint == cosigned.checkpoint:
-        cosigned = SignedCheckpoint(cosigned.checkpoint, _merge(kept.note, cosigned.note))
-    elif kept is not None and kept.checkpoint.origin == cosigned.checkpoint.origin and kept.size > cosigned.size:
+    stored = read_checkpoint(path)
+    if stored is not None and stored.checkpoint == cosigned.checkpoint:
+        cosigned = SignedCheckpoint(cosigned.checkpoint, _merge(stored.note, cosigned.note))
+    elif stored is not None and stored.checkpoint.origin == cosigned.checkpoint.origin and stored.size > cosigned.size:
         return
     try:
         replace_whole(path, cosigned.note.encode())
@@ -147,34 +148,46 @@ def replace_key(ledger: Path, name: str | None = None) -> Signer:
             )
     signer = make_key(ledger, name)
     for path in (checkpoint_path(ledger), witnessed_path(ledger)):
-        set_aside(path)
+        _rename_old(path)
     return signer
 
 
-def _merge(kept: SignedNote, cosigned: SignedNote) -> SignedNote:
-    """Return the cosigned note with the stored signatures of other keys behind its own."""
-    newer = {signature[:2] for signature in cosigned.signatures}
-    others = tuple(signature for signature in kept.signatures if signature[:2] not in newer)
-    return cosigned._replace(signatures=(*cosigned.signatures, *others)[:NOTE_SIGNATURES_MAX])
+def _rename_old(path: Path) -> None:
+    """Rename a checkpoint of an old key: append 8 digits of its digest. Errors: LedgerFull, LedgerUnavailable."""
+    try:
+        digest = sha256(path.read_bytes()).hexdigest()
+        path.replace(path.with_name(f"{path.name}.{digest[:8]}"))
+        sync_folder(path.parent)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise write_error(error, f"Moving {path}", "the new key is made: run this again") from error
 
 
-def _prepare(ledger: Path) -> tuple[Signer, dict[Path, SignedCheckpoint]]:
-    """Return the key and its stored checkpoints.
+def _merge(stored: SignedNote, cosigned: SignedNote) -> SignedNote:
+    """Return the cosigned note with the stored signatures of other keys after its own."""
+    keys = {signature[:2] for signature in cosigned.signatures}
+    older = tuple(signature for signature in stored.signatures if signature[:2] not in keys)
+    return cosigned._replace(signatures=(*cosigned.signatures, *older)[:NOTE_SIGNATURES_MAX])
+
+
+def _read_or_make_key(ledger: Path) -> tuple[Signer, dict[Path, SignedCheckpoint]]:
+    """Return the key and its stored checkpoints, by path; make a key if there is none.
 
     Errors: BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
     paths = (checkpoint_path(ledger), witnessed_path(ledger))
-    kept = {path: signed for path in paths if (signed := read_checkpoint(path)) is not None}
+    stored = {path: signed for path in paths if (signed := read_checkpoint(path)) is not None}
     signer = read_key(ledger)
-    if signer is None and kept:
-        detail = f"{key_path(ledger)} is missing, and {next(iter(kept))} was signed with it."
-        raise BadNote(detail, f"Restore it from a copy, or {REPLACE}.")
+    if signer is None and stored:
+        detail = f"{key_path(ledger)} is missing, and {next(iter(stored))} was signed with it."
+        raise BadNote(detail, f"Restore it from a copy, or {REPLACE_ADVICE}.")
     signer = signer or make_key(ledger)
-    for path, signed in kept.items():
+    for path, signed in stored.items():
         if signed.checkpoint.origin != signer.verifier.name or not signer.verifier.verifies(signed.note):
             detail = f"{path} is not signed with {key_path(ledger)}, the key of {signer.verifier.name}."
-            raise BadNote(detail, f"Restore the file that belongs to the other one, or {REPLACE}.")
-    return signer, kept
+            raise BadNote(detail, f"Restore the file that belongs to the other one, or {REPLACE_ADVICE}.")
+    return signer, stored
 
 
 def _store(ledger: Path, signed: SignedCheckpoint) -> None:

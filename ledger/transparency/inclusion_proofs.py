@@ -13,12 +13,7 @@ from typing import NamedTuple
 
 from ledger.log import LogReader
 from ledger.transparency.merkle import covering_nodes, join_roots, node_hash
-from ledger.transparency.tiles import (
-    HEIGHT,
-    WIDTH,
-    split_hashes,
-    tile_width,
-)
+from ledger.transparency.tiles import HEIGHT, WIDTH, split_hashes, tile_width
 from ledger.transparency.tree import LogTree
 
 CACHED_TILES_MAX = 64
@@ -62,11 +57,11 @@ class InclusionProver:
             assert 1 <= neighbours[0] <= neighbours[-1] <= self._size, neighbours
             peak = next(peak for peak in self._peaks if peak.height == height)
             layers = await self._layers(0, number)
-            shared = await self._above(neighbours[0] - 1, height) + peak.tail
-            low = min(height, HEIGHT)
+            shared = await self._siblings_above_tile(neighbours[0] - 1, height) + peak.tail
+            levels = min(height, HEIGHT)
             for position in neighbours:
                 index = position - 1 & WIDTH - 1
-                siblings = [layers[level][index >> level ^ 1] for level in range(low)]
+                siblings = [layers[level][index >> level ^ 1] for level in range(levels)]
                 proofs.append(InclusionProof(position, layers[0][index], siblings + shared))
         return proofs
 
@@ -80,12 +75,12 @@ class InclusionProver:
         nodes = [(level, index, await self._node(level, index)) for level, index in covering_nodes(0, self._size)]
         roots = [root for *_, root in nodes]
         peaks: list[Peak] = []
-        for place, (level, *_) in enumerate(nodes):
-            right = [join_roots(roots[place + 1 :])] if place + 1 < len(roots) else []
-            peaks.append(Peak(level, right + roots[:place][::-1]))
+        for number, (level, *_) in enumerate(nodes):
+            right = [join_roots(roots[number + 1 :])] if number + 1 < len(roots) else []
+            peaks.append(Peak(level, right + roots[:number][::-1]))
         return peaks
 
-    async def _above(self, index: int, height: int) -> list[bytes]:
+    async def _siblings_above_tile(self, index: int, height: int) -> list[bytes]:
         """Return the siblings of a leaf from the top of its tile to the top of its peak."""
         return [await self._node(level, index >> level ^ 1) for level in range(HEIGHT, height)]
 
@@ -111,4 +106,4 @@ class InclusionProver:
 def _layers_over(hashes: list[bytes]) -> Iterator[list[bytes]]:
     for _ in range(HEIGHT):
         yield hashes
-        hashes = [node_hash(hashes[place], hashes[place + 1]) for place in range(0, len(hashes) - 1, 2)]
+        hashes = [node_hash(hashes[index], hashes[index + 1]) for index in range(0, len(hashes) - 1, 2)]

@@ -6,17 +6,16 @@ writer's lock makes or replaces it. All functions block: call them on a thread.
 
 import secrets
 import stat
-from hashlib import sha256
 from pathlib import Path
 
-from ledger.atomic_file import replace_whole, sync_folder, write_error
+from ledger.atomic_file import replace_whole, write_error
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.transparency.signed_note import Signer
 
 KEY_MODE = stat.S_IRUSR | stat.S_IWUSR
 """Only the owner may read the key file."""
 
-REPLACE = "begin a new identity, which everyone who has the old key will notice: tallystick key make --replace"
+REPLACE_ADVICE = "begin a new identity, which everyone who has the old key will notice: tallystick key make --replace"
 
 
 def path_beside(ledger: Path, ending: str) -> Path:
@@ -42,11 +41,11 @@ def read_key(ledger: Path) -> Signer | None:
     try:
         return Signer.parse(text.removesuffix("\n"))
     except BadNote as error:
-        raise BadNote(f"{path}: {error.detail}", f"Restore it from a copy, or {REPLACE}.") from None
+        raise BadNote(f"{path}: {error.detail}", f"Restore it from a copy, or {REPLACE_ADVICE}.") from None
 
 
 def others_may_read(ledger: Path) -> bool:
-    """Return whether others than its owner may read or write the key file."""
+    """Return whether users other than its owner may read or write the key file."""
     try:
         return bool(key_path(ledger).stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
     except OSError:
@@ -64,15 +63,3 @@ def make_key(ledger: Path, name: str | None = None) -> Signer:
     except OSError as error:
         raise write_error(error, "Writing the key", "no key was made") from error
     return signer
-
-
-def set_aside(path: Path) -> None:
-    """Rename a checkpoint of an old key: append 8 digits of its digest. Errors: LedgerFull, LedgerUnavailable."""
-    try:
-        digest = sha256(path.read_bytes()).hexdigest()
-        path.replace(path.with_name(f"{path.name}.{digest[:8]}"))
-        sync_folder(path.parent)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise write_error(error, f"Moving {path}", "the new key is made: run this again") from error

@@ -43,7 +43,7 @@ def perfect_root(hashes: Sequence[bytes]) -> bytes:
 
 
 def join_roots(perfect: Sequence[bytes]) -> bytes:
-    """Return the root over perfect subtrees from left to right, each smaller than the last; EMPTY_ROOT for none."""
+    """Return the root over perfect subtrees in order, each smaller than the one before; EMPTY_ROOT for none."""
     if not perfect:
         return EMPTY_ROOT
     root = perfect[-1]
@@ -121,20 +121,20 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     """
     if not 0 <= index < size:
         return False
-    place, last, found = index, size - 1, leaf
+    node, last_node, computed = index, size - 1, leaf
     for sibling in proof:
-        if last == 0:
+        if last_node == 0:
             return False
-        if place & 1 or place == last:
-            found = node_hash(sibling, found)
-            while not place & 1 and place:
-                place >>= 1
-                last >>= 1
+        if node & 1 or node == last_node:
+            computed = node_hash(sibling, computed)
+            while not node & 1 and node:
+                node >>= 1
+                last_node >>= 1
         else:
-            found = node_hash(found, sibling)
-        place >>= 1
-        last >>= 1
-    return last == 0 and found == root
+            computed = node_hash(computed, sibling)
+        node >>= 1
+        last_node >>= 1
+    return last_node == 0 and computed == root
 
 
 def verify_consistency(old: int, size: int, proof: Sequence[bytes], old_root: bytes, root: bytes) -> bool:
@@ -151,24 +151,24 @@ def verify_consistency(old: int, size: int, proof: Sequence[bytes], old_root: by
     path = [old_root, *proof] if old & (old - 1) == 0 else list(proof)
     if not path:
         return False
-    place, last = old - 1, size - 1
-    while place & 1:
-        place >>= 1
-        last >>= 1
+    node, last_node = old - 1, size - 1
+    while node & 1:
+        node >>= 1
+        last_node >>= 1
     older = newer = path[0]
     for sibling in path[1:]:
-        if last == 0:
+        if last_node == 0:
             return False
-        if place & 1 or place == last:
+        if node & 1 or node == last_node:
             older, newer = node_hash(sibling, older), node_hash(sibling, newer)
-            while not place & 1 and place:
-                place >>= 1
-                last >>= 1
+            while not node & 1 and node:
+                node >>= 1
+                last_node >>= 1
         else:
             newer = node_hash(newer, sibling)
-        place >>= 1
-        last >>= 1
-    return last == 0 and older == old_root and newer == root
+        node >>= 1
+        last_node >>= 1
+    return last_node == 0 and older == old_root and newer == root
 
 
 def _split(leaves: int) -> int:

@@ -46,7 +46,7 @@ class Receipt(NamedTuple):
             raise BadNote("The receipt has no index.")
         index = parse_size(lines.pop(0).removeprefix("index "))
         hashes = tuple(decode_base64(text, "A hash of the receipt") for text in lines)
-        if len(hashes) > HASHES_MAX or any(len(found) != HASH_BYTES for found in hashes):
+        if len(hashes) > HASHES_MAX or any(len(decoded) != HASH_BYTES for decoded in hashes):
             raise BadNote(f"A receipt has at most {HASHES_MAX} hashes, of {HASH_BYTES} bytes each.")
         return cls(index + 1, hashes, SignedCheckpoint.parse(note), line)
 
@@ -64,16 +64,16 @@ class Receipt(NamedTuple):
     def faults(self, line: bytes, verifier: Verifier, witnesses: Sequence[Verifier] = ()) -> list[str]:
         """Check the receipt of a line with the key of the log and of required witnesses; return each fault as text."""
         checkpoint, note = self.signed
-        found: list[str] = []
+        faults: list[str] = []
         if not self.includes(line):
-            found.append(f"The event is not the one at position {self.position} of that log.")
+            faults.append(f"The event is not the one at position {self.position} of that log.")
         if checkpoint.origin != verifier.name:
-            found.append(f"The receipt is of the log {checkpoint.origin}, the key is of {verifier.name}.")
+            faults.append(f"The receipt is of the log {checkpoint.origin}, the key is of {verifier.name}.")
         elif not verifier.verifies(note):
-            found.append(f"The checkpoint is not signed with the key {verifier}.")
-        found += [
+            faults.append(f"The checkpoint is not signed with the key {verifier}.")
+        faults += [
             f"The witness {witness.name} has not cosigned the checkpoint."
             for witness in witnesses
             if witness.cosigned_at(note) is None
         ]
-        return found
+        return faults

@@ -29,6 +29,8 @@ KINDS = {ED25519: "Ed25519", COSIGNATURE: "cosignature/v1"}
 KEY_BYTES = 32
 """An Ed25519 key, public or private."""
 
+PRIVATE_PREFIX = "PRIVATE+KEY+"
+
 KEY_ID_BYTES = 4
 TIME_BYTES = 8
 
@@ -49,11 +51,11 @@ class Signature(NamedTuple):
     @classmethod
     def parse(cls, line: str) -> Self:
         """Read a line, without its line feed. Errors: BadNote."""
-        found = _SIGNATURE_LINE.fullmatch(line)
-        if found is None:
+        match = _SIGNATURE_LINE.fullmatch(line)
+        if match is None:
             raise BadNote(f"{line[:80]!r} is not a signature line.", "It must be an em dash, a name and base64.")
-        name = check_name(found[1])
-        decoded = decode_base64(found[2], "A signature")
+        name = check_name(match[1])
+        decoded = decode_base64(match[2], "A signature")
         if len(decoded) <= KEY_ID_BYTES:
             raise BadNote(f"The signature of {name} is empty.")
         return cls(name, decoded[:KEY_ID_BYTES], decoded[KEY_ID_BYTES:])
@@ -88,12 +90,12 @@ class SignedNote(NamedTuple):
         return cls(text + "\n", signatures)
 
     def encode(self) -> bytes:
-        """The bytes that `parse` reads."""
+        """Return the bytes that `parse` reads."""
         return "".join((self.text, "\n", *(f"{signature}\n" for signature in self.signatures))).encode()
 
 
 class Verifier(NamedTuple):
-    """A public key with its name; people pass it on as `NAME+ID+KEY`."""
+    """A public key with its name, written as `NAME+ID+KEY`."""
 
     name: str
     key_id: bytes
@@ -111,24 +113,24 @@ class Verifier(NamedTuple):
         name, key_id, data = _key_parts(text, "NAME+ID+KEY")
         kind, public = data[0], data[1:]
         if kind not in KINDS:
-            known = ", ".join(KINDS.values())
-            raise BadNote(f"The key of {name} is of an unknown kind (0x{kind:02x}).", f"Known kinds: {known}.")
-        found = cls.of(name, kind, public)
-        if len(public) != KEY_BYTES or found.key_id != key_id:
+            kinds = ", ".join(KINDS.values())
+            raise BadNote(f"The key of {name} is of an unknown kind (0x{kind:02x}).", f"Known kinds: {kinds}.")
+        verifier = cls.of(name, kind, public)
+        if len(public) != KEY_BYTES or verifier.key_id != key_id:
             raise BadNote(f"The key of {name} is damaged: its id does not match its bytes.", "Copy all of it again.")
-        return found
+        return verifier
 
     def __str__(self) -> str:
         return f"{self.name}+{self.key_id.hex()}+{encode_base64(bytes([self.kind]) + self.public)}"
 
     def verifies(self, note: SignedNote) -> bool:
-        """Return whether this key signed the note; any wrong signature with its name and id makes that false."""
+        """Return whether this key signed the note; False if any signature with its name and id is wrong."""
         signatures = self.signatures(note)
         return bool(signatures) and all(self._signed(note.text, signature) for signature in signatures)
 
     def signatures(self, note: SignedNote) -> list[bytes]:
         """Return the signatures in a note with this key's name and id, right or wrong."""
-        return [found.signature for found in note.signatures if found[:2] == (self.name, self.key_id)]
+        return [line.signature for line in note.signatures if line[:2] == (self.name, self.key_id)]
 
     def cosigned_at(self, note: SignedNote) -> int | None:
         """Return the latest time of this witness's cosignature, seconds since 1970; None if it did not sign."""
@@ -168,21 +170,21 @@ class Signer:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a private key, `PRIVATE+KEY+NAME+ID+KEY`. Errors: BadNote, which quotes no part of it."""
-        marker, rest = text[:12], text[12:]
-        if marker != "PRIVATE+KEY+":
-            raise BadNote("This is not a private key: it does not begin with PRIVATE+KEY+.")
-        name, key_id, data = _key_parts(rest, "PRIVATE+KEY+NAME+ID+KEY")
+        if not text.startswith(PRIVATE_PREFIX):
+            raise BadNote(f"This is not a private key: it does not begin with {PRIVATE_PREFIX}.")
+        name, key_id, data = _key_parts(text.removeprefix(PRIVATE_PREFIX), f"{PRIVATE_PREFIX}NAME+ID+KEY")
         if data[0] != ED25519 or len(data) != 1 + KEY_BYTES:
             raise BadNote(f"The private key of {name} is not an Ed25519 key.")
-        found = cls(name, data[1:])
-        if found.verifier.key_id != key_id:
+        signer = cls(name, data[1:])
+        if signer.verifier.key_id != key_id:
             raise BadNote(f"The private key of {name} is damaged: its id does not match its bytes.")
-        return found
+        return signer
 
     def secret(self) -> str:
         """Return the text that `parse` reads. Anyone who has it can sign in this log's name."""
         verifier = self.verifier
-        return f"PRIVATE+KEY+{verifier.name}+{verifier.key_id.hex()}+{encode_base64(bytes([ED25519]) + self._seed)}"
+        key = encode_base64(bytes([ED25519]) + self._seed)
+        return f"{PRIVATE_PREFIX}{verifier.name}+{verifier.key_id.hex()}+{key}"
 
     def sign(self, text: str) -> SignedNote:
         """Sign a text that ends with a line feed; return the note with this one signature."""
@@ -256,14 +258,14 @@ def encode_base64(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def decode_base64(text: str, what: str) -> bytes:
-    """Decode standard base64 in its only spelling. Errors: BadNote, which quotes no part of it."""
+def decode_base64(text: str, name: str) -> bytes:
+    """Decode standard base64 in its only spelling. Errors: BadNote, which has the name and no part of the text."""
     try:
         data = b64decode(text, validate=True)
     except (NotBase64, ValueError):
         data = None
     if data is None or encode_base64(data) != text:
-        raise BadNote(f"{what} is not standard base64.", "Copy all of it again.")
+        raise BadNote(f"{name} is not standard base64.", "Copy all of it again.")
     return data
 
 

@@ -45,10 +45,10 @@ class TileAddress(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Parse an address; None if it is invalid or not in its only spelling."""
-        found = _address.fullmatch(text)
-        if found is None:
+        match = _address.fullmatch(text)
+        if match is None:
             return None
-        address = cls(int(re.sub("[x/]", "", found[1])), WIDTH if found[2] is None else int(found[2]))
+        address = cls(int(re.sub("[x/]", "", match[1])), WIDTH if match[2] is None else int(match[2]))
         return address if 1 <= address.width <= WIDTH and str(address) == text else None
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class TileAddress(NamedTuple):
 class TreeEdge(NamedTuple):
     """The right edge of a tree: its number of leaves, and for each level the hashes of its partial tile.
 
-    It suffices to grow the tree and to compute its root. A level may be empty; levels above all hashes are left out.
+    It suffices to grow the tree and to compute its root. A level may be empty, but not the highest one.
     """
 
     size: int = 0

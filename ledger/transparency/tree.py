@@ -7,21 +7,8 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from ledger.log import LogReader, Query
-from ledger.transparency.merkle import (
-    NodeOf,
-    consistency_proof,
-    inclusion_proof,
-    leaf_hashes,
-    perfect_root,
-    root_of,
-)
-from ledger.transparency.tiles import (
-    HEIGHT,
-    WIDTH,
-    TreeEdge,
-    split_hashes,
-    tile_width,
-)
+from ledger.transparency.merkle import NodeOf, consistency_proof, inclusion_proof, leaf_hashes, perfect_root, root_of
+from ledger.transparency.tiles import HEIGHT, WIDTH, TreeEdge, split_hashes, tile_width
 
 _Result = TypeVar("_Result")
 
@@ -83,8 +70,8 @@ class LogTree:
             return []
         if width <= len(partial := self._edge.partial(level, number)):
             return list(partial[:width])
-        if kept := await self._reader.tiles(level, number, 1):
-            return split_hashes(kept[0])[:width]
+        if stored := await self._reader.tiles(level, number, 1):
+            return split_hashes(stored[0])[:width]
         first = number * WIDTH
         if level == 0:
             return await self.leaves(first, first + width)
