@@ -12,11 +12,14 @@ MINUTES_MAX = 100_000
 """Minutes that are cached."""
 
 MINUTE_CHARS = 16
-"""Length of `2026-11-21T08:30`."""
+"""Length of `2026-11-21T08:30`, which `:00.000000Z` follows."""
+
+SECONDS, MICROSECONDS = slice(17, 19), slice(20, 26)
+"""Places of the digits after the minute."""
 
 
 class TimestampParser:
-    """Parses times of lines to UTC microseconds. It caches minutes, because most events share theirs with others."""
+    """Parses times of lines to UTC microseconds. It caches minutes, because many events are in the same minute."""
 
     def __init__(self) -> None:
         self._minutes: dict[str, int] = {}
@@ -29,18 +32,18 @@ class TimestampParser:
             if len(self._minutes) >= MINUTES_MAX:
                 self._minutes.clear()
             self._minutes[text[:MINUTE_CHARS]] = minute
-        return minute + 1_000_000 * int(text[17:19]) + int(text[20:26])
+        return minute + 1_000_000 * int(text[SECONDS]) + int(text[MICROSECONDS])
 
 
 class ColumnCheck:
-    """Compares rows with the columns `schema.COLUMNS` with their lines."""
+    """Compares rows, which have the columns `schema.COLUMNS`, with their lines."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
         self._instant = TimestampParser().of
 
     def fault(self, detail: str, position: int) -> None:
-        """Add another fault of a row."""
+        """Add a fault of a row that `compare` does not check."""
         self._check.fault(detail, position)
 
     def compare(self, rows: Sequence[tuple[object, ...]], headers: Sequence[LineHeaders], first: int) -> None:

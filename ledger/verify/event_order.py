@@ -5,7 +5,7 @@ wrong line.
 """
 
 from collections import Counter
-from collections.abc import Sequence as Lines
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -39,17 +39,17 @@ class LineHeaders(LineHeader, gc=False):
     time: str
 
 
-Form = TypeVar("Form", bound=LineHeader)
+Header = TypeVar("Header", bound=LineHeader)
 
 
-class OrderCheck(Generic[Form]):
-    """Checks lines from the first on: those of a whole log (`complete`), or a selection in the log's order.
+class OrderCheck(Generic[Header]):
+    """Checks lines in the log's order, from the first: a whole log (`complete`), or a selection of its events.
 
-    `streams` says whether each stream is complete: its versions must then be 1, 2, 3 ...; otherwise they must increase.
+    `streams` says whether each stream is complete: if so, its versions must be 1, 2, 3 ...; if not, they must increase.
     Attributes show the progress: `events` so far, `first` and `last` position, `types` with their counts.
     """
 
-    def __init__(self, findings: Findings, form: type[Form], *, complete: bool, streams: bool) -> None:
+    def __init__(self, findings: Findings, form: type[Header], *, complete: bool, streams: bool) -> None:
         self.events = 0
         self.first: int | None = None
         self.last = 0
@@ -63,22 +63,22 @@ class OrderCheck(Generic[Form]):
         decoder = msgspec.json.Decoder(form)
         self._decode, self._decode_page = decoder.decode, decoder.decode_lines
 
-    def check(self, lines: Lines[bytes]) -> list[Form]:
+    def check(self, lines: Sequence[bytes]) -> list[Header]:
         """Check the next lines; return their headers, without those of lines that cannot be decoded.
 
-        In a complete log, the place of a line counts as its position, even if the line states another one.
+        In a complete log, the number of a line is used as its position, even if the line states another one.
         """
-        headers, places = self._decode_lines(lines)
+        headers, numbers = self._decode_lines(lines)
         self._lines.count += len(lines)
         self.events += len(lines)
         positions = [header.position for header in headers]
         if not self._complete:
-            places = positions
+            numbers = positions
         if positions:
             self.first = positions[0] if self.first is None else self.first
-        self._check_positions(positions, places)
-        self._check_times([header.recordedtime for header in headers], places)
-        self._streams.add(headers, places)
+        self._check_positions(positions, numbers)
+        self._check_times([header.recordedtime for header in headers], numbers)
+        self._streams.add(headers, numbers)
         self.types.update([header.type for header in headers])
         return headers
 
@@ -86,49 +86,49 @@ class OrderCheck(Generic[Form]):
         """Finish the check after the last line."""
         self._streams.end()
 
-    def _decode_lines(self, lines: Lines[bytes]) -> tuple[list[Form], Lines[int]]:
-        """Return the headers of lines, and the place of each among all lines, from 1."""
+    def _decode_lines(self, lines: Sequence[bytes]) -> tuple[list[Header], Sequence[int]]:
+        """Return the headers of lines, and the number of each among all lines, from 1."""
         first = self.events + 1
         try:
-            found = self._decode_page(b"\n".join(lines))
+            headers = self._decode_page(b"\n".join(lines))
         except UNDECODABLE:
-            found = []
-        if len(found) == len(lines):
-            return found, range(first, first + len(lines))
-        found, places = [], []
-        for place, line in enumerate(lines, first):
+            headers = []
+        if len(headers) == len(lines):
+            return headers, range(first, first + len(lines))
+        headers, numbers = [], []
+        for number, line in enumerate(lines, first):
             try:
-                found.append(self._decode(line))
-                places.append(place)
+                headers.append(self._decode(line))
+                numbers.append(number)
             except UNDECODABLE as error:
-                where = place if self._complete else None
-                self._lines.fault(f"line {place:,} is not an event: {error}.", where)
-        return found, places
+                position = number if self._complete else None
+                self._lines.fault(f"line {number:,} is not an event: {error}.", position)
+        return headers, numbers
 
-    def _check_positions(self, positions: list[int], places: Lines[int]) -> None:
+    def _check_positions(self, positions: list[int], numbers: Sequence[int]) -> None:
         self._positions.count += len(positions)
-        if self._complete and positions == list(places):
+        if self._complete and positions == list(numbers):
             self.last = positions[-1] if positions else self.last
             return
-        for position, place in zip(positions, places, strict=True):
+        for position, number in zip(positions, numbers, strict=True):
             expected = self.last + 1
             if self._complete and position != expected:
-                self._positions.fault(f"the position is {position:,}; it must be {expected:,}.", min(place, expected))
+                self._positions.fault(f"the position is {position:,}; it must be {expected:,}.", min(number, expected))
             elif position <= self.last:
                 self._positions.fault(f"position {position:,} is after {self.last:,}, but not greater.", position)
             self.last = position
 
-    def _check_times(self, times: list[str], places: Lines[int]) -> None:
+    def _check_times(self, times: list[str], numbers: Sequence[int]) -> None:
         self._times.count += len(times)
         ordered = [self._recorded, *times]
         if _zeroed("\n".join(times)) == b"\n".join([TIME] * len(times)) and ordered == sorted(ordered):
             self._recorded = ordered[-1]
             return
-        for time, place in zip(times, places, strict=True):
+        for time, number in zip(times, numbers, strict=True):
             if _zeroed(time) != TIME:
-                self._times.fault(f"recordedtime {time!r} is not a time as the log writes it.", place)
+                self._times.fault(f"recordedtime {time!r} is not a time as the log writes it.", number)
             elif time < self._recorded:
-                self._times.fault(f"recordedtime {time} is before {self._recorded}.", place)
+                self._times.fault(f"recordedtime {time} is before {self._recorded}.", number)
             self._recorded = max(self._recorded, time)
 
 

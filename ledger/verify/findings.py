@@ -7,7 +7,7 @@ FAULTS_MAX = 20
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One fault. `position` is that of the event concerned, if there is one."""
+    """One fault. `position` is that of the wrong event, if it can be named."""
 
     check: str
     position: int | None
@@ -57,7 +57,9 @@ class Findings:
 
     @property
     def first(self) -> Finding | None:
-        """Return the fault at the lowest position, else the first one without a position; None without faults."""
+        """Return the fault at the lowest position; without positions, the first fault; None without faults."""
         faults = [fault for check in self.checks for fault in check.faults]
         placed = [fault for fault in faults if fault.position is not None]
-        return min(placed, key=lambda fault: fault.position or 0) if placed else faults[0] if faults else None
+        if placed:
+            return min(placed, key=lambda fault: fault.position or 0)
+        return faults[0] if faults else None

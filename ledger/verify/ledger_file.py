@@ -94,8 +94,8 @@ def _check_wal(findings: Findings, path: Path) -> None:
         check = findings.check("write-ahead log", "files")
         check.count += 1
         try:
-            if (found := find_damage(path)) is not None:
-                check.fault(f"{log.name}: {found}")
+            if (damage := find_damage(path)) is not None:
+                check.fault(f"{log.name}: {damage}")
         except OSError as error:
             raise LedgerUnusable(f"{log} cannot be read: {error}.", "Check its permissions.") from error
 
@@ -229,15 +229,15 @@ class _RowScan:
     def _lines(self, rows: Sequence[Sequence[Any]]) -> list[bytes]:
         """Return the lines of rows. After a bit flip SQLite may return a line as text or as a number."""
         lines = [row[-1] for row in rows]
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             if not isinstance(line, bytes):
-                lines[place] = str(line).encode()
+                lines[index] = str(line).encode()
                 detail = f"column line holds {type(line).__name__}, not bytes."
-                self._columns.fault(detail, self._rebuild.edge.size + place + 1)
+                self._columns.fault(detail, self._rebuild.edge.size + index + 1)
         return lines
 
     def _grow(self, lines: Sequence[bytes]) -> None:
-        """Grow the tree by lines. A damaged file may give too few; the page then does not end with a full tile."""
+        """Grow the tree by lines. A damaged file may have fewer than a page; they then do not end with a full tile."""
         number, partial = divmod(self._rebuild.edge.size, WIDTH)
         end = number + (partial + len(lines)) // WIDTH
         stored: dict[int, Any] = dict(self._connection.execute(TILE_PAGE, (0, number, end)).fetchall())
@@ -246,7 +246,7 @@ class _RowScan:
             self._compare(tile, stored)
 
     def _compare(self, tile: Tile, leaves: dict[int, Any]) -> None:
-        """Compare a stored tile with the one that the lines give; `leaves` has the stored tiles of level 0."""
+        """Compare a tile of the lines with the stored one; `leaves` has the stored tiles of level 0."""
         self._tiles.count += 1
         level, number, hashes = tile
         stored = leaves.get(number) if level == 0 else self._tile(level, number)

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.transparency.merkle import EMPTY_ROOT, HASH_BYTES
-from ledger.transparency.tiles import HEIGHT, WIDTH, Tile, TreeEdge
+from ledger.transparency.tiles import HEIGHT, WIDTH, Tile, TreeEdge, split_hashes
 
 
 class KnownRoots(NamedTuple):
-    """The root of the lines, and the root of the claimed hashes, equal without a difference."""
+    """The root of the lines and the root of the claimed hashes, which are equal if no hash differs."""
 
     lines: bytes
     claimed: bytes
 
 
 class TreeRebuild:
-    """The tree over lines from the first on; `roots` has the roots of the sizes in `root_sizes` reached so far.
+    """The tree over lines from the first on; `roots` has the roots of each size in `root_sizes` reached so far.
 
-    `first` is the first position whose claimed hash differs from the line; up to `agreed` all claimed hashes agree.
+    `first` is the first position whose claimed hash differs from the line's; up to `agreed` all claimed hashes agree.
     """
 
     def __init__(self, root_sizes: Sequence[int] = ()) -> None:
@@ -42,7 +42,7 @@ class TreeRebuild:
         filled: list[Tile] = []
         claimed_leaves = leaves
         if self._claimed is not None and claimed is not None:
-            hashes = [claimed[at : at + HASH_BYTES] for at in range(0, len(claimed), HASH_BYTES)]
+            hashes = split_hashes(claimed)
             claimed_leaves = [*hashes, *leaves[len(hashes) :]]
         begin = 0
         while begin < len(leaves):
@@ -51,7 +51,7 @@ class TreeRebuild:
             filled += tiles
             if self._claimed is not None:
                 self._claimed, _ = self._claimed.grow(claimed_leaves[begin:end])
-            self._note_root()
+            self._record_root()
             begin = end
         return filled
 
@@ -67,7 +67,8 @@ class TreeRebuild:
         assert len(claimed) == count * HASH_BYTES, len(claimed)
         assert count <= len(leaves), (count, len(leaves))
         if b"".join(leaves[:count]) != claimed:
-            index = next(at for at in range(count) if leaves[at] != claimed[at * HASH_BYTES :][:HASH_BYTES])
+            pairs = zip(leaves, split_hashes(claimed), strict=False)
+            index = next(index for index, (leaf, hash_) in enumerate(pairs) if leaf != hash_)
             self.first = self.edge.size + index + 1
             self._claimed = self.edge
         elif count and self.agreed == self.edge.size:
@@ -82,7 +83,7 @@ class TreeRebuild:
             return begin + self._root_sizes[-1] - size
         return end
 
-    def _note_root(self) -> None:
+    def _record_root(self) -> None:
         if self._root_sizes and self.edge.size == self._root_sizes[-1]:
             self.roots[self._root_sizes.pop()] = self.root()
 
@@ -96,8 +97,8 @@ def difference(tile: Tile, stored: object) -> tuple[str, int | None]:
         return f"tile {level}/{number} is {type(stored).__name__}, not bytes.", None
     if len(stored) != len(hashes):
         return f"tile {level}/{number} has {len(stored):,} bytes; it must have {len(hashes):,}.", None
-    place = next(at for at in range(0, len(hashes), HASH_BYTES) if hashes[at:][:HASH_BYTES] != stored[at:][:HASH_BYTES])
-    index = number * WIDTH + place // HASH_BYTES
+    pairs = zip(split_hashes(hashes), split_hashes(stored), strict=True)
+    index = number * WIDTH + next(offset for offset, (right, claimed) in enumerate(pairs) if right != claimed)
     if level == 0:
         return f"tile {level}/{number} has another hash than the line at position {index + 1:,}.", index + 1
     first, end = index << HEIGHT * level, index + 1 << HEIGHT * level

@@ -53,13 +53,13 @@ class LedgerRebuild:
                 connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + CREATE)
                 yield cls(ledger, part, connection)
         except sqlite3.Error as error:
-            raise _failed(ledger, error) from error
+            raise _rebuild_error(ledger, error) from error
         finally:
             part.unlink(missing_ok=True)
             lock.release()
 
     def add(self, lines: Sequence[bytes], headers: Sequence[LineHeaders]) -> None:
-        """Write the next lines, with their headers; if that fails, set `failure`."""
+        """Write the next lines with the columns from their headers; if that fails, set `failure`."""
         if self.failure is not None or len(lines) != len(headers):
             return
         instant = self._instant
@@ -77,7 +77,7 @@ class LedgerRebuild:
             self._connection.executemany(INSERT_TILE, filled)
             self._connection.execute("COMMIT")
         except (sqlite3.Error, ValueError, OverflowError) as error:
-            self.failure = _failed(self._ledger, error)
+            self.failure = _rebuild_error(self._ledger, error)
 
     def finish(self, root: bytes) -> None:
         """Verify the file, sync it, and rename it. Errors: LedgerUnusable, if its root is not `root`."""
@@ -85,8 +85,8 @@ class LedgerRebuild:
             raise self.failure
         self._connection.close()
         findings = Findings()
-        written = verify_file(findings, self._part, evidence=False)
-        if not findings.right or written.root != root:
+        verified = verify_file(findings, self._part, evidence=False)
+        if not findings.right or verified.root != root:
             raise LedgerUnusable(
                 f"{self._part} differs from the lines that were written: {findings.first}.", "Check the disk."
             )
@@ -102,8 +102,8 @@ class LedgerRebuild:
 def _check_empty(ledger: Path) -> None:
     """Refuse a path with a ledger that has events; prepare an empty one to be replaced. Errors: LedgerUnusable."""
     if not ledger.exists():
-        if (stray := ledger.with_name(ledger.name + "-wal")).exists():
-            raise LedgerUnusable(f"{stray} exists without its ledger.", "Move it away, or name another file.")
+        if (wal := ledger.with_name(ledger.name + "-wal")).exists():
+            raise LedgerUnusable(f"{wal} exists without its ledger.", "Move it away, or name another file.")
         return
     try:
         with closing(sqlite3.connect(ledger, isolation_level=None)) as connection:
@@ -117,7 +117,7 @@ def _check_empty(ledger: Path) -> None:
         raise LedgerUnusable(f"{ledger} is not a ledger: {error}.", "Name another file with --ledger.") from error
 
 
-def _failed(ledger: Path, error: Exception) -> LedgerUnusable | LedgerFull:
+def _rebuild_error(ledger: Path, error: Exception) -> LedgerUnusable | LedgerFull:
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
         return LedgerFull(f"The disk is full; {ledger} was not written.", "Free disk space, then retry.")
     return LedgerUnusable(f"{ledger} cannot be made from these events: {error}.", "They do not come from a ledger.")

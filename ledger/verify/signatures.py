@@ -60,8 +60,9 @@ class NoteCheck:
 
     def check_signatures(self, key: Verifier | None) -> None:
         """Check that the key signed each checkpoint, and that each is of the key's log."""
-        for name, signed in self._signed.items() if key else ():
-            assert key is not None
+        if key is None:
+            return
+        for name, signed in self._signed.items():
             if name in self._foreign:
                 continue
             self._signatures.count += 1
@@ -76,7 +77,7 @@ class NoteCheck:
 
         `claims` is what messages call the claimed hashes, which the rebuild compared with the lines.
         """
-        sound = 0
+        verified = 0
         for name, signed in sorted(self._signed.items(), key=lambda item: item[1].checkpoint.size):
             size, root = signed.checkpoint.size, signed.checkpoint.root
             self._roots.count += 1
@@ -87,12 +88,12 @@ class NoteCheck:
                 continue
             roots = rebuild.roots[size]
             if roots.lines == root:
-                sound = size
+                verified = size
                 continue
             first = rebuild.first if rebuild.first is not None and rebuild.first <= size else None
             if first is None:
-                hint = f", but it is after position {sound:,}" if sound else ""
-                if sound < min(rebuild.agreed, size):
+                hint = f", but it is after position {verified:,}" if verified else ""
+                if verified < min(rebuild.agreed, size):
                     hint += f"; they agree up to position {min(rebuild.agreed, size):,}"
                 self._roots.fault(
                     f"the first {size:,} lines do not give the root of {name}; {claims} do not show which of them was "

@@ -1,10 +1,10 @@
 """Check the stream versions of any number of streams in bounded memory.
 
-The hash of its subject identifies a stream. Python's hashes differ in each process, so that an attacker cannot choose
-colliding subjects. The latest version of each stream is in memory. When there are too many streams, they go to a
-temporary file as a run sorted by hash: a stream's first version since the last run, its latest version, and the
-position of the first. At the end the runs are merged, one range of hashes at a time: in a stream, each run must
-continue the one before.
+A stream is identified by the hash of its subject. Python's hashes differ in each process, so that an attacker cannot
+choose colliding subjects. The latest version of each stream is in memory. When there are too many streams, they are
+written to a temporary file as a run sorted by hash: a stream's first version since the last run, its latest version,
+and the position of the first. At the end the runs are merged, one range of hashes at a time: each run must continue
+the versions of the run before.
 """
 
 from collections.abc import Sequence
@@ -51,12 +51,12 @@ class StreamVersionCheck:
 
     def add(self, events: Sequence[StreamPosition], places: Sequence[int]) -> None:
         """Check the next events; `places` has their positions."""
-        latest, later = self._latest, bool(self._runs)
+        latest, has_runs = self._latest, bool(self._runs)
         for event, place in zip(events, places, strict=True):
             key, version = hash(event.subject), event.streamversion
             last = latest.get(key)
             if last is None:
-                if later:
+                if has_runs:
                     self._first_versions[key] = version, place
                 elif version != 1:
                     self._check_gap(event, place, 0)
