@@ -206,7 +206,7 @@ class DecisionThought(Payload, frozen=True, kw_only=True):
 
 
 class DecisionAsked(Payload, frozen=True, kw_only=True):
-    """Which question a decision answers, to compare agents that answered the same one. The latest event counts."""
+    """Which question a decision answers, to compare agents that answered the same one. The latest event is used."""
 
     decision_id: StreamId
     """The decision that answers it. Source: the client."""
@@ -215,7 +215,7 @@ class DecisionAsked(Payload, frozen=True, kw_only=True):
 
 
 class DecisionReviewed(Payload, frozen=True, kw_only=True):
-    """How a decision turned out. The latest review counts; earlier ones remain in the history."""
+    """How a decision turned out. The latest review is used; earlier ones remain in the history."""
 
     decision_id: StreamId
     """The decision reviewed. Source: the client."""

@@ -17,7 +17,7 @@ LEDGER_FIELDS = frozenset({"position", "recordedtime", "streamversion"})
 SHOWN_CHARS_MAX = 80
 """Characters of a wrong value that a message quotes."""
 
-_located = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
+_located = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _path = re.compile(r"^\$(?:\[(?P<index>\d+)\])?\.?(?P<field>.*)$")
 _named_field = re.compile(r"field `(?P<name>[^`]+)`")
 
@@ -27,7 +27,7 @@ def explain_decode_error(
 ) -> InvalidEvent:
     """Return the error to raise in place of a decoder's error.
 
-    `types` are the known type names. `index` is the event's 0-based place in its batch, where the decoder saw that
+    `types` are the known type names. `index` is the event's 0-based place in its batch, if the decoder got that
     event alone. `fields` are the field names of a request that is not an event.
     """
     if not isinstance(error, msgspec.ValidationError):
@@ -38,32 +38,36 @@ def explain_decode_error(
         )
     located = _located.match(str(error))
     assert located is not None
-    what, path = located["what"], _path.match(located["path"] or "$")
+    message, path = located["message"], _path.match(located["path"] or "$")
     assert path is not None
     field = path["field"].rstrip(".")
-    place = int(path["index"]) if path["index"] is not None else index
-    if named := _named_field.search(what):
+    if path["index"] is not None:
+        index = int(path["index"])
+    if named := _named_field.search(message):
         field = f"{field}.{named['name']}".lstrip(".")
-    detail, advice = _explain(what, field, types, fields)
-    return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=place)
+    detail, advice = _explain(message, field, types, fields)
+    return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=index)
 
 
-def _explain(what: str, field: str, types: Collection[str], fields: Collection[str]) -> tuple[str, str]:
-    if field == "type" and what.startswith("Invalid value"):
-        value = what.removeprefix("Invalid value ")
+def _explain(message: str, field: str, types: Collection[str], fields: Collection[str]) -> tuple[str, str]:
+    if field == "type" and message.startswith("Invalid value"):
+        value = message.removeprefix("Invalid value ")
         near = get_close_matches(value.strip("'"), types, n=1, cutoff=0.5)
         hint = f"Did you mean '{near[0]}'?" if near else f"Known types: {', '.join(sorted(types))}."
         shown = value if len(value) <= SHOWN_CHARS_MAX else f"{value[:SHOWN_CHARS_MAX]}…'"
         return f"type {shown} is not in the vocabulary.", hint
-    if what.startswith("Object contains unknown field"):
+    if message.startswith("Object contains unknown field"):
         if field in LEDGER_FIELDS:
             return f"{field} is set by the ledger.", "Leave it out."
         if fields:
             return f"{field} is not a field here.", f"Leave it out, or use one of: {', '.join(fields)}."
         return f"{field} is not a field of this event.", "Leave it out, or see `tallystick schema` for its name."
-    if what.startswith("Object missing required field"):
+    if message.startswith("Object missing required field"):
         return (
             f"{field} is required and missing.",
             "Add it." if fields else "Add it; `tallystick schema` shows its type.",
         )
-    return f"{field or ('the body' if fields else 'the event')}: {what[0].lower()}{what[1:]}.", "Correct the value."
+    return (
+        f"{field or ('the body' if fields else 'the event')}: {message[0].lower()}{message[1:]}.",
+        "Correct the value.",
+    )

@@ -10,10 +10,8 @@ import msgspec
 
 from events.limits import ITEMS_MAX
 from events.model import ModelIdentity
-from events.payload import Count, Digest, Label, Payload, StreamId, Text
+from events.payload import Count, Digest, Label, Meta, Payload, StreamId, Text, TimeText
 
-TimeText = Annotated[str, msgspec.Meta(max_length=64)]
-Meta = Annotated[dict[str, str], msgspec.Meta(max_length=ITEMS_MAX)]
 AttemptOutcome = Literal["accepted", "repeat", "wrapper", "refused", "empty", "unparsable", "timeout", "failed"]
 Ending = Literal[
     "repeat", "wrapper", "refused", "empty", "unparsable", "timeout", "failed",

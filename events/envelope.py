@@ -1,7 +1,7 @@
 """The envelope of an event: as a client posts it, as the log stores it, and its encoding.
 
-A stored event is one CloudEvents 1.0 JSON object on one line: compact, UTF-8, attributes in a fixed order. The stored
-bytes are the exported bytes are the Merkle leaf bytes; `encode_line` is the only place that makes them.
+A stored event is one CloudEvents 1.0 JSON object on one line: compact, UTF-8, attributes in a fixed order. The same
+bytes are stored, exported and hashed as Merkle leaves; only `encode_line` makes them.
 """
 
 from datetime import UTC, datetime
@@ -24,9 +24,9 @@ EventId = Annotated[
 
 
 class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
-    """An event as a client posts it: `type` and `data`, and what else the client knows.
+    """An event as a client posts it: `type`, `data`, and any other attribute that the client knows.
 
-    `source` is the client's claim; the interface checks it against the token and fills it in. `subject` is optional;
+    `source` is the client's claim; the interface checks it against the token, or fills it in. `subject` is optional;
     a given one must be the stream that the payload names. `expectedversion` is the number of events that the client
     expects in the stream, 0 for a new one, and is not stored.
     """

@@ -1,6 +1,6 @@
 """The root of the error tree, and the errors of events that do not fit the vocabulary.
 
-`ledger/errors.py` draws the whole tree and says what each class asks of the caller.
+`ledger/errors.py` draws the whole tree and says what the caller should do about each class.
 """
 
 

@@ -9,7 +9,19 @@ from typing import Annotated, Literal
 import msgspec
 
 from events.limits import ITEMS_MAX
-from events.payload import COUNT_MAX, Count, Digest, Label, Payload, PayloadPart, StreamId, StreamName, Text
+from events.payload import (
+    COUNT_MAX,
+    Count,
+    Digest,
+    Label,
+    Meta,
+    Payload,
+    PayloadPart,
+    StreamId,
+    StreamName,
+    Text,
+    TimeText,
+)
 
 POINTS_MAX = 100.0
 """Highest score of a component, and of a whole answer."""
@@ -20,8 +32,6 @@ WEIGHT_MAX = 1_000_000.0
 Points = Annotated[float, msgspec.Meta(ge=0.0, le=POINTS_MAX)]
 Weight = Annotated[float, msgspec.Meta(ge=0.0, le=WEIGHT_MAX)]
 Number = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
-TimeText = Annotated[str, msgspec.Meta(max_length=64)]
-Meta = Annotated[dict[str, str], msgspec.Meta(max_length=ITEMS_MAX)]
 
 ScoreState = Literal["scored", "error", "skipped"]
 Failure = Literal["crash", "timeout", "flood", "unreadable", "pattern"]

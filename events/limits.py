@@ -10,7 +10,7 @@ BODY_BYTES_MAX = 16 * 1024 * 1024
 """One HTTP request body."""
 
 HEAD_BYTES_MAX = 65_536
-"""The head of one HTTP request: request line and headers; also what is between the chunks of a body."""
+"""The head of one HTTP request: request line and headers; also the bytes between the chunks of a body."""
 
 HEADERS_MAX = 100
 """Headers of one HTTP request."""

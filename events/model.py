@@ -37,7 +37,7 @@ class ModelRegistered(Payload, frozen=True, kw_only=True):
 
 
 class ModelAliased(Payload, frozen=True, kw_only=True):
-    """Another name of a registered model. If two models have the same alias, the later event counts."""
+    """Another name of a registered model. If two models have the same alias, the later event is used."""
 
     key: StreamId
     """The model that has the name. Source: the owner."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from events.limits import STREAM_ID_CHARS_MAX
 
 WRAPPERS = frozenset({"auto", "azure", "composer", "copilot", "cursor"})
-"""Hosts that give their own name when asked for the model's. Source: reference implementation of discovery."""
+"""Hosts that answer with their own name when asked for the model's. Source: reference implementation of discovery."""
 
 FILLERS = frozenset({
     "agent", "ai", "assistant", "chat", "cli", "default", "editor", "foundry", "github", "ide", "microsoft", "mode",
@@ -34,7 +34,7 @@ ALIAS_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^.*/"), ""),  # a provider's prefix: anthropic/NAME, models/NAME
     (re.compile(r"^(?:[a-z]{2,6}\.)?(?:amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen)\.(?=[a-z])"), ""),
     (re.compile(r"-v\d+:\d+$"), ""),  # eu.anthropic.NAME-v1:0, as clouds write it
-    (re.compile(r":(?:exacto|floor|free|nitro)$"), ""),  # how a router chooses the provider
+    (re.compile(r":(?:exacto|floor|free|nitro)$"), ""),  # a router's rule for choosing the provider
     (re.compile(r"[:-]latest$"), ""),
     (re.compile(r"[^a-z0-9.]+"), "-"),  # NAME 4, name_4 and name-4
     (re.compile(r"-(?:20\d{6}|20\d\d-[01]\d-[0-3]\d)(?=-|$)"), ""),  # the date of a release
@@ -72,9 +72,9 @@ def canonical(model_name: str) -> str:
 
     It is valid as the id of a stream, or empty where the rules leave nothing.
     """
-    name, before = key_of(model_name), ""
-    while name != before:
-        before = name
+    name, previous = key_of(model_name), ""
+    while name != previous:
+        previous = name
         for pattern, replacement in ALIAS_RULES:
             name = pattern.sub(replacement, name)
     return name[:STREAM_ID_CHARS_MAX].rstrip("-.")

@@ -45,6 +45,9 @@ COUNT_MAX = 2**53 - 1
 Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 Labels = Annotated[tuple[Label, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=ITEMS_MAX)]
+Meta = Annotated[dict[str, str], msgspec.Meta(max_length=ITEMS_MAX)]
+TimeText = Annotated[str, msgspec.Meta(max_length=64)]
+"""A time as another program wrote it."""
 
 
 class PayloadPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Any, TypeVar
 
@@ -67,7 +67,7 @@ class EventType:
         self.fact = self._envelope(EventFacts)
 
     def _envelope(self, base: type[_Envelope]) -> type[_Envelope]:
-        made = msgspec.defstruct(
+        envelope = msgspec.defstruct(
             f"{self.payload.__name__}{base.__name__}",
             [("data", self.payload)],
             bases=(base,),
@@ -75,8 +75,8 @@ class EventType:
             kw_only=True,
             module=__name__,
         )
-        made.name = self.name  # type: ignore[attr-defined]
-        return made  # type: ignore[return-value]
+        envelope.name = self.name  # type: ignore[attr-defined]
+        return envelope  # type: ignore[return-value]
 
     def stream_id(self, data: Payload) -> str | None:
         """Return the checked stream id of a payload; None where the ledger must make one.
@@ -176,57 +176,37 @@ class Vocabulary:
         return fact
 
 
-def _decision(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="decision", id_field="decision_id", life=life)
-
-
-def _thought(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="thought", id_field="thought_id", life=life)
-
-
-def _discovery(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="discovery", id_field="run_id", life=life)
-
-
-def _model(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="model", id_field="key", life=life)
-
-
-def _evidence(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="evidence", id_field="digest", life=life)
-
-
-def _scenario(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="scenario", id_field="scenario_id", life=life)
-
-
-def _evaluation(name: str, payload: type[Payload], life: Life) -> EventType:
-    return EventType(name, payload, stream="evaluation", id_field="run_id", life=life)
-
+_decision = partial(EventType, stream="decision", id_field="decision_id")
+_thought = partial(EventType, stream="thought", id_field="thought_id")
+_discovery = partial(EventType, stream="discovery", id_field="run_id")
+_model = partial(EventType, stream="model", id_field="key")
+_evidence = partial(EventType, stream="evidence", id_field="digest")
+_scenario = partial(EventType, stream="scenario", id_field="scenario_id")
+_evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 
 VOCABULARY = Vocabulary(
     [
-        _decision("decision.recorded.v1", DecisionRecorded, Life.OPENS),
-        _decision("decision.amended.v1", DecisionAmended, Life.CONTINUES),
-        _decision("decision.thought.v1", DecisionThought, Life.CONTINUES),
-        _decision("decision.asked.v1", DecisionAsked, Life.CONTINUES),
-        _decision("decision.reviewed.v1", DecisionReviewed, Life.CONTINUES),
-        _thought("thought.recorded.v1", ThoughtRecorded, Life.OPENS),
-        _thought("thought.adopted.v1", ThoughtAdopted, Life.CLOSES),
-        _discovery("discovery.started.v1", DiscoveryStarted, Life.OPENS),
-        _discovery("discovery.attempted.v1", DiscoveryAttempted, Life.CONTINUES),
-        _discovery("discovery.signalled.v1", DiscoverySignalled, Life.CONTINUES),
-        _discovery("discovery.finished.v1", DiscoveryFinished, Life.CLOSES),
-        _model("model.registered.v1", ModelRegistered, Life.OPENS),
-        _model("model.aliased.v1", ModelAliased, Life.CONTINUES),
+        _decision("decision.recorded.v1", DecisionRecorded, life=Life.OPENS),
+        _decision("decision.amended.v1", DecisionAmended, life=Life.CONTINUES),
+        _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES),
+        _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES),
+        _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES),
+        _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
+        _thought("thought.adopted.v1", ThoughtAdopted, life=Life.CLOSES),
+        _discovery("discovery.started.v1", DiscoveryStarted, life=Life.OPENS),
+        _discovery("discovery.attempted.v1", DiscoveryAttempted, life=Life.CONTINUES),
+        _discovery("discovery.signalled.v1", DiscoverySignalled, life=Life.CONTINUES),
+        _discovery("discovery.finished.v1", DiscoveryFinished, life=Life.CLOSES),
+        _model("model.registered.v1", ModelRegistered, life=Life.OPENS),
+        _model("model.aliased.v1", ModelAliased, life=Life.CONTINUES),
         EventType("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
-        _scenario("eval.scenario_captured.v1", EvalScenarioCaptured, Life.OPENS),
-        _scenario("eval.scenario_revised.v1", EvalScenarioRevised, Life.CONTINUES),
-        _evaluation("eval.started.v1", EvalStarted, Life.OPENS),
-        _evaluation("eval.scored.v1", EvalScored, Life.CONTINUES),
-        _evaluation("eval.finished.v1", EvalFinished, Life.CLOSES),
-        _evidence("evidence.stored.v1", EvidenceStored, Life.OPENS),
-        _evidence("evidence.erased.v1", EvidenceErased, Life.CLOSES),
+        _scenario("eval.scenario_captured.v1", EvalScenarioCaptured, life=Life.OPENS),
+        _scenario("eval.scenario_revised.v1", EvalScenarioRevised, life=Life.CONTINUES),
+        _evaluation("eval.started.v1", EvalStarted, life=Life.OPENS),
+        _evaluation("eval.scored.v1", EvalScored, life=Life.CONTINUES),
+        _evaluation("eval.finished.v1", EvalFinished, life=Life.CLOSES),
+        _evidence("evidence.stored.v1", EvidenceStored, life=Life.OPENS),
+        _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),
     ]
 )
 """The event types of this version of Tallystick."""

@@ -16,13 +16,11 @@ from events.discovery import (
     DiscoveryFinished,
     DiscoverySignalled,
     DiscoveryStarted,
-    Meta,
-    TimeText,
 )
 from events.envelope import EventFacts
 from events.limits import ITEMS_MAX
 from events.model import ModelIdentity
-from events.payload import Count, Digest, Label, StreamName
+from events.payload import Count, Digest, Label, Meta, StreamName, TimeText
 from events.probe import Counts, ProbeScored, Whole
 
 REPORTED_SCORER_ID = "reported"

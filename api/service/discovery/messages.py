@@ -4,8 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from events.discovery import AttemptOutcome, Meta, TimeText
-from events.payload import Label, StreamId
+from events.discovery import AttemptOutcome
+from events.payload import Label, Meta, StreamId, TimeText
 from instruments.discovery import ResponseAnalysis
 from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
 
