@@ -20,6 +20,8 @@ from benchmarks.replay import measure_replay
 from benchmarks.scoreboard import measure_scoreboard
 from benchmarks.verify import measure_verify
 
+_VERDICTS = {None: "", True: "holds", False: "MISSED"}
+
 
 def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
     """Return the benchmarks by name; `scale` shortens the histories for a trial run."""
@@ -47,15 +49,15 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="file of the report")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     arguments = parser.parse_args()
-    known = sections(arguments.scale)
-    if unknown := [name for name in arguments.names if name not in known]:
-        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(known)}")
+    benchmarks = sections(arguments.scale)
+    if unknown := [name for name in arguments.names if name not in benchmarks]:
+        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(benchmarks)}")
     console = Console(stderr=True)
     measures: list[Measure] = []
-    for name in arguments.names or known:
+    for name in arguments.names or benchmarks:
         console.print(f"{name} ...")
         with tempfile.TemporaryDirectory(prefix="tallystick-bench-") as folder:
-            for measure in known[name](Path(folder)):
+            for measure in benchmarks[name](Path(folder)):
                 measures.append(measure)
                 console.print(f"  {measure.name}: {measure.ratio:.2f} (target {measure.target})")
     report = Report(machine=describe_machine(), measures=measures)
@@ -69,13 +71,12 @@ def main() -> int:
 
 def print_table(report: Report) -> None:
     """Print the report as a table."""
-    where = report.machine
-    title = f"{where.cpu}, {where.cores} cores, {where.memory_gib} GiB; Python {where.python}, SQLite {where.sqlite}"
-    table = Table(title=title)
+    machine = report.machine
+    software = f"Python {machine.python}, SQLite {machine.sqlite}"
+    table = Table(title=f"{machine.cpu}, {machine.cores} cores, {machine.memory_gib} GiB; {software}")
     for heading in ("what", "ours", "other", "unit", "against", "ratio", "target", ""):
         table.add_column(heading, justify="right" if heading in ("ours", "other", "ratio") else "left")
     for row in report.measures:
-        verdict = "" if row.holds is None else "holds" if row.holds else "MISSED"
         figures = (
             _format_figure(row.ours),
             _format_figure(row.other),
@@ -84,16 +85,16 @@ def print_table(report: Report) -> None:
             f"{row.ratio:.2f}",
             row.target,
         )
-        table.add_row(row.name, *figures, verdict)
+        table.add_row(row.name, *figures, _VERDICTS[row.holds])
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
 
 
 def render_markdown(report: Report) -> str:
     """Render the report as a Markdown table."""
-    where = report.machine
-    software = f"Python {where.python}, SQLite {where.sqlite}"
+    machine = report.machine
+    software = f"Python {machine.python}, SQLite {machine.sqlite}"
     lines = [
-        f"Measured on {where.cpu}, {where.cores} cores, {where.memory_gib} GiB; {software}.",
+        f"Measured on {machine.cpu}, {machine.cores} cores, {machine.memory_gib} GiB; {software}.",
         "",
         "|what|ours|the other|unit|against|ratio|target|",
         "|-|-|-|-|-|-|-|",

@@ -5,31 +5,29 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 from benchmarks import ledgers, load
-from benchmarks.measure import (
-    Measure,
-    compare_in_turns,
-    expect_at_least,
-    median,
-)
+from benchmarks.measure import Measure, compare_in_turns, expect_at_least
 from ledger.sqlite.log import CACHE_KIB, CHECKPOINT_PAGES
 from ledger.sqlite.schema import COLUMNS, CREATE
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 ROUNDS = 5
+CONNECTIONS = 64
+BATCH_CONNECTIONS = 4
 SECONDS = 3
 
 
 def measure_single(folder: Path) -> Iterator[Measure]:
-    """Measure one event per request from 64 connections, synced before the answer, in turns with the bare handler."""
+    """Measure one synced event per request from 64 connections, in turns with the bare handler."""
     ours, other = [], []
     for number in range(ROUNDS):
         with load.start_bare_server() as server:
-            other.append(_post(server.url, ledgers.SINGLE, JSON, 64))
+            other.append(_post(server.url, ledgers.SINGLE, JSON, CONNECTIONS))
         with load.start_tallystick(folder / f"single-{number}.db") as server:
-            ours.append(_post(server.url, ledgers.SINGLE, JSON, 64))
+            ours.append(_post(server.url, ledgers.SINGLE, JSON, CONNECTIONS))
     yield compare_in_turns("append, one event a request", ours, other, "events/s", "bare Starlette handler", 0.45)
 
 
@@ -39,7 +37,7 @@ def measure_batches(folder: Path) -> Iterator[Measure]:
     for number in range(ROUNDS):
         path = folder / f"batched-{number}.db"
         with load.start_tallystick(path) as server:
-            ours.append(ledgers.BATCH * _post(server.url, ledgers.BATCH_BODY, NDJSON, 4))
+            ours.append(ledgers.BATCH * _post(server.url, ledgers.BATCH_BODY, NDJSON, BATCH_CONNECTIONS))
         rows = ledgers.read_rows(path)
         other.append(len(rows) / _executemany(folder / f"raw-{number}.db", rows))
     yield compare_in_turns("append, batches of 1,000", ours, other, "events/s", "raw sqlite3.executemany", 0.5)
@@ -47,20 +45,20 @@ def measure_batches(folder: Path) -> Iterator[Measure]:
 
 def measure_growth(folder: Path, small: int, large: int) -> Iterator[Measure]:
     """Measure the append rates on a small and on a large log."""
-    found: dict[int, tuple[float, float]] = {}
+    rates: dict[int, tuple[float, float]] = {}
     for events in (small, large):
         path = folder / f"growing-{events}.db"
         asyncio.run(ledgers.make_ledger(path, events))
         with load.start_tallystick(path) as server:
-            singles = median([_post(server.url, ledgers.SINGLE, JSON, 64) for _ in range(ROUNDS)])
-            batches = median([_post(server.url, ledgers.BATCH_BODY, NDJSON, 4) for _ in range(ROUNDS)])
-        found[events] = singles, ledgers.BATCH * batches
+            singles = median([_post(server.url, ledgers.SINGLE, JSON, CONNECTIONS) for _ in range(ROUNDS)])
+            batches = median([_post(server.url, ledgers.BATCH_BODY, NDJSON, BATCH_CONNECTIONS) for _ in range(ROUNDS)])
+        rates[events] = singles, ledgers.BATCH * batches
         path.unlink()
     against = f"the same at {small:,}"
     yield expect_at_least(
-        f"append at {large:,}, one a request", found[large][0], found[small][0], "events/s", against, 0.8
+        f"append at {large:,}, one a request", rates[large][0], rates[small][0], "events/s", against, 0.8
     )
-    yield expect_at_least(f"append at {large:,}, batches", found[large][1], found[small][1], "events/s", against, 0.8)
+    yield expect_at_least(f"append at {large:,}, batches", rates[large][1], rates[small][1], "events/s", against, 0.8)
 
 
 def _post(url: str, body: bytes, media: str, connections: int) -> float:

@@ -4,26 +4,27 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
 import msgspec
 
 from benchmarks import ledgers, load
-from benchmarks.measure import Measure, expect_at_most, median
+from benchmarks.measure import Measure, expect_at_most
 
 ROUNDS = 3
 SECONDS = 2
 MEMORY_MB_MAX = 600.0
-QUESTION = "/calibration?agent=agent-3&category=architecture"
+FILTERED = "/calibration?agent=agent-3&category=architecture"
 
 
 def measure_calibration(folder: Path, small: int, large: int) -> Iterator[Measure]:
     """Measure median times over one warm connection, in turns with /healthz, at two sizes of the ledger."""
     with _served(folder, small) as server:
-        before, _ = _in_turns(server.url, QUESTION)
+        before, _ = _in_turns(server.url, FILTERED)
     with _served(folder, large) as server:
-        ours, healthy = _in_turns(server.url, QUESTION)
+        ours, healthy = _in_turns(server.url, FILTERED)
         name = f"/calibration over {large:,}, filtered"
         yield expect_at_most(name, ours * 1e3, healthy * 1e3, "ms", "/healthz", 40)
         yield expect_at_most(name, ours * 1e3, before * 1e3, "ms", f"the same over {small:,}", 1.5)
@@ -53,14 +54,14 @@ def _rpc(url: str, decisions: int) -> Iterator[Measure]:
             160,
         ),
     }
-    for name, (params, most) in queries.items():
+    for name, (params, ratio_max) in queries.items():
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": "cstp.getCalibration", "params": params})
         answer = httpx.post(f"{url}/cstp", content=body, timeout=60).json()
-        counted = answer["result"]["overall"]["reviewedDecisions"]
-        assert counted > decisions / 100, answer
-        assert counted == decisions or "filters" in params, f"{counted} of {decisions} are counted"
+        reviewed = answer["result"]["overall"]["reviewedDecisions"]
+        assert reviewed > decisions / 100, answer
+        assert reviewed == decisions or "filters" in params, f"{reviewed} of {decisions} are in the answer"
         ours, healthy = _in_turns(url, "/cstp", body)
-        yield expect_at_most(f"getCalibration {name}", ours * 1e3, healthy * 1e3, "ms", "/healthz", most)
+        yield expect_at_most(f"getCalibration {name}", ours * 1e3, healthy * 1e3, "ms", "/healthz", ratio_max)
 
 
 def _time(url: str, position: int) -> str:

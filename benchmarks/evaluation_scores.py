@@ -5,17 +5,13 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import msgspec
 
-from benchmarks.measure import Measure, expect_at_most, median
-from instruments.evals import (
-    Scenario,
-    load,
-    parse_analysis,
-    score,
-)
+from benchmarks.measure import Measure, expect_at_most
+from instruments.evals import Scenario, load, parse_analysis, score
 
 SUITE_S_MAX = 5.0
 PATTERN_S_MAX = 1.0
@@ -56,11 +52,11 @@ def measure_evaluation_scores(folder: Path, scenarios: int) -> Iterator[Measure]
     name = f"{scenarios} scenarios loaded and scored from captured analyses"
     yield expect_at_most(name, median(took), SUITE_S_MAX, "s", "the limit", 1.0)
     (scenario, *_) = load(folder / "suite").scenarios
-    longest = max(_hostile(scenario, pattern) for pattern in HOSTILE)
+    longest = max(_time_hostile(scenario, pattern) for pattern in HOSTILE)
     yield expect_at_most("a hostile pattern cut off", longest, PATTERN_S_MAX, "s", "the limit", 1.0)
 
 
-def _hostile(scenario: Scenario, pattern: str) -> float:
+def _time_hostile(scenario: Scenario, pattern: str) -> float:
     """Return the seconds for a score that depends on a hostile pattern, over many texts."""
     expected = {"root_cause": {"patterns": [pattern], "match_type": "regex"}}
     about = msgspec.convert({"name": "hostile", "expected_outcomes": expected}, type(scenario.about))

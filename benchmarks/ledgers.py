@@ -84,7 +84,7 @@ async def make_run_ledger(path: Path, runs: int, attempts: int, *, seed: int = 7
             if len(batch) + len(converted.drafts) > BATCH:
                 await log.append(batch)
                 batch = []
-            batch.extend(said.draft for said in converted.drafts)
+            batch.extend(entry.draft for entry in converted.drafts)
         await log.append(batch)
     finally:
         await log.close()
@@ -97,7 +97,7 @@ def make_run_report(run_id: str, attempts: int, rng: random.Random) -> dict[str,
         {
             "iteration": number,
             "model": model,
-            "exclusion_prompt": f"You must not be: {', '.join(one['model_name'] for one in models[:number])}",
+            "exclusion_prompt": f"You must not be: {', '.join(previous['model_name'] for previous in models[:number])}",
             "probe": {
                 "probe_id": "refactor-v1",
                 "raw_output": _output(rng),

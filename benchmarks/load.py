@@ -1,4 +1,4 @@
-"""Load from wrk, a compiled generator, on a real server process over a loopback socket."""
+"""Load a real server process over a loopback socket with wrk, a compiled load generator."""
 
 import re
 import shutil
@@ -13,8 +13,7 @@ from typing import NamedTuple
 import httpx
 import msgspec
 
-from benchmarks import bare_server as bare_handler
-from benchmarks.measure import median
+from benchmarks import bare_server
 
 ROOT = Path(__file__).parent.parent
 _units = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
@@ -37,20 +36,20 @@ class ServerProcess(NamedTuple):
     def peak_mb(self) -> float:
         """Its peak memory in megabytes (10^6 bytes)."""
         status = Path(f"/proc/{self.pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
-        assert found is not None
-        return int(found[1]) * 1024 / 1e6
+        peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+        assert peak is not None
+        return int(peak[1]) * 1024 / 1e6
 
 
 @contextmanager
 def start_tallystick(ledger: Path) -> Iterator[ServerProcess]:
-    """Start our server on a ledger file; yield it when its projections are folded."""
+    """Start Tallystick's server on a ledger file; yield it when its projections are folded."""
     command = [sys.executable, "-m", "tallystick", "--ledger", str(ledger), "serve", "--port", "0"]
     with _start_process(command) as (process, log):
         for line in log:
-            said = msgspec.json.decode(line) if line.startswith(b"{") else {}
-            if said.get("event") == "serving":
-                url = said["address"]
+            record = msgspec.json.decode(line) if line.startswith(b"{") else {}
+            if record.get("event") == "serving":
+                url = record["address"]
                 break
         else:
             raise SystemExit("The server did not start.")
@@ -61,7 +60,7 @@ def start_tallystick(ledger: Path) -> Iterator[ServerProcess]:
 @contextmanager
 def start_bare_server() -> Iterator[ServerProcess]:
     """Start a bare Starlette handler under the same server and settings."""
-    with _start_process([sys.executable, "-m", bare_handler.__name__]) as (process, log):
+    with _start_process([sys.executable, "-m", bare_server.__name__]) as (process, log):
         url = next(line.decode().strip() for line in log if line.startswith(b"http://"))
         yield ServerProcess(url, process.pid)
 
@@ -91,16 +90,11 @@ def run_wrk(url: str, *, connections: int, seconds: int, body: bytes | None = No
                 f'local file = io.open("{payload}", "rb")\nwrk.body = file:read("*a")\nfile:close()\n'
             )
             command += ["-s", str(script)]
-        said = subprocess.run([*command, url], check=True, capture_output=True, text=True).stdout
-    if "Non-2xx" in said or "Socket errors" in said:
-        raise SystemExit(f"The server refused some of the load:\n{said}")
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
-    middle = re.search(r"50%\s+([\d.]+)(us|ms|s|m)\b", said)
-    assert rate is not None, said
-    assert middle is not None, said
-    return LoadResult(float(rate[1]), float(middle[1]) * _units[middle[2]])
-
-
-def rounds(loads: list[LoadResult]) -> LoadResult:
-    """The median of some rounds."""
-    return LoadResult(median([load.rate for load in loads]), median([load.median_s for load in loads]))
+        output = subprocess.run([*command, url], check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in output or "Socket errors" in output:
+        raise SystemExit(f"The server refused some of the load:\n{output}")
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    median_time = re.search(r"50%\s+([\d.]+)(us|ms|s|m)\b", output)
+    assert rate is not None, output
+    assert median_time is not None, output
+    return LoadResult(float(rate[1]), float(median_time[1]) * _units[median_time[2]])

@@ -3,16 +3,16 @@
 import os
 import platform
 import sqlite3
-import statistics
 import sys
 from pathlib import Path
+from statistics import median
 
 import msgspec
 from msgspec import structs
 
 
 class Measure(msgspec.Struct, kw_only=True):
-    """One row of the report. `target` limits `ratio`; `holds` is None without a target."""
+    """One row of the report. `ratio` is `ours` divided by `other`; `target` limits it; `holds` is None without a target."""
 
     name: str
     ours: float
@@ -42,30 +42,30 @@ class Report(msgspec.Struct, kw_only=True):
     measures: list[Measure]
 
 
-def expect_at_least(name: str, ours: float, other: float, unit: str, against: str, least: float) -> Measure:
+def expect_at_least(name: str, ours: float, other: float, unit: str, against: str, ratio_min: float) -> Measure:
     """Compare a rate that must reach at least a multiple of another."""
     ratio = ours / other
     return Measure(
         name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
-        target=f">= {least:g}", holds=ratio >= least,
+        target=f">= {ratio_min:g}", holds=ratio >= ratio_min,
     )  # fmt: skip
 
 
 def compare_in_turns(
-    name: str, ours: list[float], other: list[float], unit: str, against: str, least: float
+    name: str, ours: list[float], other: list[float], unit: str, against: str, ratio_min: float
 ) -> Measure:
-    """Compare two rates measured in turns; the ratio is the median over the rounds, which slow spells affect least."""
-    ratio = median([mine / theirs for mine, theirs in zip(ours, other, strict=True)])
-    measure = expect_at_least(name, median(ours), median(other), unit, against, least)
-    return structs.replace(measure, ratio=ratio, holds=ratio >= least)
+    """Compare two rates measured in turns; the ratio is the median over the rounds, which a slow one affects least."""
+    ratio = median([rate / compared for rate, compared in zip(ours, other, strict=True)])
+    measure = expect_at_least(name, median(ours), median(other), unit, against, ratio_min)
+    return structs.replace(measure, ratio=ratio, holds=ratio >= ratio_min)
 
 
-def expect_at_most(name: str, ours: float, other: float, unit: str, against: str, most: float) -> Measure:
+def expect_at_most(name: str, ours: float, other: float, unit: str, against: str, ratio_max: float) -> Measure:
     """Compare a time or size that must be at most a multiple of another."""
     ratio = ours / other
     return Measure(
         name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
-        target=f"<= {most:g}", holds=ratio <= most,
+        target=f"<= {ratio_max:g}", holds=ratio <= ratio_max,
     )  # fmt: skip
 
 
@@ -85,8 +85,3 @@ def describe_machine() -> Machine:
         python=sys.version.split()[0],
         sqlite=sqlite3.sqlite_version,
     )
-
-
-def median(values: list[float]) -> float:
-    """Return the median, on which one slow round has little effect."""
-    return statistics.median(values)

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
-from benchmarks.measure import Measure, expect_at_most, median
+from benchmarks.measure import Measure, expect_at_most
 from instruments.probes import Probe
 from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
 

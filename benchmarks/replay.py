@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from uuid import UUID, uuid4
 
 import msgspec
@@ -18,12 +19,7 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from api.http.server import tune_garbage_collection
 from benchmarks import ledgers
-from benchmarks.measure import (
-    Measure,
-    compare_in_turns,
-    expect_at_least,
-    median,
-)
+from benchmarks.measure import Measure, compare_in_turns, expect_at_least
 from events.registry import VOCABULARY
 from ledger import SqliteReader
 from projections.engine import Engine
@@ -58,10 +54,10 @@ def _in_turns(path: Path) -> tuple[list[float], list[float]]:
     return ours, bare
 
 
-def _in_new_process(measured: Callable[[Path], float], path: Path) -> float:
+def _in_new_process(measure: Callable[[Path], float], path: Path) -> float:
     """Measure in a new process, as `tallystick replay` runs, so that no earlier measurement has fragmented the heap."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=tune_garbage_collection) as pool:
-        return pool.submit(measured, path).result()
+        return pool.submit(measure, path).result()
 
 
 def _time_replay(path: Path) -> float:

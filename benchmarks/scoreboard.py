@@ -17,6 +17,7 @@ SCENARIOS = 328
 RUNS_A_VERSION = 10
 SECONDS = 3
 MS_MAX = 500.0
+PASS_POINTS = 70.0
 
 _started = VOCABULARY.kinds["eval.started.v1"].draft
 _scored = VOCABULARY.kinds["eval.scored.v1"].draft
@@ -27,17 +28,17 @@ def measure_scoreboard(folder: Path, runs: int) -> Iterator[Measure]:
     """Measure median times over one warm connection."""
     path = folder / "judging.db"
     asyncio.run(_make(path, runs))
-    others = f"baseline=run-0&candidate=run-{runs - 1}"
-    questions = {
+    compared = f"baseline=run-0&candidate=run-{runs - 1}"
+    requests = {
         f"/scoreboard over {runs * SCENARIOS:,} scores": "/scoreboard",
         f"/evaluations/RUN of {SCENARIOS} scenarios": "/evaluations/run-0",
-        f"/evaluations/compare of {SCENARIOS} scenarios": f"/evaluations/compare?{others}",
+        f"/evaluations/compare of {SCENARIOS} scenarios": f"/evaluations/compare?{compared}",
     }
     with load.start_tallystick(path) as server:
-        for name, question in questions.items():
-            load.run_wrk(f"{server.url}{question}", connections=1, seconds=1)
-            took = load.run_wrk(f"{server.url}{question}", connections=1, seconds=SECONDS).median_s
-            yield expect_at_most(name, took * 1e3, MS_MAX, "ms", "the limit", 1.0)
+        for name, request in requests.items():
+            load.run_wrk(f"{server.url}{request}", connections=1, seconds=1)
+            median_s = load.run_wrk(f"{server.url}{request}", connections=1, seconds=SECONDS).median_s
+            yield expect_at_most(name, median_s * 1e3, MS_MAX, "ms", "the limit", 1.0)
 
 
 async def _make(path: Path, runs: int, *, seed: int = 7) -> None:
@@ -64,7 +65,7 @@ def _run(run_id: str, version: str, rng: random.Random) -> Iterator[Draft]:
             attempt=1,
             state="scored",
             total_score=points,
-            passed=points >= 70,
+            passed=points >= PASS_POINTS,
             components=(_component(points),),
             fixture_digest=digest,
             expectation_digest=digest,
@@ -80,9 +81,9 @@ def _component(points: float) -> Component:
             expectation=f"root_cause.patterns[{number}]",
             pattern="limit of the container",
             match_type="substring",
-            matched=points >= 70,
+            matched=points >= PASS_POINTS,
             where="rca.root_cause",
         )
         for number in range(3)
     )
-    return Component(name="root_cause", applicable=True, score=points, weight=1.0, mark=70.0, findings=findings)
+    return Component(name="root_cause", applicable=True, score=points, weight=1.0, mark=PASS_POINTS, findings=findings)

@@ -5,12 +5,13 @@ import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 
 from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
 from api.verify import verify_package
 from benchmarks import ledgers
-from benchmarks.measure import Measure, compare_in_turns, median
+from benchmarks.measure import Measure, compare_in_turns
 
 ROUNDS = 5
 

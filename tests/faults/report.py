@@ -10,8 +10,8 @@ from tests.faults.row import Row
 
 HEAD = """# Faults
 
-What was done to a ledger, and what came of it. `make faults` does it again: each row follows from its seed and dose,
-but for what the scheduler of the machine adds. The same code runs, shorter, in `make test`.
+The faults that were injected into a ledger, and the results. `make faults` repeats them: each row follows from its seed
+and dose, except for what the scheduler of the machine adds. `make test` runs a shorter form of the same code.
 
 """
 
