@@ -12,7 +12,7 @@ from msgspec import structs
 
 
 class Measure(msgspec.Struct, kw_only=True):
-    """One row of the report. `ratio` is `ours` divided by `other`; `target` limits it; `holds` is None without a target."""
+    """One row of the report. `ratio` is `ours` / `other`, `target` limits it; `holds` is None without a target."""
 
     name: str
     ours: float

@@ -61,5 +61,11 @@ def _explain(message: str, field: str, types: Collection[str], fields: Collectio
             return f"{field} is set by the ledger.", "Leave it out."
         if fields:
             return f"{field} is not a field here.", f"Leave it out, or use one of: {', '.join(fields)}."
-        where = field or ("the body" if fields else "the event")
+        return f"{field} is not a field of this event.", "Leave it out, or see `tallystick schema` for its name."
+    if message.startswith("Object missing required field"):
+        return (
+            f"{field} is required and missing.",
+            "Add it." if fields else "Add it; `tallystick schema` shows its type.",
+        )
+    where = field or ("the body" if fields else "the event")
     return f"{where}: {message[0].lower()}{message[1:]}.", "Correct the value."
