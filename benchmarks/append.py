@@ -22,25 +22,25 @@ SECONDS = 3
 
 def measure_single(folder: Path) -> Iterator[Measure]:
     """Measure one synced event per request from 64 connections, in turns with the bare handler."""
-    ours, other = [], []
+    ours, compared = [], []
     for number in range(ROUNDS):
         with load.start_bare_server() as server:
-            other.append(_post(server.url, ledgers.SINGLE, JSON, CONNECTIONS))
+            compared.append(_post(server.url, ledgers.SINGLE, JSON, CONNECTIONS))
         with load.start_tallystick(folder / f"single-{number}.db") as server:
             ours.append(_post(server.url, ledgers.SINGLE, JSON, CONNECTIONS))
-    yield compare_in_turns("append, one event a request", ours, other, "events/s", "bare Starlette handler", 0.45)
+    yield compare_in_turns("append, one event a request", ours, compared, "events/s", "bare Starlette handler", 0.45)
 
 
 def measure_batches(folder: Path) -> Iterator[Measure]:
     """Measure batches of 1,000 as NDJSON, and executemany of the same lines into the same schema, in turns."""
-    ours, other = [], []
+    ours, compared = [], []
     for number in range(ROUNDS):
         path = folder / f"batched-{number}.db"
         with load.start_tallystick(path) as server:
             ours.append(ledgers.BATCH * _post(server.url, ledgers.BATCH_BODY, NDJSON, BATCH_CONNECTIONS))
         rows = ledgers.read_rows(path)
-        other.append(len(rows) / _executemany(folder / f"raw-{number}.db", rows))
-    yield compare_in_turns("append, batches of 1,000", ours, other, "events/s", "raw sqlite3.executemany", 0.5)
+        compared.append(len(rows) / _executemany(folder / f"raw-{number}.db", rows))
+    yield compare_in_turns("append, batches of 1,000", ours, compared, "events/s", "raw sqlite3.executemany", 0.5)
 
 
 def measure_growth(folder: Path, small: int, large: int) -> Iterator[Measure]:

@@ -43,14 +43,14 @@ EXPECTED: dict[str, Any] = {
 def measure_evaluation_scores(folder: Path, scenarios: int) -> Iterator[Measure]:
     """Measure the median time of loading and scoring, and the longest time of a hostile pattern."""
     _write(folder / "suite", scenarios)
-    took = []
+    times_s = []
     for _ in range(ROUNDS):
         started_s = time.perf_counter()
         for scenario in load(folder / "suite").scenarios:
             assert score(scenario, parse_analysis(scenario.captured)).total is not None
-        took.append(time.perf_counter() - started_s)
+        times_s.append(time.perf_counter() - started_s)
     name = f"{scenarios} scenarios loaded and scored from captured analyses"
-    yield expect_at_most(name, median(took), SUITE_S_MAX, "s", "the limit", 1.0)
+    yield expect_at_most(name, median(times_s), SUITE_S_MAX, "s", "the limit", 1.0)
     (scenario, *_) = load(folder / "suite").scenarios
     longest = max(_time_hostile(scenario, pattern) for pattern in HOSTILE)
     yield expect_at_most("a hostile pattern cut off", longest, PATTERN_S_MAX, "s", "the limit", 1.0)

@@ -43,8 +43,8 @@ def explain_decode_error(
     field = path["field"].rstrip(".")
     if path["index"] is not None:
         index = int(path["index"])
-    if named := _named_field.search(message):
-        field = f"{field}.{named['name']}".lstrip(".")
+    if match := _named_field.search(message):
+        field = f"{field}.{match['name']}".lstrip(".")
     detail, advice = _explain(message, field, types, fields)
     return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=index)
 
@@ -67,5 +67,5 @@ def _explain(message: str, field: str, types: Collection[str], fields: Collectio
             f"{field} is required and missing.",
             "Add it." if fields else "Add it; `tallystick schema` shows its type.",
         )
-    where = field or ("the body" if fields else "the event")
-    return f"{where}: {message[0].lower()}{message[1:]}.", "Correct the value."
+    subject = field or ("the body" if fields else "the event")
+    return f"{subject}: {message[0].lower()}{message[1:]}.", "Correct the value."

@@ -167,9 +167,9 @@ def _write_error(error: OSError, outcome: str) -> LedgerFull | LedgerUnavailable
 def _overwrite(path: Path) -> None:
     """Write zeros over a file's blocks; skip it if the disk is full and the file system writes to new blocks."""
     with suppress(OSError), path.open("r+b") as file:
-        left = path.stat().st_size
-        while left > 0:
-            left -= file.write(ZEROS[:left])
+        remaining = path.stat().st_size
+        while remaining > 0:
+            remaining -= file.write(ZEROS[:remaining])
         file.flush()
         os.fsync(file.fileno())
 

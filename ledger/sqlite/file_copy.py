@@ -54,7 +54,9 @@ def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Pr
             writer.execute("PRAGMA synchronous = OFF")
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            reader.backup(writer, pages=STEP_PAGES, progress=lambda _, left, total: progress(total - left, total))
+            reader.backup(
+                writer, pages=STEP_PAGES, progress=lambda _, remaining, total: progress(total - remaining, total)
+            )
         with closing(sqlite3.connect(target, isolation_level=None)) as copied:
             copied.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:

@@ -147,8 +147,8 @@ def _order(header: bytes) -> str:
 def _read(descriptor: int, frame_bytes: int, size: int) -> Iterator[bytes]:
     """Yield the whole frames of a log, CHUNK_FRAMES at a time."""
     offset = HEADER_BYTES
-    for left in range(size // frame_bytes, 0, -CHUNK_FRAMES):
-        data = os.pread(descriptor, min(left, CHUNK_FRAMES) * frame_bytes, offset)
+    for remaining in range(size // frame_bytes, 0, -CHUNK_FRAMES):
+        data = os.pread(descriptor, min(remaining, CHUNK_FRAMES) * frame_bytes, offset)
         offset += len(data)
         yield data[: len(data) // frame_bytes * frame_bytes]
 

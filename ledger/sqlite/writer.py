@@ -115,10 +115,10 @@ class SqliteWriter:
                 return lookups, named_batches
 
     def _name(self, entry: PreparedEvent, position: int, subjects: set[str]) -> PreparedEvent:
-        while (named := name_stream(entry, position, self._rng)).subject in subjects:
+        while (named_entry := name_stream(entry, position, self._rng)).subject in subjects:
             pass
-        subjects.add(named.subject)
-        return named
+        subjects.add(named_entry.subject)
+        return named_entry
 
 
 def insert_events(connection: sqlite3.Connection, values: list[object], filled: Sequence[Tile]) -> None:

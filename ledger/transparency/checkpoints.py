@@ -142,7 +142,7 @@ def replace_key(ledger: Path, name: str | None = None) -> Signer:
     Errors: InvalidQuery, for the log's present name; BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
     with suppress(BadNote):
-        if name is not None and (old := read_key(ledger)) is not None and old.verifier.name == name:
+        if name is not None and (signer := read_key(ledger)) is not None and signer.verifier.name == name:
             raise InvalidQuery(
                 "origin", f"{name} is this log already.", "A new key begins a new log: choose another name."
             )

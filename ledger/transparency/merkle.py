@@ -91,19 +91,19 @@ def inclusion_proof(index: int, size: int, node: NodeOf) -> list[bytes]:
     return proof[::-1]
 
 
-def consistency_proof(old: int, size: int, node: NodeOf) -> list[bytes]:
+def consistency_proof(old_size: int, size: int, node: NodeOf) -> list[bytes]:
     """Return the proof that the tree of a size begins with the tree of an older size. Source: RFC 6962, 2.1.2.
 
     The proof is empty if the older size is 0 or the same.
     """
-    assert 0 <= old <= size, (old, size)
-    if old in (0, size):
+    assert 0 <= old_size <= size, (old_size, size)
+    if old_size in (0, size):
         return []
     proof: list[bytes] = []
     first, end = 0, size
-    while old != end:
+    while old_size != end:
         middle = first + _split(end - first)
-        if old <= middle:
+        if old_size <= middle:
             proof.append(subtree_hash(middle, end, node))
             end = middle
         else:
@@ -137,21 +137,21 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     return last_node == 0 and computed == root
 
 
-def verify_consistency(old: int, size: int, proof: Sequence[bytes], old_root: bytes, root: bytes) -> bool:
+def verify_consistency(old_size: int, size: int, proof: Sequence[bytes], old_root: bytes, root: bytes) -> bool:
     """Return whether a proof shows that the tree of a size and root begins with the older size and root.
 
     Every tree begins with the empty tree, and with itself; both have an empty proof. Source: RFC 9162, 2.1.4.2.
     """
-    if not 0 <= old <= size:
+    if not 0 <= old_size <= size:
         return False
-    if old == 0:
+    if old_size == 0:
         return not proof and old_root == EMPTY_ROOT and (size > 0 or root == EMPTY_ROOT)
-    if old == size:
+    if old_size == size:
         return not proof and old_root == root
-    path = [old_root, *proof] if old & (old - 1) == 0 else list(proof)
+    path = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
     if not path:
         return False
-    node, last_node = old - 1, size - 1
+    node, last_node = old_size - 1, size - 1
     while node & 1:
         node >>= 1
         last_node >>= 1

@@ -76,12 +76,12 @@ class SignedNote(NamedTuple):
         if len(encoded) > NOTE_BYTES_MAX:
             raise BadNote(f"A note is at most {NOTE_BYTES_MAX} bytes; this one has {len(encoded)}.")
         try:
-            whole = encoded.decode()
+            decoded = encoded.decode()
         except UnicodeDecodeError as error:
             raise BadNote(f"The note is not UTF-8: {error}.") from None
-        if any(character < " " and character != "\n" for character in whole):
+        if any(character < " " and character != "\n" for character in decoded):
             raise BadNote("The note contains a control character.")
-        text, blank, lines = whole.rpartition("\n\n")
+        text, blank, lines = decoded.rpartition("\n\n")
         if not blank or not text or not lines.endswith("\n"):
             raise BadNote("This is not a signed note.", "A signed note is text, a blank line, and signature lines.")
         signatures = tuple(map(Signature.parse, lines[:-1].split("\n")))

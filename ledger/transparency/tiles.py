@@ -75,10 +75,10 @@ class TreeEdge(NamedTuple):
             level = len(levels)
             row = (*(self.levels[level] if level < len(self.levels) else ()), *added)
             first = (self.size >> HEIGHT * level) // WIDTH
-            whole = [row[start : start + WIDTH] for start in range(0, len(row) - WIDTH + 1, WIDTH)]
-            filled += [Tile(level, first + offset, b"".join(hashes)) for offset, hashes in enumerate(whole)]
-            levels.append(row[len(whole) * WIDTH :])
-            added = [perfect_root(hashes) for hashes in whole]
+            full = [row[start : start + WIDTH] for start in range(0, len(row) - WIDTH + 1, WIDTH)]
+            filled += [Tile(level, first + offset, b"".join(hashes)) for offset, hashes in enumerate(full)]
+            levels.append(row[len(full) * WIDTH :])
+            added = [perfect_root(hashes) for hashes in full]
         return TreeEdge(self.size + len(leaves), (*levels, *self.levels[len(levels) :])), filled
 
     def partial(self, level: int, number: int) -> tuple[bytes, ...]:

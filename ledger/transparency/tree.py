@@ -49,9 +49,9 @@ class LogTree:
         """
         return await self._compute(lambda node: inclusion_proof(position - 1, size, node), size)
 
-    async def consistency(self, old: int, size: int) -> list[bytes]:
+    async def consistency(self, old_size: int, size: int) -> list[bytes]:
         """Return the proof that the tree of a size begins with the tree of an older size."""
-        return await self._compute(lambda node: consistency_proof(old, size, node), size)
+        return await self._compute(lambda node: consistency_proof(old_size, size, node), size)
 
     async def tile(self, level: int, number: int, width: int) -> bytes:
         """Return the first `width` hashes of a tile, concatenated."""

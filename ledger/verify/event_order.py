@@ -59,7 +59,7 @@ class OrderCheck(Generic[Header]):
         self._lines = findings.check("lines", "lines")
         self._positions = findings.check("positions", "events")
         self._times = findings.check("recorded times", "events")
-        self._streams = StreamVersionCheck(findings.check("stream versions", "streams"), whole=streams)
+        self._streams = StreamVersionCheck(findings.check("stream versions", "streams"), complete=streams)
         decoder = msgspec.json.Decoder(form)
         self._decode, self._decode_page = decoder.decode, decoder.decode_lines
 

@@ -39,29 +39,29 @@ class StreamPosition(Protocol):
 
 
 class StreamVersionCheck:
-    """Checks the versions in each stream: 1, 2, 3 ... if streams are `whole`, otherwise increasing."""
+    """Checks the versions in each stream: 1, 2, 3 ... if streams are `complete`, otherwise increasing."""
 
-    def __init__(self, check: Check, *, whole: bool) -> None:
+    def __init__(self, check: Check, *, complete: bool) -> None:
         self._check = check
-        self._whole = whole
+        self._complete = complete
         self._latest: dict[int, int] = {}
         self._first_versions: dict[int, tuple[int, int]] = {}
         self._runs: list[int] = []
         self._file: IO[bytes] | None = None
 
-    def add(self, events: Sequence[StreamPosition], places: Sequence[int]) -> None:
-        """Check the next events; `places` has their positions."""
+    def add(self, events: Sequence[StreamPosition], positions: Sequence[int]) -> None:
+        """Check the next events, at the given positions."""
         latest, has_runs = self._latest, bool(self._runs)
-        for event, place in zip(events, places, strict=True):
+        for event, position in zip(events, positions, strict=True):
             key, version = hash(event.subject), event.streamversion
             last = latest.get(key)
             if last is None:
                 if has_runs:
-                    self._first_versions[key] = version, place
+                    self._first_versions[key] = version, position
                 elif version != 1:
-                    self._check_gap(event, place, 0)
+                    self._check_gap(event, position, 0)
             elif version != last + 1:
-                self._check_gap(event, place, last)
+                self._check_gap(event, position, last)
             latest[key] = version
         if len(latest) > STREAMS_MAX:
             self._write_run()
@@ -76,12 +76,12 @@ class StreamVersionCheck:
         with self._file:
             self._merge_runs()
 
-    def _check_gap(self, event: StreamPosition, place: int, last: int) -> None:
-        """Check an event that is not the next of its stream: gaps are allowed if streams are not whole."""
+    def _check_gap(self, event: StreamPosition, position: int, last: int) -> None:
+        """Check an event that is not the next of its stream: gaps are allowed if streams are not complete."""
         version = event.streamversion
-        if self._whole or version <= last:
-            rule = f"it must be {last + 1:,}" if self._whole else f"the one before is {last:,}"
-            self._check.fault(f"{event.subject} has version {version:,}; {rule}.", place)
+        if self._complete or version <= last:
+            rule = f"it must be {last + 1:,}" if self._complete else f"the one before is {last:,}"
+            self._check.fault(f"{event.subject} has version {version:,}; {rule}.", position)
 
     def _write_run(self) -> None:
         import numpy as np  # noqa: PLC0415 - only a history of very many streams needs it
@@ -122,8 +122,8 @@ class StreamVersionCheck:
         again = part["key"][1:] == part["key"][:-1]
         self._check.count += len(part) - int(again.sum())
         began, before = part["began"], np.concatenate(([0], np.where(again, part["ended"][:-1], 0)))[: len(part)]
-        wrong = began != before + 1 if self._whole else began <= before
+        wrong = began != before + 1 if self._complete else began <= before
         for record in np.sort(part[wrong], order="position"):
             last = before[part["key"] == record["key"]].max()
-            rule = f"it must be {last + 1:,}" if self._whole else "the one before is not lower"
+            rule = f"it must be {last + 1:,}" if self._complete else "the one before is not lower"
             self._check.fault(f"its stream has version {record['began']:,}; {rule}.", int(record["position"]))

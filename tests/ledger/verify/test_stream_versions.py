@@ -19,7 +19,7 @@ class Placed(NamedTuple):
 
 def judged(events: list[tuple[int, int]], page: int, *, whole: bool) -> Check:
     check = Check("stream versions", "streams")
-    streams = StreamVersionCheck(check, whole=whole)
+    streams = StreamVersionCheck(check, complete=whole)
     placed = [Placed(at, f"decision/{stream}", version) for at, (stream, version) in enumerate(events, 1)]
     for start in range(0, len(placed), page):
         some = placed[start : start + page]
