@@ -1,6 +1,6 @@
 """The interface of the log: append, read, follow, head. Every implementation passes `tests/ledger/contract/`."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -10,9 +10,12 @@ from events.limits import PAGE_EVENTS_DEFAULT
 
 Order = Literal["asc", "desc"]
 
+Progress = Callable[[int, int], None]
+"""Called with the number done and the total."""
+
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events to read. Bounds are exclusive positions; `since` and `until` bound `time`, in UTC microseconds."""
+    """Which events to read. `after` and `before` are exclusive positions; the times are inclusive, in UTC microseconds."""
 
     after: int = 0
     before: int | None = None

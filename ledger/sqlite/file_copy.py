@@ -10,7 +10,7 @@ All functions block. An exception raised by `progress` ends the copy.
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from shutil import rmtree
@@ -19,13 +19,11 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.registry import VOCABULARY
 from ledger.atomic_file import sync_folder
 from ledger.errors import LedgerFull, LedgerUnavailable
+from ledger.log import Progress
 from ledger.sqlite.wal_check import require_undamaged
 
 STEP_PAGES = 1_000
 """Pages (4 MB) between two calls of `progress`."""
-
-Progress = Callable[[int, int], None]
-"""Called with the number done and the total."""
 
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite keeps for one database."""

@@ -16,7 +16,7 @@ import asyncio
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -27,7 +27,7 @@ from events.registry import VOCABULARY, Vocabulary
 from ledger.admission import PreparedEvent, prepare
 from ledger.clock import Clock, system_clock
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
-from ledger.log import AppendedEvent, Head
+from ledger.log import AppendedEvent, Head, Progress
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.reader import SqliteReader, check_identity, connect_reader
@@ -49,9 +49,6 @@ TILES_STEP = 8 * WIDTH
 
 _NO_INDEX = "The disk was full when this append was in the write-ahead log, but not yet in the log's index."
 """The event is not in the ledger, and the next append overwrites it; but if the process ends before that, it stays."""
-
-Progress = Callable[[int, int], None]
-"""Called with the number done and the total."""
 
 
 class WaitingAppend(NamedTuple):

@@ -6,7 +6,7 @@ file.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import count, takewhile
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence_store import EvidenceStore
+from ledger.log import Progress
 from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, SCHEMA_VERSION
 from ledger.sqlite.wal_check import find_damage
 from ledger.transparency.keys import path_beside
@@ -35,9 +36,6 @@ PAGE = f"SELECT {', '.join(COLUMNS)} FROM events WHERE position > ? AND position
 TILE_PAGE = "SELECT number, hashes FROM tiles WHERE level = ? AND number >= ? AND number < ?"
 
 TILE_COUNTS = "SELECT (SELECT max(position) FROM events), level, count(*) FROM tiles GROUP BY level"
-
-Progress = Callable[[int, int], None]
-"""Called with the number of events done and the total."""
 
 STORED_TILES = "the tiles that were kept"
 """What messages call the stored tiles."""
