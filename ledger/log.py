@@ -15,7 +15,7 @@ Progress = Callable[[int, int], None]
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events to read. `after` and `before` are exclusive positions; the times are inclusive, in UTC microseconds."""
+    """Which events to read. `after` and `before` are exclusive positions; times are inclusive, in UTC microseconds."""
 
     after: int = 0
     before: int | None = None
