@@ -100,14 +100,14 @@ class Vocabulary:
     them until the version is current, so that folds know only current shapes. The stored bytes do not change.
     """
 
-    def __init__(self, kinds: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
-        self.kinds = {kind.name: kind for kind in kinds}
+    def __init__(self, event_types: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
+        self.kinds = {event_type.name: event_type for event_type in event_types}
         self.types = tuple(self.kinds)
         self._upcasters = dict(upcasters or {})
-        self._by_payload = {kind.payload: kind for kind in self.kinds.values()}
-        drafts: Any = reduce(or_, (kind.draft for kind in self.kinds.values()))
-        events: Any = reduce(or_, (kind.event for kind in self.kinds.values()))
-        facts: Any = reduce(or_, (kind.fact for kind in self.kinds.values()))
+        self._by_payload = {event_type.payload: event_type for event_type in self.kinds.values()}
+        drafts: Any = reduce(or_, (event_type.draft for event_type in self.kinds.values()))
+        events: Any = reduce(or_, (event_type.event for event_type in self.kinds.values()))
+        facts: Any = reduce(or_, (event_type.fact for event_type in self.kinds.values()))
         self._fact = msgspec.json.Decoder(facts)
         self._draft = msgspec.json.Decoder(drafts)
         self._drafts = msgspec.json.Decoder(list[drafts])
@@ -169,8 +169,8 @@ class Vocabulary:
     def _current(self, fact: _Fact) -> _Fact:
         while (upcast := self._upcasters.get(fact.name)) is not None:
             data = upcast(fact.data)
-            kind = self._by_payload[type(data)]
-            envelope: Any = kind.event if isinstance(fact, Event) else kind.fact
+            event_type = self._by_payload[type(data)]
+            envelope: Any = event_type.event if isinstance(fact, Event) else event_type.fact
             attributes = {name: getattr(fact, name) for name in fact.__struct_fields__}
             fact = envelope(**{**attributes, "data": data})
         return fact

@@ -13,16 +13,16 @@ def json_schema(vocabulary: Vocabulary = VOCABULARY, ref_template: str = "#/$def
     `oneOf` lists each draft that a client may post, `$defs` every struct. A draft's `x-stream` names the stream of its
     type, `x-life` the place that the type may have in it.
     """
-    kinds = list(vocabulary.kinds.values())
+    types = list(vocabulary.kinds.values())
     refs, components = msgspec.json.schema_components(
-        [kind.draft for kind in kinds] + [kind.event for kind in kinds], ref_template=ref_template
+        [type_.draft for type_ in types] + [type_.event for type_ in types], ref_template=ref_template
     )
-    for kind in kinds:
-        components[kind.draft.__name__] |= {"x-life": kind.life.value, "x-stream": f"{kind.stream}/ID"}
+    for type_ in types:
+        components[type_.draft.__name__] |= {"x-life": type_.life.value, "x-stream": f"{type_.stream}/ID"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Tallystick vocabulary",
         "description": "Events as clients post them. The ledger adds position, recordedtime and streamversion.",
-        "oneOf": list(refs[: len(kinds)]),
+        "oneOf": list(refs[: len(types)]),
         "$defs": components,
     }

@@ -50,7 +50,7 @@ class PreparedEvent(NamedTuple):
     """A checked draft: its type, stream and payload; `id_generated` says whether the ledger makes the stream's id."""
 
     draft: Draft
-    kind: EventType
+    event_type: EventType
     subject: str
     data: Payload
     id_generated: bool
@@ -63,13 +63,13 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
     Errors: InvalidEvent, with field and index.
     """
     assert draft.source is not None, "the interface fills in the source"
-    kind = vocabulary.kinds[draft.name]
+    event_type = vocabulary.kinds[draft.name]
     try:
-        stream_id = kind.stream_id(draft.data)
+        stream_id = event_type.stream_id(draft.data)
     except InvalidEvent as error:
         error.index = index
         raise
-    subject = f"{kind.stream}/{stream_id}" if stream_id is not None else ""
+    subject = f"{event_type.stream}/{stream_id}" if stream_id is not None else ""
     if draft.subject is not None and draft.subject != subject:
         raise InvalidEvent(
             f"subject {draft.subject!r} is not the stream of this payload, {subject or 'which has no id yet'}.",
@@ -84,7 +84,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
             field="id",
             index=index,
         )
-    return PreparedEvent(draft, kind, subject, draft.data, id_generated=stream_id is None)
+    return PreparedEvent(draft, event_type, subject, draft.data, id_generated=stream_id is None)
 
 
 def stream_name(position: int, rng: random.Random) -> str:
@@ -99,8 +99,8 @@ def stream_name(position: int, rng: random.Random) -> str:
 def name_stream(entry: PreparedEvent, position: int, rng: random.Random) -> PreparedEvent:
     """Return the event with a new id for its stream."""
     name = stream_name(position, rng)
-    data = structs.replace(entry.draft.data, **{entry.kind.id_field: name})
-    return PreparedEvent(entry.draft, entry.kind, f"{entry.kind.stream}/{name}", data, id_generated=True)
+    data = structs.replace(entry.draft.data, **{entry.event_type.id_field: name})
+    return PreparedEvent(entry.draft, entry.event_type, f"{entry.event_type.stream}/{name}", data, id_generated=True)
 
 
 class GroupAdmission:
@@ -142,7 +142,7 @@ class GroupAdmission:
             del self._taken[key]
 
     def _admit_event(self, entry: PreparedEvent, index: int) -> AppendedEvent:
-        draft, kind, subject, _, _ = entry
+        draft, event_type, subject, _, _ = entry
         source = draft.source
         assert source is not None
         if draft.id is not None and (taken := self._taken.get((source, draft.id))) is not None:
@@ -151,17 +151,17 @@ class GroupAdmission:
         version = head.version if head is not None else 0
         if draft.expectedversion is not None and draft.expectedversion != version:
             raise StreamConflict(subject, draft.expectedversion, version, index)
-        self._check_life(kind, subject, head, index)
+        self._check_life(event_type, subject, head, index)
         position = self.position + 1
         event_id = draft.id if draft.id is not None else self._make_id(position)
         line = self._encode(entry, event_id, position, version + 1, index)
         happened_us = microseconds(draft.time) if draft.time is not None else self.recorded_us
         self.rows += (
-            position, source, event_id, subject, version + 1, kind.name, happened_us, self.recorded_us, line,
+            position, source, event_id, subject, version + 1, event_type.name, happened_us, self.recorded_us, line,
         )  # fmt: skip
         self.position = position
         self._streams_before.append((subject, head))
-        self._streams[subject] = StreamHead(version + 1, kind.name)
+        self._streams[subject] = StreamHead(version + 1, event_type.name)
         appended = AppendedEvent(position, event_id, subject, version + 1, duplicate=False)
         if draft.id is not None:
             self._taken_before.append((source, event_id))
@@ -195,7 +195,7 @@ class GroupAdmission:
                 specversion="1.0",
                 id=event_id,
                 source=draft.source or "",
-                type=entry.kind.name,
+                type=entry.event_type.name,
                 subject=entry.subject,
                 time=timestamp(draft.time) if draft.time is not None else self._recorded,
                 recordedtime=self._recorded,
@@ -210,27 +210,29 @@ class GroupAdmission:
 
     def _retry(self, entry: PreparedEvent, taken: ExistingEvent, index: int) -> AppendedEvent:
         """Return the position of the first append, if the content is the same. Errors: IdentityConflict."""
-        draft, kind = entry.draft, entry.kind
+        draft, event_type = entry.draft, entry.event_type
         stored = self._vocabulary.stored(taken.line)
         data = draft.data
-        if entry.id_generated and stored.name == kind.name:
-            data = structs.replace(data, **{kind.id_field: getattr(stored.data, kind.id_field)})
-        if stored.name != kind.name or stored.data != data:
+        if entry.id_generated and stored.name == event_type.name:
+            data = structs.replace(data, **{event_type.id_field: getattr(stored.data, event_type.id_field)})
+        if stored.name != event_type.name or stored.data != data:
             first = taken.appended
             raise IdentityConflict(first.subject, stored.source, stored.id, first.position, index)
         return structs.replace(taken.appended, duplicate=True)
 
-    def _check_life(self, kind: EventType, subject: str, head: StreamHead | None, index: int) -> None:
+    def _check_life(self, event_type: EventType, subject: str, head: StreamHead | None, index: int) -> None:
         if head is None:
-            if kind.begins:
+            if event_type.begins:
                 return
-            detail = f"{subject} is not in the log, and {kind.name} cannot be the first event of a stream"
-            advice = f"Check the {kind.id_field}, or open the stream first."
-        elif kind.begins:
-            detail = f"{subject} is already in the log, and {kind.name} must be the first event of a stream"
-            advice = f"Use another {kind.id_field}, or leave it out and let the ledger make one."
+            detail = f"{subject} is not in the log, and {event_type.name} cannot be the first event of a stream"
+            advice = f"Check the {event_type.id_field}, or open the stream first."
+        elif event_type.begins:
+            detail = f"{subject} is already in the log, and {event_type.name} must be the first event of a stream"
+            advice = f"Use another {event_type.id_field}, or leave it out and let the ledger make one."
         elif self._vocabulary.kinds[head.type].ends:
-            detail = f"{subject} was closed by {head.type} at version {head.version}, and cannot have a {kind.name}"
+            detail = (
+                f"{subject} was closed by {head.type} at version {head.version}, and cannot have a {event_type.name}"
+            )
             advice = "Open another stream."
         else:
             return

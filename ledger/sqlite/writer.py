@@ -166,9 +166,9 @@ def _admit_batch(group: GroupAdmission, batch: Sequence[PreparedEvent]) -> Answe
 def _look_up_existing(connection: sqlite3.Connection, subjects: set[str], keys: set[tuple[str | None, str]]) -> Lookups:
     lookups = Lookups({}, {})
     parameters = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
-    for subject, version, kind, source, event_id, position, line in connection.execute(LOOK_UP, parameters).fetchall():
+    for subject, version, type_, source, event_id, position, line in connection.execute(LOOK_UP, parameters).fetchall():
         if line is None:
-            lookups.streams[subject] = StreamHead(version, kind)
+            lookups.streams[subject] = StreamHead(version, type_)
         else:
             appended = AppendedEvent(position, event_id, subject, version, duplicate=False)
             lookups.taken[source, event_id] = ExistingEvent(appended, line)
