@@ -12,8 +12,8 @@ from api.verify.export import verify_export
 from api.verify.server import verify_served
 from ledger import Verifier
 from ledger.errors import BadNote, InvalidQuery
-from ledger.log import Progress
 from ledger.verify import Check, FileFindings, Finding, Findings, verify_file
+from ledger.verify.ledger_file import Progress
 
 Kind = Literal["export", "ledger", "server"]
 
