@@ -110,7 +110,7 @@ class OutcomeCounts:
                 index[event.subject] = size
                 size += 1
                 add_cell(cell_number)
-                add_outcome(0)
+                add_outcome(UNREVIEWED)
                 times.append(event.time)
             elif type(data) is DecisionReviewed:
                 decision = index[event.subject]
