@@ -1,4 +1,4 @@
-"""Snapshots of projections, in a file beside the ledger that may be deleted at any time.
+"""Snapshots of projections, in a file beside the ledger. The file may be deleted at any time.
 
 A snapshot is used only if its digest matches its bytes, its version is the version of the code, and the ledger has the
 same line at its position as when the snapshot was made. Any other snapshot is ignored, and the events are folded again.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ledger.sqlite.connection import SqliteConnection, connect
 
 SNAPSHOTS_MAX = 6
-"""Snapshots stored for each projection: a recent one to start from, older ones for `as_of`."""
+"""Most snapshots of each projection: a recent one to start from, and older ones for `as_of`."""
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS snapshots (
@@ -25,8 +25,11 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT
 """
 
+_PRIMARY_CODE = 0xFF
+"""The bits of an extended error code of SQLite that are the primary code."""
+
 _PROBE = "SELECT name, version, position, anchor, digest, state FROM snapshots LIMIT 0"
-"""Fails if the table has other columns."""
+"""A statement that fails if the table has other columns."""
 
 
 class Snapshot(NamedTuple):
@@ -40,7 +43,7 @@ class Snapshot(NamedTuple):
 
 
 class Snapshots:
-    """The snapshot file of one ledger. An unreadable file counts as empty."""
+    """The snapshot file of one ledger. An unreadable file is treated as empty."""
 
     def __init__(self, connection: SqliteConnection | None, path: Path | None = None) -> None:
         self._connection = connection
@@ -50,7 +53,7 @@ class Snapshots:
     async def open(cls, path: Path, *, writable: bool) -> "Snapshots":
         """Open the snapshot file.
 
-        A writer creates a missing file and replaces a damaged one. For a reader both count as empty.
+        A writer creates a missing file and replaces a damaged one. A reader treats both as empty.
         """
         connection = await _connect(path, writable=writable)
         if connection is None and writable:
@@ -96,10 +99,10 @@ class Snapshots:
         return row[0] or 0
 
     async def save(self, snapshots: Iterable[Snapshot]) -> None:
-        """Store snapshots, all or none, and delete old ones. A failure only means that the next start folds more.
+        """Store all snapshots or none, and delete old ones. After a failure the next start only folds more events.
 
-        The thread of the file iterates over `snapshots` and has one of them in memory at a time: all together would
-        take a third of the memory of the projections themselves.
+        The connection's thread iterates over `snapshots`, so that only one of them is in memory at a time. All of them
+        would take a third as much memory as the projections.
 
         Snapshots at later positions are deleted too: they come from a log that continued in another way, for example
         before it was restored from a backup. A damaged file is deleted, so that the next start creates a new one.
@@ -109,7 +112,7 @@ class Snapshots:
         try:
             await self._connection.run(_save, snapshots)
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
                 _remove(self._path)
 
@@ -135,7 +138,7 @@ def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None
 async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     """Return a connection to a snapshot file, or None if the file cannot be used."""
     if path.exists() != path.is_file() or not (writable or path.exists()):
-        return None  # checked first: a connection starts a thread
+        return None  # without a connection, because each starts a thread
     try:
         connection = await connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
     except sqlite3.Error:

@@ -1,4 +1,4 @@
-"""A range of time, as filters use it."""
+"""A range of time for filters."""
 
 from datetime import datetime
 

@@ -159,7 +159,7 @@ class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, events: Sequence[EventFacts], scores: Sequence[EventFacts]) -> "DiscoveryRun":
-        """The run of a stream's events; `scores` are those that name it."""
+        """Make a run from the events of its stream; `scores` are the scores that name it."""
         return cls(
             started=events[0],
             attempts=[event for event in events if isinstance(event.data, DiscoveryAttempted)],
@@ -231,7 +231,7 @@ def build_report(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunRepor
 
 
 def report_models(report: RunReport) -> tuple[ModelIdentity, ...]:
-    """Return the models of a report's results: `unique_models`, unless the report states another list."""
+    """Return the models of a report's results, which is the default of `unique_models`."""
     return tuple(result.model for result in report.results or ())
 
 
