@@ -4,6 +4,8 @@ A view scans the arrays, and a snapshot is a copy of them.
 """
 
 from array import array
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,6 +40,11 @@ def pack(parts: dict[str, Any]) -> bytes:
 def pack_names(names: "dict[str, int]") -> bytes:
     """Encode the names of an index, in the order of their numbers 0..n-1."""
     return "\n".join(names).encode()
+
+
+def names_starting_with(names: Iterable[str], prefix: str, limit: int) -> list[str]:
+    """Return up to `limit` names that start with a prefix, in the order of the index."""
+    return list(islice((name for name in names if name.startswith(prefix)), limit))
 
 
 def unpack_names(joined: bytes) -> "dict[str, int]":

@@ -25,9 +25,6 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT
 """
 
-_PRIMARY_CODE = 0xFF
-"""The bits of an extended error code of SQLite that are the primary code."""
-
 _PROBE = "SELECT name, version, position, anchor, digest, state FROM snapshots LIMIT 0"
 """A statement that fails if the table has other columns."""
 
@@ -57,7 +54,7 @@ class Snapshots:
         """
         connection = await _connect(path, writable=writable)
         if connection is None and writable:
-            _remove(path)
+            remove_database(path)
             connection = await _connect(path, writable=True)
         return cls(connection, path if writable else None)
 
@@ -112,9 +109,8 @@ class Snapshots:
         try:
             await self._connection.run(_save, snapshots)
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
-            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
-                _remove(self._path)
+            if primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
+                remove_database(self._path)
 
 
 def _digest(state: bytes) -> bytes:
@@ -157,7 +153,13 @@ async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     return connection
 
 
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
+def primary_code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary error code, which is the low byte of the extended one; 0 without a code."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database and the files that SQLite has put beside it, as far as possible."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts
-from ledger import microseconds
 from projections.calibration.count_spans import CountColumns, CountSpans
 from projections.calibration.review_history import ReviewHistory
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
@@ -26,7 +25,6 @@ GROUP_FIELDS_COUNT: Final = 5
 """The number of fields of a `GroupKey`."""
 
 _NO_VALUE = 2**32 - 1
-_FIRST_US, _LAST_US = -(2**63), 2**63 - 1
 
 CellKey = tuple[str, str | None, str | None, str | None, str | None, float | None]
 """The key of a cell: the fields of a `GroupKey`, and the stated confidence or None."""
@@ -193,9 +191,7 @@ class OutcomeCounts:
         size = len(self._keys) * OUTCOMES_COUNT
         if not when.bounded:
             return self._counts[:size].reshape(-1, OUTCOMES_COUNT)
-        since_us = _FIRST_US if when.since is None else microseconds(when.since)
-        until_us = _LAST_US if when.until is None else microseconds(when.until)
-        return self._spans.count(self._columns(), since_us, until_us, OUTCOMES_COUNT, size).reshape(-1, OUTCOMES_COUNT)
+        return self._spans.count(self._columns(), *when.bounds_us(), OUTCOMES_COUNT, size).reshape(-1, OUTCOMES_COUNT)
 
     def _columns(self) -> CountColumns:
         return CountColumns(
@@ -207,7 +203,9 @@ class OutcomeCounts:
         cell_group, cell_confidence = as_array(self._cell_group, np.uint32), as_array(self._cell_confidence, np.float64)
         kept_cells = self._matching_groups(key_filter)[cell_group] & ~np.isnan(cell_confidence)
         cell, outcome = as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
-        rows = np.flatnonzero(kept_cells[cell] & (outcome != UNREVIEWED) & self._inside(when))
+        rows = np.flatnonzero(
+            kept_cells[cell] & (outcome != UNREVIEWED) & when.contains(as_array(self._time_us, np.int64))
+        )
         time_us = as_array(self._time_us, np.int64)[rows]
         if (time_us[1:] < time_us[:-1]).any():
             order = np.argsort(time_us, kind="stable")
@@ -229,19 +227,9 @@ class OutcomeCounts:
         """Return a row for each matching decision made within a range of time."""
         kept_cells = self._matching_groups(key_filter)[as_array(self._cell_group, np.uint32)]
         cell = as_array(self.cell, np.uint32)
-        number = np.flatnonzero(kept_cells[cell] & self._inside(when))
+        number = np.flatnonzero(kept_cells[cell] & when.contains(as_array(self._time_us, np.int64)))
         confidence = as_array(self._cell_confidence, np.float64)[cell[number]]
         return CountRows(number, confidence, as_array(self.outcome, np.uint8)[number])
-
-    def _inside(self, when: TimeRange) -> npt.NDArray[np.bool_]:
-        """Return a mask of the decisions made within a range of time."""
-        time_us = as_array(self._time_us, np.int64)
-        inside = np.ones(len(time_us), dtype=bool)
-        if when.since is not None:
-            inside &= time_us >= microseconds(when.since)
-        if when.until is not None:
-            inside &= time_us <= microseconds(when.until)
-        return inside
 
     def encode(self) -> bytes:
         return pack(

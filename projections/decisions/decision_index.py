@@ -21,7 +21,15 @@ from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from ledger import microseconds, moment_of
 from projections.arrays import Places, sum_by_name
-from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import (
+    GroupKey,
+    as_array,
+    microseconds_column,
+    names_starting_with,
+    pack,
+    pack_names,
+    unpack_names,
+)
 from projections.outcomes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange
@@ -187,13 +195,8 @@ class DecisionIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` decision ids that start with a prefix, the oldest first."""
-        ids = []
-        for subject in self.index:
-            if subject.startswith(prefix, len("decision/")):
-                ids.append(subject.removeprefix("decision/"))
-                if len(ids) == limit:
-                    break
-        return ids
+        subjects = names_starting_with(self.index, f"decision/{prefix}", limit)
+        return [subject.removeprefix("decision/") for subject in subjects]
 
     def find(self, selection: DecisionSelection) -> Places:
         """Return the row numbers of the decisions that pass a filter, the oldest first."""
@@ -221,10 +224,7 @@ class DecisionIndex(Projection):
     def _filter_times(self, selection: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Narrow a mask to the decisions that pass the filters of time."""
         time_us = as_array(self._time_us, np.int64)
-        if selection.range.since is not None:
-            keep &= time_us >= microseconds(selection.range.since)
-        if selection.range.until is not None:
-            keep &= time_us <= microseconds(selection.range.until)
+        keep &= selection.range.contains(time_us)
         if selection.compacted_before is not None:
             old = time_us < microseconds(selection.compacted_before)
             keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))

@@ -29,6 +29,7 @@ from ledger.sqlite.connection import connect
 from projections.arrays import Places
 from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
+from projections.snapshots import primary_code, remove_database
 
 VERSION = 1
 """Increase it when the same events give another index."""
@@ -44,9 +45,6 @@ _COMMIT_EVENTS = 50_000
 _BUSY_S = 10.0
 _CACHE_KIB = 32_768
 _SCORE_UNIT = 1e-9
-_PRIMARY_CODE = 0xFF
-"""The bits of an extended error code of SQLite that are the primary code."""
-
 _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA)
 
 _CREATE = """
@@ -270,9 +268,9 @@ class FullTextSearch:
         if self._private:
             detail = f"The texts cannot be searched: {error}."
             raise LedgerUnavailable(detail, "Free some space for temporary files, then search again.") from error
-        if getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGED and not self._renewed:
+        if primary_code(error) in _DAMAGED and not self._renewed:
             self._renewed = True
-            _remove(self._path)
+            remove_database(self._path)
         else:
             self._private = True
 
@@ -333,9 +331,3 @@ async def _rows(
     connection: aiosqlite.Connection, statement: str, parameters: Sequence[object] = ()
 ) -> list[sqlite3.Row]:
     return list(await connection.execute_fetchall(statement, parameters))
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-journal"):
-        with suppress(OSError):
-            path.with_name(path.name + suffix).unlink()

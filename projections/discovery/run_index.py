@@ -26,7 +26,7 @@ from events.payload import Payload
 from events.probe import ProbeScored
 from ledger import microseconds, moment_of
 from projections.arrays import Places
-from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
@@ -197,19 +197,13 @@ class RunIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
+        return names_starting_with(self._index, prefix, limit)
 
     def find(self, selection: RunSelection) -> Places:
         """Return the row numbers of the runs that pass a filter, the latest start first."""
         fits = np.array([_matches(selection, facts) for facts in self._facts_numbers], dtype=bool)
-        keep = fits[as_array(self._facts, np.uint32)]
         start_us = as_array(self._start_us, np.int64)
-        if selection.range.since is not None:
-            keep &= start_us >= microseconds(selection.range.since)
-        if selection.range.until is not None:
-            keep &= start_us <= microseconds(selection.range.until)
-        rows = np.flatnonzero(keep)
+        rows = np.flatnonzero(fits[as_array(self._facts, np.uint32)] & selection.range.contains(start_us))
         return rows[np.lexsort((-rows, -start_us[rows]))]
 
     def entries(self, rows: Places) -> list[RunEntry]:

@@ -15,8 +15,8 @@ from projections.arrays import Floats, Ints
 from projections.evaluation.view_types import ScenarioResult, Verdict
 from projections.stats.intervals import Interval, weighted_mean_interval, wilson_interval
 
-OUTCOMES_COUNT = 4
-FAILED, PASSED, ERROR, SKIPPED = range(OUTCOMES_COUNT)
+_OUTCOMES_COUNT = 4
+FAILED, PASSED, ERROR, SKIPPED = range(_OUTCOMES_COUNT)
 """Numbers of the outcomes of an attempt: scored but not passed, passed, error, skipped."""
 
 POINTS_MAX = 100.0
@@ -49,8 +49,8 @@ class ScoreTally(NamedTuple):
 
 def tally_scores(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: Floats, size: int) -> ScoreTally:
     """Aggregate attempts by scenario 0..size-1. `points` is used for scored attempts only; an error has 0 points."""
-    numbers = scenario.astype(np.int64) * OUTCOMES_COUNT + outcome
-    counts = np.bincount(numbers, minlength=OUTCOMES_COUNT * size).reshape(size, OUTCOMES_COUNT)
+    numbers = scenario.astype(np.int64) * _OUTCOMES_COUNT + outcome
+    counts = np.bincount(numbers, minlength=_OUTCOMES_COUNT * size).reshape(size, _OUTCOMES_COUNT)
     scored = outcome <= PASSED
     sums = np.bincount(scenario[scored], weights=points[scored], minlength=size)
     attempts = counts[:, FAILED] + counts[:, PASSED] + counts[:, ERROR]

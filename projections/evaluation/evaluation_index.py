@@ -18,7 +18,7 @@ from events.envelope import EventFacts
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.payload import Payload
 from ledger import microseconds
-from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.score_context import (
     RunEnd,
@@ -202,8 +202,7 @@ class EvaluationIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
+        return names_starting_with(self._index, prefix, limit)
 
     def started(self, run_id: str) -> EvalStarted:
         """Return the start of an evaluation."""
@@ -218,18 +217,14 @@ class EvaluationIndex(Projection):
 
     def find(self, selection: EvaluationSelection) -> list[int]:
         """Return the row numbers of the evaluations that pass a filter, the latest start first."""
-        numbers = {number for by, number in self._attributions.items() if by.agent == selection.agent}
-        since = None if selection.range.since is None else microseconds(selection.range.since)
-        until = None if selection.range.until is None else microseconds(selection.range.until)
+        of_agent = {number for by, number in self._attributions.items() if by.agent == selection.agent}
+        since_us, until_us = selection.range.bounds_us()
         rows = [
             row
             for row, started in enumerate(self._started)
             if selection.suite in (None, started.suite)
-            and (since is None or self._start_us[row] >= since)
-            and (until is None or self._start_us[row] <= until)
-            and (
-                selection.agent in (None, started.agent) or not numbers.isdisjoint(self._run_attributions.get(row, ()))
-            )
+            and since_us <= self._start_us[row] <= until_us
+            and (selection.agent in (None, started.agent) or of_agent & self._run_attributions.get(row, set()))
         ]
         return sorted(rows, key=self._age, reverse=True)
 

@@ -31,7 +31,7 @@ GAP_MARGIN = 0.10
 REVIEWS_MAX = 10**9
 """A verdict that needs more reviews than this is reported as unreachable."""
 
-_SAME = 1e-9
+_TOLERANCE = 1e-9
 
 GapSide = Literal["over", "under", "well"]
 
@@ -66,7 +66,7 @@ def mean_score_interval(mean: float, spread: float, n: int) -> Interval | None:
     """
     from scipy.special import stdtrit
 
-    if spread < _SAME:
+    if spread < _TOLERANCE:
         return None
     half = float(stdtrit(n - 1, (1 + CONFIDENCE_LEVEL) / 2)) * spread / sqrt(n)
     return Interval(max(0.0, mean - half), min(1.0, mean + half))
@@ -86,7 +86,7 @@ def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: fl
     mean = fsum(weights * values) / total
     spread = fsum(weights * (values - mean) ** 2) / total
     effective_n = total * total / fsum(weights * weights)
-    if float(np.ptp(values)) < _SAME:
+    if float(np.ptp(values)) < _TOLERANCE:
         return mean, None
     half = inf
     if effective_n > 1:
