@@ -155,7 +155,8 @@ async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
 
 def primary_code(error: sqlite3.Error) -> int:
     """Return SQLite's primary error code, which is the low byte of the extended one; 0 without a code."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
 
 
 def remove_database(path: Path) -> None:
