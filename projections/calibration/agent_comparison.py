@@ -91,16 +91,16 @@ def compare_agents(history: ReviewHistory) -> AgentComparison:
     agent = group_agent[history.group]
     reviewed = np.bincount(agent, minlength=len(names))
     largest = np.argsort(-reviewed, kind="stable")[:AGENTS_MAX]
-    chosen = sorted(int(number) for number in largest if reviewed[number])
+    compared = sorted(int(number) for number in largest if reviewed[number])
     loss = (history.confidence - history.outcome_value) ** 2
     topic = _topics(history)
-    answers = [_mean_losses(topic[agent == number], loss[agent == number]) for number in chosen]
+    answers = [_mean_losses(topic[agent == number], loss[agent == number]) for number in compared]
     categories = _Categories(history, agent)
     pairs = []
-    for (first, first_answers), (second, second_answers) in combinations(zip(chosen, answers, strict=True), 2):
+    for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
         pair = _paired([names[first], names[second]], first_answers, second_answers)
         pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
-    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(chosen))
+    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(compared))
 
 
 def diebold_mariano(first: Floats, second: Floats) -> PairedDifference:

@@ -131,9 +131,9 @@ class Calibration(Projection):
         self._cells.fold(events)
 
     def share_with(self, others: Sequence[Projection]) -> None:
-        for other in others:
-            if isinstance(other, DecisionIndex) and other.index == self._cells.index:
-                self._cells.index = other.index
+        for projection in others:
+            if isinstance(projection, DecisionIndex) and projection.index == self._cells.index:
+                self._cells.index = projection.index
 
     @property
     def cells(self) -> OutcomeCounts:

@@ -100,9 +100,9 @@ class ReasonIndex(Projection):
         return number
 
     def share_with(self, others: Sequence[Projection]) -> None:
-        for other in others:
-            if isinstance(other, Calibration) and other.cells.index == self._cells.index:
-                self._cells = other.cells
+        for projection in others:
+            if isinstance(projection, Calibration) and projection.cells.index == self._cells.index:
+                self._cells = projection.cells
 
     def encode(self) -> bytes:
         cells = self._cells.encode()

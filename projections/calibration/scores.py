@@ -120,7 +120,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
-    """The distribution of stated confidences, also of unreviewed decisions. `tenths` counts them by tenth."""
+    """The distribution of the stated confidences of all decisions. `tenths` has their counts by tenth."""
 
     mean: float
     std_dev: float

@@ -245,7 +245,7 @@ class DecisionIndex(Projection):
         return rows[np.lexsort((age, ranked, missing))]
 
     def _sort_keys(self, sort: SortField) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
-        """Return each decision's sort key, NaN if missing. Times stay integers: a float rounds those after 2255."""
+        """Return each decision's sort key, NaN if missing. Times are integers: a float rounds times after 2255."""
         if sort == "created_at":
             return as_array(self._time_us, np.int64)
         if sort == "confidence":

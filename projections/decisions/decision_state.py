@@ -65,9 +65,9 @@ def fold_decision(events: Iterable[Event]) -> DecisionState | None:
         history.append(_entry(event))
         if isinstance(event.data, DecisionThought):
             thoughts.append(event.data.text)
-        before = state if state is not None else _open(event)
-        changes = _changes(before, event)
-        state = structs.replace(before, updated_at=event.moment, streamversion=event.streamversion, **changes)
+        previous = state if state is not None else _open(event)
+        changes = _changes(previous, event)
+        state = structs.replace(previous, updated_at=event.moment, streamversion=event.streamversion, **changes)
     if state is None:
         return None
     return structs.replace(state, history=tuple(history), thoughts=tuple(thoughts))

@@ -76,12 +76,12 @@ def resolve_claims(attempts: AttemptColumns) -> Claims:
     numbers: dict[ResolvedName, int] = {}
     claimed = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
     counted = claimed.copy()
-    for place, (outcome, identity, _) in enumerate(attempts.claims):
+    for number, (outcome, identity, _) in enumerate(attempts.claims):
         if identity is not None:
             name = attempts.names.resolve(identity.model_name)
-            claimed[place] = numbers.setdefault(name, len(numbers))
+            claimed[number] = numbers.setdefault(name, len(numbers))
             if outcome in SIGHTED_OUTCOMES or name.kind != "model":
-                counted[place] = claimed[place]
+                counted[number] = claimed[number]
     return Claims(list(numbers), claimed[attempts.claim], counted[attempts.claim])
 
 
@@ -101,20 +101,20 @@ def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, li
                 and model in (None, claimed_name, reported_name)
             ):
                 pair_of[number] = pairs.setdefault((claimed_name.key, reported_name.key), len(pairs))
-    places = group_places(pair_of[attempts.claim], len(pairs))
-    rows = [_contradiction(attempts, pair, pair_places, limit) for pair, pair_places in zip(pairs, places, strict=True)]
-    return sorted(rows, key=lambda row: (-row.sightings, row.claimed, row.reported))
+    rows_by_pair = zip(pairs, group_places(pair_of[attempts.claim], len(pairs)), strict=True)
+    conflicts = [_contradiction(attempts, pair, pair_rows, limit) for pair, pair_rows in rows_by_pair]
+    return sorted(conflicts, key=lambda row: (-row.sightings, row.claimed, row.reported))
 
 
-def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], places: Places, limit: int) -> IdentityConflictRow:
-    claims = count_claims(attempts, places)
+def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], rows: Places, limit: int) -> IdentityConflictRow:
+    claims = count_claims(attempts, rows)
     return IdentityConflictRow(
         claimed=pair[0],
         reported=pair[1],
         claims=sum_by_name((None if identity is None else identity.model_name, n) for (_, identity, _), n in claims),
         reports=sum_by_name((reported, n) for (_, _, reported), n in claims),
-        sightings=len(places),
-        where=attempt_places(attempts, places, limit),
+        sightings=len(rows),
+        where=attempt_places(attempts, rows, limit),
     )
 
 
@@ -123,9 +123,9 @@ def find_identical_outputs(
 ) -> list[IdenticalOutputs]:
     """Find the outputs that were given under several claimed names, the one with the most names first."""
     usable = (claims.claimed != NO_NAME) & (attempts.digest != b"") & (attempts.digest != _EMPTY)
-    usable_places = np.flatnonzero(usable)
-    digests, numbers = np.unique(attempts.digest[usable_places], return_inverse=True)
-    names = claims.claimed[usable_places].astype(np.int64)
+    usable_rows = np.flatnonzero(usable)
+    digests, numbers = np.unique(attempts.digest[usable_rows], return_inverse=True)
+    names = claims.claimed[usable_rows].astype(np.int64)
     pairs = np.unique(np.stack([numbers.astype(np.int64), names]), axis=1)
     shared = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
     shared_number = np.full(len(digests), NO_NAME, dtype=np.uint32)
@@ -133,31 +133,31 @@ def find_identical_outputs(
     rows = []
     for number, selected in zip(shared, group_places(shared_number[numbers], len(shared)), strict=True):
         digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
-        answers = _answers(attempts, claims, usable_places[selected], limit)
+        answers = _answers(attempts, claims, usable_rows[selected], limit)
         if model is None or any((answer.kind, answer.key) == model for answer in answers):
             rows.append(IdenticalOutputs(output_digest=digest, answers=answers))
     return sorted(rows, key=lambda row: (-len(row.answers), row.output_digest))
 
 
-def _answers(attempts: AttemptColumns, claims: Claims, places: Places, limit: int) -> list[SameAnswer]:
-    names = claims.claimed[places]
+def _answers(attempts: AttemptColumns, claims: Claims, attempt_rows: Places, limit: int) -> list[SameAnswer]:
+    names = claims.claimed[attempt_rows]
     rows = []
     for number in np.unique(names).tolist():
-        name_places, name = places[names == number], claims.names[number]
-        where = attempt_places(attempts, name_places, limit)
-        rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(name_places), where=where))
+        name_rows, name = attempt_rows[names == number], claims.names[number]
+        where = attempt_places(attempts, name_rows, limit)
+        rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(name_rows), where=where))
     return sorted(rows, key=lambda answer: (-answer.count, answer.kind, answer.key))
 
 
-def count_claims(attempts: AttemptColumns, places: Places) -> list[tuple[AttemptClaim, int]]:
+def count_claims(attempts: AttemptColumns, attempt_rows: Places) -> list[tuple[AttemptClaim, int]]:
     """Count the different claims and outcomes of some attempts."""
-    claims, counts = np.unique(attempts.claim[places], return_counts=True)
+    claims, counts = np.unique(attempts.claim[attempt_rows], return_counts=True)
     return [(attempts.claims[claim], n) for claim, n in zip(claims.tolist(), counts.tolist(), strict=True)]
 
 
-def attempt_places(attempts: AttemptColumns, places: Places, limit: int) -> list[AttemptPlace]:
+def attempt_places(attempts: AttemptColumns, attempt_rows: Places, limit: int) -> list[AttemptPlace]:
     """Return up to `limit` attempts, the newest in the log first."""
     return [
-        AttemptPlace(run_id=attempts.runs[attempts.run[place]], attempt=int(attempts.number[place]))
-        for place in places[::-1][:limit].tolist()
+        AttemptPlace(run_id=attempts.runs[attempts.run[row_number]], attempt=int(attempts.number[row_number]))
+        for row_number in attempt_rows[::-1][:limit].tolist()
     ]

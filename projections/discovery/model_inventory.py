@@ -137,7 +137,7 @@ def _models(
     """Yield every model that was sighted, registered or requested."""
     names = attempts.names
     requested, refused = _requests(attempts)
-    keys = {name.key for name, places in rows.items() if name.kind == "model" and len(places)}
+    keys = {name.key for name, row_numbers in rows.items() if name.kind == "model" and len(row_numbers)}
     for key in keys | set(names.models) | set(requested):
         if selected in (None, ResolvedName("model", key)):
             registered = names.models.get(key)
@@ -172,22 +172,22 @@ def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
 def _unnamed(
     attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, selected: ResolvedName | None, limit: int
 ) -> Iterator[UnnamedClaims]:
-    for name, places in rows.items():
+    for name, row_numbers in rows.items():
         if name.kind == kind and selected in (None, name):
-            yield UnnamedClaims(key=name.key, **_sightings(attempts, places, limit))
+            yield UnnamedClaims(key=name.key, **_sightings(attempts, row_numbers, limit))
 
 
-def _sightings(attempts: AttemptColumns, places: Places, limit: int) -> dict[str, Any]:
+def _sightings(attempts: AttemptColumns, row_numbers: Places, limit: int) -> dict[str, Any]:
     """Return the fields of `Sightings` for some attempts."""
-    claims = count_claims(attempts, places)
+    claims = count_claims(attempts, row_numbers)
     identities = [(identity, n) for (_, identity, _), n in claims if identity is not None]
-    runs, inverse, sizes = np.unique(attempts.run[places], return_inverse=True, return_counts=True)
-    times = attempts.time_us[places]
+    runs, inverse, sizes = np.unique(attempts.run[row_numbers], return_inverse=True, return_counts=True)
+    times = attempts.time_us[row_numbers]
     last = np.full(len(runs), np.iinfo(np.int64).min)
     np.maximum.at(last, inverse, times)
     newest = np.lexsort((runs, last))[::-1][:limit].tolist()
     return {
-        "sightings": len(places),
+        "sightings": len(row_numbers),
         "claims": sum_by_name((identity.model_name, n) for identity, n in identities),
         "providers": sum_by_name((identity.provider, n) for identity, n in identities),
         "versions": sum_by_name((identity.version, n) for identity, n in identities),
@@ -220,16 +220,16 @@ def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
     runs = np.bincount(run_router, minlength=len(numbers)).tolist()
     is_model = np.array([name.kind == "model" for name in claims.names], dtype=bool)
     rows = []
-    for router, places in zip(numbers, group_places(run_router[attempts.run], len(numbers)), strict=True):
-        sighted = np.unique(claims.counted[places])
+    for router, row_numbers in zip(numbers, group_places(run_router[attempts.run], len(numbers)), strict=True):
+        sighted = np.unique(claims.counted[row_numbers])
         rows.append(
             RouterSightings(
                 router=router,
                 runs=runs[numbers[router]],
-                attempts=len(places),
-                outcomes=sum_by_name((outcome, n) for (outcome, _, _), n in count_claims(attempts, places)),
+                attempts=len(row_numbers),
+                outcomes=sum_by_name((outcome, n) for (outcome, _, _), n in count_claims(attempts, row_numbers)),
                 models=int(is_model[sighted[sighted != NO_NAME]].sum()),
-                last_seen=moment_of(int(attempts.time_us[places].max())) if len(places) else None,
+                last_seen=moment_of(int(attempts.time_us[row_numbers].max())) if len(row_numbers) else None,
             )
         )
     return sorted(rows, key=lambda row: (-row.attempts, row.router is None, row.router or ""))

@@ -20,6 +20,9 @@ from projections.stats.intervals import Interval, mean_score_interval
 
 ScoredKind = Literal["model", "wrapper", "unresolved", "unnamed"]
 
+ScoredName = tuple[ScoredKind, str | None]
+"""The kind and the key of a resolved name; the key is None for answers without a name."""
+
 _TABLE_FIELDS: Final = 4
 _MODEL_NAME: Final = 4
 _VALID: Final = 5
@@ -92,8 +95,8 @@ def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: Prob
     number_by_facts = np.array(table_numbers, dtype=np.uint32)
     starts = _starts(scores)
     results = [
-        _table(scores, names, query, table, places, starts)
-        for table, places in zip(tables, group_places(number_by_facts[scores.facts], len(tables)), strict=True)
+        _table(scores, names, query, table, row_numbers, starts)
+        for table, row_numbers in zip(tables, group_places(number_by_facts[scores.facts], len(tables)), strict=True)
         if _matches(table[0], table[1], query.probe) and _matches(table[2], table[3], query.scorer)
     ]
     return sorted(results, key=_table_order)
@@ -115,14 +118,21 @@ def _starts(scores: ProbeScoreColumns) -> Places:
 
 
 def _table(
-    scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery, table: Table, places: Places, starts: Places
+    scores: ProbeScoreColumns,
+    names: ModelNames,
+    query: ProbeScoreQuery,
+    table: Table,
+    score_rows: Places,
+    starts: Places,
 ) -> ProbeScores:
-    rows: dict[tuple[ScoredKind, str | None], int] = {}
+    names_in_table: dict[ScoredName, int] = {}
     number_by_facts = np.zeros(len(scores.facts_table), dtype=np.uint32)
-    for number in np.unique(scores.facts[places]).tolist():
-        number_by_facts[number] = rows.setdefault(_resolve(names, scores.facts_table[number][_MODEL_NAME]), len(rows))
-    places_by_row = [places[subset] for subset in group_places(number_by_facts[scores.facts[places]], len(rows))]
-    totals = {row: _totals(scores, row_places) for row, row_places in zip(rows, places_by_row, strict=True)}
+    for number in np.unique(scores.facts[score_rows]).tolist():
+        name = _resolve(names, scores.facts_table[number][_MODEL_NAME])
+        number_by_facts[number] = names_in_table.setdefault(name, len(names_in_table))
+    groups = group_places(number_by_facts[scores.facts[score_rows]], len(names_in_table))
+    rows_by_name = {name: score_rows[group] for name, group in zip(names_in_table, groups, strict=True)}
+    totals = {name: _totals(scores, name_rows) for name, name_rows in rows_by_name.items()}
     compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
     other_totals = [values for (kind, _), values in totals.items() if kind != "model"]
     ranks = percentiles({key: float(values.mean()) for key, values in compared.items() if len(values)})
@@ -130,21 +140,21 @@ def _table(
     models = [
         _row(
             scores,
-            row,
-            row_places,
+            (kind, key),
+            name_rows,
             starts,
-            known=row[0] == "model" and row[1] in names.models,
-            percentile=ranks.get(row[1] or "") if row[0] == "model" else None,
+            known=kind == "model" and key in names.models,
+            percentile=ranks.get(key or "") if kind == "model" else None,
         )
-        for row, row_places in zip(rows, places_by_row, strict=True)
-        if selected in (None, row)
+        for (kind, key), name_rows in rows_by_name.items()
+        if selected in (None, (kind, key))
     ]
     return ProbeScores(
         probe_id=table[0],
         probe_version=table[1],
         scorer_id=table[2],
         scorer_version=table[3],
-        scores=len(places),
+        scores=len(score_rows),
         discrimination=measure_discrimination(
             [values.tolist() for values in compared.values()],
             np.concatenate(other_totals).tolist() if other_totals else (),
@@ -157,46 +167,46 @@ def _best_first(row: ModelScores) -> tuple[bool, float, str]:
     return row.kind != "model", 1.0 if row.mean is None else -row.mean, row.model or ""
 
 
-def _resolve(names: ModelNames, model_name: str | None) -> tuple[ScoredKind, str | None]:
+def _resolve(names: ModelNames, model_name: str | None) -> ScoredName:
     if model_name is None:
         return "unnamed", None
     resolved: ResolvedName = names.resolve(model_name)
     return resolved.kind, resolved.key
 
 
-def _totals(scores: ProbeScoreColumns, places: Places) -> Floats:
-    totals = scores.total[places]
+def _totals(scores: ProbeScoreColumns, score_rows: Places) -> Floats:
+    totals = scores.total[score_rows]
     return totals[~np.isnan(totals)]
 
 
 def _row(
     scores: ProbeScoreColumns,
-    row: tuple[ScoredKind, str | None],
-    places: Places,
+    name: ScoredName,
+    score_rows: Places,
     starts: Places,
     *,
     known: bool,
     percentile: float | None,
 ) -> ModelScores:
-    scored = places[~np.isnan(scores.total[places])]
+    scored = score_rows[~np.isnan(scores.total[score_rows])]
     totals = scores.total[scored]
     n = len(totals)
     spread = float(totals.std(ddof=1)) if n > 1 else None
     order = scored[np.argsort(scores.time_us[scored], kind="stable")]
     first, last = (_timed_score(scores, int(order[0])), _timed_score(scores, int(order[-1]))) if n else (None, None)
-    counts, dimensions = _means(scores, places, starts)
+    counts, dimensions = _means(scores, score_rows, starts)
     return ModelScores(
-        kind=row[0],
-        model=row[1],
+        kind=name[0],
+        model=name[1],
         known=known,
-        scores=len(places),
+        scores=len(score_rows),
         totals=n,
         mean=float(totals.mean()) if n else None,
         interval=None if spread is None else mean_score_interval(float(totals.mean()), spread, n),
         std_dev=spread,
         min=float(totals.min()) if n else None,
         max=float(totals.max()) if n else None,
-        valid_share=_valid_share(scores, places),
+        valid_share=_valid_share(scores, score_rows),
         percentile=percentile,
         first=first,
         last=last,
@@ -216,24 +226,24 @@ def percentiles(means: Mapping[str, float]) -> dict[str, float]:
     return {key: 50.0 * (below[key] + not_above[key]) / len(values) for key in means}
 
 
-def _timed_score(scores: ProbeScoreColumns, place: int) -> TimedScore:
-    return TimedScore(total=float(scores.total[place]), time=moment_of(int(scores.time_us[place])))
+def _timed_score(scores: ProbeScoreColumns, row_number: int) -> TimedScore:
+    return TimedScore(total=float(scores.total[row_number]), time=moment_of(int(scores.time_us[row_number])))
 
 
-def _valid_share(scores: ProbeScoreColumns, places: Places) -> float | None:
-    numbers, sizes = np.unique(scores.facts[places], return_counts=True)
+def _valid_share(scores: ProbeScoreColumns, score_rows: Places) -> float | None:
+    numbers, sizes = np.unique(scores.facts[score_rows], return_counts=True)
     sizes_by_number = zip(numbers.tolist(), sizes.tolist(), strict=True)
     by_valid = [(scores.facts_table[number][_VALID], n) for number, n in sizes_by_number]
     stated = sum(n for valid, n in by_valid if valid is not None)
     return sum(n for valid, n in by_valid if valid) / stated if stated else None
 
 
-def _means(scores: ProbeScoreColumns, places: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
+def _means(scores: ProbeScoreColumns, score_rows: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
     """Return the means of each count and of each dimension by name, over the scores that have it."""
     counts: dict[str, list[Floats]] = {}
     dimensions: dict[str, list[Floats]] = {}
-    for number in np.unique(scores.labels[places]).tolist():
-        begins = starts[places[scores.labels[places] == number]]
+    for number in np.unique(scores.labels[score_rows]).tolist():
+        begins = starts[score_rows[scores.labels[score_rows] == number]]
         for offset, (label, by_label) in enumerate(_labels(scores.labels_table[number], counts, dimensions)):
             by_label.setdefault(label, []).append(scores.values[begins + offset])
     return _mean(counts), _mean(dimensions)

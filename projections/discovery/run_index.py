@@ -1,7 +1,7 @@
 """The runs projection: an index of discovery runs, with counts of their attempts by outcome.
 
-The state is columnar, with one row per run. Prompts and answers stay in the log: to show a run, its stream is read and
-turned into a report (`run_report.py`).
+The state is columnar, with one row per run. Prompts and answers are not in the state: to show a run, its stream is read
+and turned into a report (`run_report.py`).
 """
 
 from array import array

@@ -83,28 +83,28 @@ def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> 
     return Scoreboard(suites=tuple(boards))
 
 
-def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: ScoreboardQuery) -> SuiteScoreboard:
-    places = places[np.argsort(scores.time_us[places], kind="stable")]
-    scenario_numbers, scenario = np.unique(scores.scenario[places], return_inverse=True)
+def _suite(scores: EvaluationScoreColumns, suite: str, row_numbers: Places, query: ScoreboardQuery) -> SuiteScoreboard:
+    row_numbers = row_numbers[np.argsort(scores.time_us[row_numbers], kind="stable")]
+    scenario_numbers, scenario = np.unique(scores.scenario[row_numbers], return_inverse=True)
     names = [scores.scenarios[number] for number in scenario_numbers.tolist()]
-    scorer = _scorer(scores, places)
+    scorer = _scorer(scores, row_numbers)
     is_current = np.array(
         [
             _is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1])
             for by in scores.attributions
         ]
     )
-    keep = is_current[scores.attribution[places]]
+    keep = is_current[scores.attribution[row_numbers]]
     for field in ("fixture_digest", "expectation_digest"):
-        keep &= _states_current(scores, field, places, scenario, len(scenario_numbers))
+        keep &= _states_current(scores, field, row_numbers, scenario, len(scenario_numbers))
     weight_by_version = stated_weights(scores.scenario_versions)
-    stated = weight_by_version[scores.scenario_version[places[keep]]]
+    stated = weight_by_version[scores.scenario_version[row_numbers[keep]]]
     weights = scenario_weights(scenario[keep], stated, len(scenario_numbers))
     agents: list[ScoreboardEntry] = []
     baselines: list[ScoreboardEntry] = []
-    for version, indices in _versions(scores, places).items():
+    for version, indices in _versions(scores, row_numbers).items():
         if version.baseline is not None or query.agent in (None, version.agent):
-            row = _row(scores, version, places[indices], scenario[indices], keep[indices], weights)
+            row = _row(scores, version, row_numbers[indices], scenario[indices], keep[indices], weights)
             (agents if version.baseline is None else baselines).append(row)
     compared = _compare_versions(agents, weights, names)
     rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
@@ -122,10 +122,10 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
     )
 
 
-def _scorer(scores: EvaluationScoreColumns, places: Places) -> tuple[str | None, str | None]:
+def _scorer(scores: EvaluationScoreColumns, rows: Places) -> tuple[str | None, str | None]:
     """Return the scorer that the newest score names, and the newest version that a score of this scorer states."""
     newest = np.full(len(scores.attributions), MISSING)
-    newest[scores.attribution[places]] = np.arange(len(places))
+    newest[scores.attribution[rows]] = np.arange(len(rows))
     attributions = [scores.attributions[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
     scored: ScoreAttribution | None = next((by for by in attributions if by.scorer_id is not None), None)
     if scored is None:
@@ -139,27 +139,27 @@ def _is_current(stated: str | None, current: str | None) -> bool:
 
 
 def _states_current(
-    scores: EvaluationScoreColumns, field: str, places: Places, scenario: npt.NDArray[Any], size: int
+    scores: EvaluationScoreColumns, field: str, row_numbers: Places, scenario: npt.NDArray[Any], size: int
 ) -> npt.NDArray[np.bool_]:
     """Return a mask of the scores, oldest first, that state the scenario's newest value of a field, or no value."""
     numbers: dict[str | None, int] = {None: MISSING}
     values = (getattr(version, field) for version in scores.scenario_versions)
     number_by_version = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
-    stated = number_by_version[scores.scenario_version[places]]
+    stated = number_by_version[scores.scenario_version[row_numbers]]
     newest = np.full(size, MISSING)
     newest[scenario[stated != MISSING]] = stated[stated != MISSING]
     fits: npt.NDArray[np.bool_] = (stated == MISSING) | (stated == newest[scenario])
     return fits
 
 
-def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersion, Places]:
-    """Return the places of the scores of each version, among the given ones."""
+def _versions(scores: EvaluationScoreColumns, row_numbers: Places) -> dict[AgentVersion, Places]:
+    """Return the indices in `row_numbers` of the scores of each version."""
     versions: dict[AgentVersion, int] = {}
     version_numbers = [
         versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions))
         for by in scores.attributions
     ]
-    numbers = np.array(version_numbers)[scores.attribution[places]]
+    numbers = np.array(version_numbers)[scores.attribution[row_numbers]]
     present = set(np.unique(numbers).tolist())
     return {version: np.flatnonzero(numbers == number) for version, number in versions.items() if number in present}
 
@@ -167,14 +167,14 @@ def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersi
 def _row(
     scores: EvaluationScoreColumns,
     version: AgentVersion,
-    places: Places,
+    row_numbers: Places,
     scenario: npt.NDArray[Any],
     keep: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.float64],
 ) -> ScoreboardEntry:
-    kept = places[keep]
+    kept = row_numbers[keep]
     tally = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
-    runs = np.unique(scores.run[places])
+    runs = np.unique(scores.run[row_numbers])
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = ScoreboardRow(
         **pool_scores(tally, weights),
@@ -183,7 +183,7 @@ def _row(
         baseline=version.baseline,
         runs=len(runs),
         unfinished=sum(scores.runs[run].end is None for run in runs.tolist()),
-        superseded=len(places) - len(kept),
+        superseded=len(row_numbers) - len(kept),
         first_at=moment_of(min(began)[0]),
         last_at=moment_of(max(began)[0]),
     )

@@ -202,12 +202,11 @@ def _compare(result: Discrimination) -> str:
     if result.models < MODELS_MIN:
         needed = f"at least {MODELS_MIN} models with {REPEATS_MIN} scores each are needed"
         return f"too few repeats to compare models: {needed}; found {result.models}"
-    about = f"{result.compared} scores of {result.models} models"
+    scores = f"{result.compared} scores of {result.models} models"
     if result.variance_share is None or result.p is None:
-        return f"not shown to tell models apart: {about} are all the same"
+        return f"not shown to tell models apart: {scores} are all the same"
     chance = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.3f}"
     if result.tells_apart:
-        return (
-            f"tells models apart: {result.variance_share:.0%} of the variance of {about} is between models ({chance})"
-        )
-    return f"not shown to tell models apart: {about} could differ as far by chance ({chance})"
+        share = f"{result.variance_share:.0%}"
+        return f"tells models apart: {share} of the variance of {scores} is between models ({chance})"
+    return f"not shown to tell models apart: {scores} could differ as far by chance ({chance})"
