@@ -122,16 +122,16 @@ def _table(
     names: ModelNames,
     query: ProbeScoreQuery,
     table: Table,
-    score_rows: Places,
+    rows: Places,
     starts: Places,
 ) -> ProbeScores:
     names_in_table: dict[ScoredName, int] = {}
     number_by_facts = np.zeros(len(scores.facts_table), dtype=np.uint32)
-    for number in np.unique(scores.facts[score_rows]).tolist():
+    for number in np.unique(scores.facts[rows]).tolist():
         name = _resolve(names, scores.facts_table[number][_MODEL_NAME])
         number_by_facts[number] = names_in_table.setdefault(name, len(names_in_table))
-    groups = group_places(number_by_facts[scores.facts[score_rows]], len(names_in_table))
-    rows_by_name = {name: score_rows[group] for name, group in zip(names_in_table, groups, strict=True)}
+    groups = group_places(number_by_facts[scores.facts[rows]], len(names_in_table))
+    rows_by_name = {name: rows[group] for name, group in zip(names_in_table, groups, strict=True)}
     totals = {name: _totals(scores, name_rows) for name, name_rows in rows_by_name.items()}
     compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
     other_totals = [values for (kind, _), values in totals.items() if kind != "model"]
@@ -154,7 +154,7 @@ def _table(
         probe_version=table[1],
         scorer_id=table[2],
         scorer_version=table[3],
-        scores=len(score_rows),
+        scores=len(rows),
         discrimination=measure_discrimination(
             [values.tolist() for values in compared.values()],
             np.concatenate(other_totals).tolist() if other_totals else (),
