@@ -16,15 +16,15 @@ Places = npt.NDArray[np.intp]
 
 
 def group_places(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
-    """Yield, for each group number 0..size-1, the ascending places at which `numbers` has it."""
+    """Yield, for each group 0..size-1, the ascending row numbers at which `numbers` has the number of the group."""
     order = np.argsort(numbers, kind="stable")
-    edges = np.searchsorted(numbers[order], np.arange(size + 1))
-    for start, end in pairwise(edges):
+    bounds = np.searchsorted(numbers[order], np.arange(size + 1))
+    for start, end in pairwise(bounds):
         yield order[start:end]
 
 
 def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
-    """Return the sums by name, the largest first; ties by name. Pairs without a name are left out."""
+    """Add up the numbers of each name, the largest sum first, ties by name. Pairs without a name are left out."""
     sums: Counter[str] = Counter()
     for name, n in pairs:
         if name is not None:

@@ -1,7 +1,7 @@
-"""The engine: folds all projections in one scan of the log, and gives the state of each at any position.
+"""The engine folds all projections in one scan of the log, and returns the state of each at any position.
 
 A projection's state is a function of the events alone. So live folding, a snapshot plus the events after it, and a scan
-from position 1 must give the same bytes when encoded. `replay` gives the state of such a scan, to compare.
+from position 1 must give the same bytes when encoded. `replay` returns the state of such a scan, for comparison.
 """
 
 import asyncio
@@ -20,8 +20,12 @@ from projections.snapshots import Snapshot, Snapshots
 SLICE_EVENTS = 2_000
 """Events folded before the event loop gets a turn: about 3 ms."""
 
+SNAPSHOTS_PER_LOG_MAX = 4
 SNAPSHOT_EVENTS_MIN = 50_000
-"""Events folded between snapshots, at least; a quarter of the log if that is more. A killed fold resumes from them."""
+"""The least number of events between snapshots, or a quarter of the log if that is more.
+
+A fold that was killed resumes from the newest snapshot.
+"""
 
 P = TypeVar("P", bound=Projection)
 Progress = Callable[[int, int], None]
@@ -54,7 +58,7 @@ class Engine:
         return self._live
 
     async def start(self, progress: Progress | None = None) -> None:
-        """Fold up to the head for the first time. The caller need not wait: `at` waits for it."""
+        """Fold up to the head for the first time. The caller need not wait for the end, because `at` does."""
         await self.catch_up(progress)
 
     async def catch_up(self, progress: Progress | None = None) -> int:
@@ -63,7 +67,7 @@ class Engine:
             if not self._started:
                 await self._restore_all(progress)
             head = (await self._log.head()).position
-            step = max(SNAPSHOT_EVENTS_MIN, head // 4)
+            step = max(SNAPSHOT_EVENTS_MIN, head // SNAPSHOTS_PER_LOG_MAX)
             report = None if progress is None else lambda position, _: progress(position, head)
             while self.position < head:
                 upto = min(head, self.position + step)
@@ -73,9 +77,9 @@ class Engine:
             return self.position
 
     async def _restore_all(self, progress: Progress | None) -> None:
-        """Begin with the newest usable snapshots.
+        """Restore the newest usable snapshots.
 
-        A projection without a snapshot of its version is first folded alone, up to the position of the others.
+        A projection whose snapshot is older or missing is first folded alone, up to the newest position.
         """
         head = (await self._log.head()).position
         restored = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
@@ -151,7 +155,7 @@ class Engine:
         return after
 
     def _reset(self) -> None:
-        """Drop the live states, because some folded a slice and some did not. The next fold begins at position 1."""
+        """Drop the live states, because only some of them folded the last slice. The next fold begins at position 1."""
         self._live = self._empty_states()
         self.position = self._saved = 0
 
@@ -161,7 +165,7 @@ class Engine:
         return states
 
     async def read_slices(self, after: int, upto: int) -> AsyncGenerator[list[EventFacts], None]:
-        """Yield the events after a position and up to another, in slices. The next one is read meanwhile."""
+        """Yield the events after a position and up to another, in slices. Read the next slice in the background."""
         reading: asyncio.Task[Page] | None = None
         try:
             while after < upto:

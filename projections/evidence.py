@@ -1,7 +1,7 @@
-"""The evidence projection: which evidence was stored, and when and why some of it was erased.
+"""The evidence projection: an index of stored evidence, with the time and the reason of each erasure.
 
-The bytes are in the evidence store. This projection knows only what the events say about them, so erasing bytes without
-an event does not change it.
+The bytes are in the evidence store. The projection is computed from events alone, so it does not change if bytes are
+erased without an event.
 """
 
 from collections.abc import Mapping, Sequence

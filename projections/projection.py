@@ -18,14 +18,14 @@ class Projection(ABC):
 
     name: ClassVar[str]
     version: ClassVar[int]
-    """Increase it when the same events give another state or another encoding. Older snapshots are then ignored."""
+    """Increase it if the same events give another state or another encoding. Older snapshots are then ignored."""
 
     reads: ClassVar[tuple[type[Payload], ...]]
     """The payload types that `fold` uses. The engine skips a batch that has none of them."""
 
     @abstractmethod
     def fold(self, events: Sequence[EventFacts]) -> None:
-        """Fold a batch of events, oldest first. The state must not depend on how a history is cut into batches."""
+        """Fold a batch of events, oldest first. The state must not depend on the sizes of batches."""
 
     @abstractmethod
     def encode(self) -> bytes:
@@ -34,7 +34,7 @@ class Projection(ABC):
     @classmethod
     @abstractmethod
     def decode(cls, state: bytes) -> Self:
-        """Return the state that `encode` wrote. Errors: any, for other bytes; the engine then folds again."""
+        """Return the state that `encode` wrote. For other bytes it may raise any error; the engine then folds again."""
 
     @abstractmethod
     def summary(self) -> Mapping[str, object]:
@@ -43,8 +43,8 @@ class Projection(ABC):
     def share_with(self, others: Sequence["Projection"]) -> None:  # noqa: B027 - most share nothing
         """Share equal parts of the state with other projections.
 
-        All are at the same position and fold the same batches from now on. One dictionary of a million names instead of
-        two makes a replay a tenth faster.
+        All are at the same position, and the engine passes the same batches to them from now on. Sharing one dictionary
+        of a million names makes a replay a tenth faster.
         """
 
     def digest(self) -> str:

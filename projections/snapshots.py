@@ -1,4 +1,4 @@
-"""Snapshots of projections, in a file beside the ledger that may be deleted at any time.
+"""Snapshots of projections, in a file beside the ledger. The file may be deleted at any time.
 
 A snapshot is used only if its digest matches its bytes, its version is the version of the code, and the ledger has the
 same line at its position as when the snapshot was made. Any other snapshot is ignored, and the events are folded again.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ledger.sqlite.connection import SqliteConnection, connect
 
 SNAPSHOTS_MAX = 6
-"""Snapshots stored for each projection: a recent one to start from, older ones for `as_of`."""
+"""Most snapshots of each projection: a recent one to start from, and older ones for `as_of`."""
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS snapshots (
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS snapshots (
 """
 
 _PROBE = "SELECT name, version, position, anchor, digest, state FROM snapshots LIMIT 0"
-"""Fails if the table has other columns."""
+"""A statement that fails if the table has other columns."""
 
 
 class Snapshot(NamedTuple):
@@ -40,7 +40,7 @@ class Snapshot(NamedTuple):
 
 
 class Snapshots:
-    """The snapshot file of one ledger. An unreadable file counts as empty."""
+    """The snapshot file of one ledger. An unreadable file is treated as empty."""
 
     def __init__(self, connection: SqliteConnection | None, path: Path | None = None) -> None:
         self._connection = connection
@@ -50,11 +50,11 @@ class Snapshots:
     async def open(cls, path: Path, *, writable: bool) -> "Snapshots":
         """Open the snapshot file.
 
-        A writer creates a missing file and replaces a damaged one. For a reader both count as empty.
+        A writer creates a missing file and replaces a damaged one. A reader treats both as empty.
         """
         connection = await _connect(path, writable=writable)
         if connection is None and writable:
-            _remove(path)
+            remove_database(path)
             connection = await _connect(path, writable=True)
         return cls(connection, path if writable else None)
 
@@ -96,10 +96,10 @@ class Snapshots:
         return row[0] or 0
 
     async def save(self, snapshots: Iterable[Snapshot]) -> None:
-        """Store snapshots, all or none, and delete old ones. A failure only means that the next start folds more.
+        """Store all snapshots or none, and delete old ones. After a failure the next start only folds more events.
 
-        The thread of the file iterates over `snapshots` and has one of them in memory at a time: all together would
-        take a third of the memory of the projections themselves.
+        The connection's thread iterates over `snapshots`, so that only one of them is in memory at a time. All of them
+        would take a third as much memory as the projections.
 
         Snapshots at later positions are deleted too: they come from a log that continued in another way, for example
         before it was restored from a backup. A damaged file is deleted, so that the next start creates a new one.
@@ -109,9 +109,8 @@ class Snapshots:
         try:
             await self._connection.run(_save, snapshots)
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
-                _remove(self._path)
+            if primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
+                remove_database(self._path)
 
 
 def _digest(state: bytes) -> bytes:
@@ -135,7 +134,7 @@ def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None
 async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     """Return a connection to a snapshot file, or None if the file cannot be used."""
     if path.exists() != path.is_file() or not (writable or path.exists()):
-        return None  # checked first: a connection starts a thread
+        return None  # without a connection, because each starts a thread
     try:
         connection = await connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
     except sqlite3.Error:
@@ -154,7 +153,14 @@ async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     return connection
 
 
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
+def primary_code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary error code, which is the low byte of the extended one; 0 without a code."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database and the files that SQLite has put beside it, as far as possible."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()

@@ -1,7 +1,7 @@
 """Advice before a decision: the outcomes of similar past decisions of the same agent.
 
-Similar means the same category and stakes; if these have too few reviews, the same category; else any decision of the
-agent. Of these only decisions with about the same stated confidence count.
+Similar decisions have the same category and stakes. If these have too few reviews, the same category is enough, and
+then any decision of the agent. Only decisions with about the same stated confidence are used.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,13 @@ from projections.calibration.scores import TOLERANCE
 from projections.stats.intervals import Interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05
-"""Confidences within this distance count as about the same."""
+"""Confidences within this distance are about the same."""
 
 REVIEWS_ENOUGH = 20
-"""Reviews that are enough for advice. If no scope has them, the widest scope is used."""
+"""The first scope with so many reviews is used; if no scope has them, the widest one."""
+
+_DECIMALS = 9
+"""Decimals of the range of confidence, so that it has no rounding errors."""
 
 _CATEGORY, _STAKES = 1, 2
 """Indices of the fields in a `GroupKey`."""
@@ -49,7 +52,7 @@ class PastDecisions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned decision. Without a confidence, past decisions with any confidence count."""
+    """A planned decision. Without a confidence, past decisions with any confidence are used."""
 
     agent: str
     category: str | None = None
@@ -68,16 +71,16 @@ def summarize_past_decisions(table: CountTable, plan: PlannedDecision) -> PastDe
     (category, stakes), bins = next(
         (scope, bins) for scope, bins in candidates if bins.reviewed >= REVIEWS_ENOUGH or scope == ANY_DECISION
     )
-    n, worth = bins.reviewed, bins.total_worth
+    n, outcome_sum = bins.reviewed, bins.outcome_total
     past = PastDecisions(
         agent=plan.agent,
         category=category,
         stakes=stakes,
-        confidence=(round(low, 9), round(high, 9)),
+        confidence=(round(low, _DECIMALS), round(high, _DECIMALS)),
         reviewed=n,
         stated=bins.mean_confidence if n else None,
-        success=worth / n if n else None,
-        interval=wilson_interval(worth, n) if n else None,
+        success=outcome_sum / n if n else None,
+        interval=wilson_interval(outcome_sum, n) if n else None,
         message="",
     )
     return msgspec.structs.replace(past, message=_message(past, plan.confidence))
@@ -98,7 +101,7 @@ def _bin_scope(table: CountTable, near: npt.NDArray[np.bool_], scope: AdviceScop
     """Bin the cells in `near` that are in a scope."""
     category, stakes = scope
     fits = np.array(
-        [category in {None, shared[_CATEGORY]} and stakes in {None, shared[_STAKES]} for shared in table.groups],
+        [category in {None, group[_CATEGORY]} and stakes in {None, group[_STAKES]} for group in table.groups],
         dtype=bool,
     )
     inside = near & fits[table.group] if len(fits) else near
@@ -106,7 +109,7 @@ def _bin_scope(table: CountTable, near: npt.NDArray[np.bool_], scope: AdviceScop
 
 
 def _message(past: PastDecisions, confidence: float | None) -> str:
-    about = "".join(
+    decisions = "".join(
         [
             past.agent,
             f" in {past.category}" if past.category is not None else "",
@@ -116,10 +119,10 @@ def _message(past: PastDecisions, confidence: float | None) -> str:
     low, high = past.confidence
     near = "" if confidence is None else f" stated at {low:.2f} to {high:.2f}"
     if past.success is None or past.interval is None:
-        return f"No decision of {about}{near} is reviewed yet."
-    came = f"{past.success:.2f} ({past.interval.low:.2f} to {past.interval.high:.2f}), n={past.reviewed:,}"
+        return f"No decision of {decisions}{near} is reviewed yet."
+    results = f"{past.success:.2f} ({past.interval.low:.2f} to {past.interval.high:.2f}), n={past.reviewed:,}"
     if confidence is None:
-        return f"Decisions of {about} stated {past.stated:.2f} on average and came to {came}."
-    off = not past.interval.low - TOLERANCE <= confidence <= past.interval.high + TOLERANCE
-    hint = f" Consider stating about {past.success:.2f}." if off and past.reviewed >= REVIEWS_ENOUGH else ""
-    return f"Decisions of {about}{near} came to {came}.{hint}"
+        return f"Decisions of {decisions} stated {past.stated:.2f} on average and came to {results}."
+    outside = not past.interval.low - TOLERANCE <= confidence <= past.interval.high + TOLERANCE
+    hint = f" Consider stating about {past.success:.2f}." if outside and past.reviewed >= REVIEWS_ENOUGH else ""
+    return f"Decisions of {decisions}{near} came to {results}.{hint}"

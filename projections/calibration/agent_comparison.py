@@ -1,8 +1,8 @@
 """Comparison of agents: paired on the questions that both answered, otherwise side by side.
 
-Two agents that answered different questions cannot be ranked by their scores, because one may have had easier ones. On
-questions that both answered (same project, category and question), the difference of their Brier losses is tested by
-Diebold and Mariano (1995) for a one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997). The p
+Two agents that answered different questions cannot be ranked by their scores, because one may have had easier ones. For
+questions that both answered (same project, category and question), the test of Diebold and Mariano (1995) for a
+one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997), compares their Brier losses. The p
 values are not corrected for multiple comparisons: of twenty pairs of equal agents, one has a p below .05.
 """
 
@@ -16,14 +16,14 @@ from msgspec import structs
 
 from events.envelope import agent_of
 from projections.arrays import Floats, Ints
-from projections.calibration.counts import ReviewHistory
+from projections.calibration.review_history import ReviewHistory
 from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 
 SHARED_QUESTIONS_MIN = 30
 """With fewer common questions the losses of two agents are not compared."""
 
 SKILL_REVIEWS_MIN = 50
-"""With fewer reviews skill is None."""
+"""With fewer reviews the skill is None."""
 
 AGENTS_MAX = 16
 """Most agents compared: those with the most reviews."""
@@ -31,7 +31,7 @@ AGENTS_MAX = 16
 DIFFERENT_QUESTIONS = "different questions"
 """The note on a pair that is not paired."""
 
-_NONE: Final = 1e-12
+_TOLERANCE: Final = 1e-12
 
 
 class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,36 +84,37 @@ class PairedDifference(msgspec.Struct, frozen=True):
 
 def compare_agents(history: ReviewHistory) -> AgentComparison:
     """Compare each pair of agents in a history."""
-    names = sorted({agent_of(shared[0]) for shared in history.groups})
+    group_names = [agent_of(source) for source, *_ in history.groups]
+    names = sorted(set(group_names))
     numbers = {name: number for number, name in enumerate(names)}
-    of_group = np.array([numbers[agent_of(shared[0])] for shared in history.groups], dtype=np.int64)
-    agent = of_group[history.group] if len(of_group) else np.zeros(0, dtype=np.int64)
+    group_agent = np.array([numbers[name] for name in group_names], dtype=np.int64)
+    agent = group_agent[history.group]
     reviewed = np.bincount(agent, minlength=len(names))
-    most = np.argsort(-reviewed, kind="stable")[:AGENTS_MAX]
-    chosen = sorted(int(number) for number in most if reviewed[number])
-    loss = (history.confidence - history.worth) ** 2
+    largest = np.argsort(-reviewed, kind="stable")[:AGENTS_MAX]
+    compared = sorted(int(number) for number in largest if reviewed[number])
+    loss = (history.confidence - history.outcome_value) ** 2
     topic = _topics(history)
-    answers = [_answers(topic[agent == number], loss[agent == number]) for number in chosen]
+    answers = [_mean_losses(topic[agent == number], loss[agent == number]) for number in compared]
     categories = _Categories(history, agent)
     pairs = []
-    for (first, first_answers), (second, second_answers) in combinations(zip(chosen, answers, strict=True), 2):
+    for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
         pair = _paired([names[first], names[second]], first_answers, second_answers)
         pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
-    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(chosen))
+    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(compared))
 
 
-def diebold_mariano(losses: Floats, others: Floats) -> PairedDifference:
+def diebold_mariano(first: Floats, second: Floats) -> PairedDifference:
     """Run the corrected Diebold-Mariano test for one-step forecasts on n >= 2 losses on the same questions.
 
     With the correction of Harvey, Leybourne and Newbold the statistic is Student's t with n - 1 degrees of freedom.
     """
     from scipy.special import stdtr, stdtrit
 
-    excess = losses - others
+    excess = first - second
     n, mean = len(excess), float(excess.mean())
     deviation = sqrt(float(excess.var()) / (n - 1))
-    if deviation < _NONE:
-        return PairedDifference(mean, Interval(mean, mean), 1.0 if abs(mean) < _NONE else 0.0)
+    if deviation < _TOLERANCE:
+        return PairedDifference(mean, Interval(mean, mean), 1.0 if abs(mean) < _TOLERANCE else 0.0)
     half = deviation * float(stdtrit(n - 1, (1 + CONFIDENCE_LEVEL) / 2))
     return PairedDifference(mean, Interval(mean - half, mean + half), 2 * float(stdtr(n - 1, -abs(mean) / deviation)))
 
@@ -124,33 +125,36 @@ _Answers = tuple[Ints, Floats]
 
 def _topics(history: ReviewHistory) -> Ints:
     """Return the number of each decision's project, category and question; -1 without a question."""
-    places: dict[tuple[str | None, str | None], int] = {}
-    of_group = np.array([places.setdefault((s[3], s[1]), len(places)) for s in history.groups], dtype=np.int64)
+    scopes: dict[tuple[str | None, str | None], int] = {}
+    group_scope = np.array(
+        [scopes.setdefault((project, category), len(scopes)) for _, category, _, project, _ in history.groups],
+        dtype=np.int64,
+    )
     has_question = history.question >= 0
     topics = np.full(len(has_question), -1, dtype=np.int64)
     topics[has_question] = (
-        of_group[history.group[has_question]] * len(history.questions) + history.question[has_question]
+        group_scope[history.group[has_question]] * len(history.questions) + history.question[has_question]
     )
     return topics
 
 
-def _answers(topic: Ints, loss: Floats) -> _Answers:
+def _mean_losses(topic: Ints, loss: Floats) -> _Answers:
     has_question = topic >= 0
-    topics, at = np.unique(topic[has_question], return_inverse=True)
-    return topics, np.bincount(at, loss[has_question], len(topics)) / np.bincount(at, minlength=len(topics))
+    topics, index = np.unique(topic[has_question], return_inverse=True)
+    return topics, np.bincount(index, loss[has_question], len(topics)) / np.bincount(index, minlength=len(topics))
 
 
 def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
-    shared, at, other_at = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
+    shared, first_index, second_index = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
     if len(shared) < SHARED_QUESTIONS_MIN:
         return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
-    losses, others = first[1][at], second[1][other_at]
-    difference = diebold_mariano(losses, others)
+    first_losses, second_losses = first[1][first_index], second[1][second_index]
+    difference = diebold_mariano(first_losses, second_losses)
     return AgentPair(
         agents=agents,
         paired=True,
         shared=len(shared),
-        brier_scores=[float(losses.mean()), float(others.mean())],
+        brier_scores=[float(first_losses.mean()), float(second_losses.mean())],
         mean_difference=difference.mean,
         interval=difference.interval,
         p=difference.p,
@@ -161,27 +165,28 @@ class _Categories:
     """Sums by agent and category: number of reviews, outcomes, their squares, losses."""
 
     def __init__(self, history: ReviewHistory, agent: Ints) -> None:
-        self._names = sorted({shared[1] for shared in history.groups}, key=lambda name: (name is None, name or ""))
-        order = {name: at for at, name in enumerate(self._names)}
-        of_group = np.array([order[shared[1]] for shared in history.groups], dtype=np.int64)
-        worth = history.worth
+        group_names = [category for _, category, *_ in history.groups]
+        self._names = sorted(set(group_names), key=lambda name: (name is None, name or ""))
+        numbers = {name: number for number, name in enumerate(self._names)}
+        group_category = np.array([numbers[name] for name in group_names], dtype=np.int64)
+        value = history.outcome_value
         self._width = len(self._names)
-        cell = agent * self._width + of_group[history.group] if len(of_group) else agent
+        cell = agent * self._width + group_category[history.group]
         size = (int(agent.max()) + 1) * self._width if len(agent) else 0
-        columns = (np.ones(len(cell)), worth, worth**2, (history.confidence - worth) ** 2)
+        columns = (np.ones(len(cell)), value, value**2, (history.confidence - value) ** 2)
         self._sums = np.stack([np.bincount(cell, column, size) for column in columns], axis=1)
 
     def common(self, names: list[str], first: int, second: int) -> list[SharedQuestions]:
         """Return the categories in which both agents have reviews."""
         shared = []
-        for at, category in enumerate(self._names):
-            sides = [self._side(names[agent], agent * self._width + at) for agent in (first, second)]
+        for number, category in enumerate(self._names):
+            sides = [self._side(names[agent], agent * self._width + number) for agent in (first, second)]
             if all(side.reviewed for side in sides):
                 shared.append(SharedQuestions(category=category, sides=sides))
         return shared
 
     def _side(self, name: str, cell: int) -> AgentSide:
-        n, worth, squares, loss = map(float, self._sums[cell])
-        uncertainty = squares / n - (worth / n) ** 2 if n else 0.0
-        shown = n >= SKILL_REVIEWS_MIN and uncertainty > _NONE
-        return AgentSide(agent=name, reviewed=int(n), skill=1 - loss / n / uncertainty if shown else None)
+        n, outcome_sum, squares, loss = map(float, self._sums[cell])
+        uncertainty = squares / n - (outcome_sum / n) ** 2 if n else 0.0
+        enough = n >= SKILL_REVIEWS_MIN and uncertainty > _TOLERANCE
+        return AgentSide(agent=name, reviewed=int(n), skill=1 - loss / n / uncertainty if enough else None)

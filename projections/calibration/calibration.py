@@ -14,7 +14,7 @@ from events.payload import Payload
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
-from projections.calibration.counts import CountTable, KeyFilter, OutcomeCounts, ReviewHistory
+from projections.calibration.counts import CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
 from projections.calibration.recommendations import (
     CategoryScores,
@@ -23,6 +23,7 @@ from projections.calibration.recommendations import (
     recommend_more_reviews,
     warn_about_categories,
 )
+from projections.calibration.review_history import ReviewHistory
 from projections.calibration.scores import (
     BUCKETS,
     BrierRating,
@@ -48,9 +49,9 @@ GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project",
 GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
 
 MIN_DECISIONS = 5
-"""Default for the number of reviewed decisions below which there are no scores."""
+"""Default for the number of reviewed decisions that scores require."""
 
-_SUMS = np.array([[1, 0, 0, 0], *([1, 1, worth, worth**2] for worth in REVIEWED_VALUES.tolist())])
+_CELL_SUMS = np.array([[1, 0, 0, 0], *([1, 1, value, value**2] for value in REVIEWED_VALUES.tolist())])
 
 _key_field: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
 
@@ -117,7 +118,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(Projection):
-    """Counts of outcomes by group and stated confidence, which is the one in force before the first review."""
+    """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
 
     name: ClassVar[str] = "calibration"
     version: ClassVar[int] = 2
@@ -130,13 +131,13 @@ class Calibration(Projection):
         self._cells.fold(events)
 
     def share_with(self, others: Sequence[Projection]) -> None:
-        for other in others:
-            if isinstance(other, DecisionIndex) and other.index == self._cells.index:
-                self._cells.index = other.index
+        for projection in others:
+            if isinstance(projection, DecisionIndex) and projection.index == self._cells.index:
+                self._cells.index = projection.index
 
     @property
     def cells(self) -> OutcomeCounts:
-        """The counts. Another projection that counts the same decisions may share them."""
+        """The counts, which another projection of the same decisions may share."""
         return self._cells
 
     def encode(self) -> bytes:
@@ -181,24 +182,24 @@ def build_calibration_view(
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
     curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
-    caller has them already.
+    caller has already computed them.
     """
     cells = merge_cells(table.confidence, table.counts)
     overall = compute_scores(*cells, curves=curves)
     by_bucket, spread = list(score_buckets(*cells)), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
-        overall, advice = None, [recommend_more_reviews(reviewed, min_decisions)]
+        overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
-        worst = warn_about_categories(score_categories(table) if warned is None else warned)
-        advice = [*recommend_from_scores(overall, by_bucket, spread), *worst]
+        warnings = warn_about_categories(score_categories(table) if warned is None else warned)
+        recommendations = [*recommend_from_scores(overall, by_bucket, spread), *warnings]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
         groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
         buckets=by_bucket,
-        recommendations=advice,
+        recommendations=recommendations,
         confidence_stats=spread,
         recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
     )
@@ -209,23 +210,22 @@ def score_categories(table: CountTable) -> list[CategoryScores]:
     names, numbers = _group_cells(table, "category")
     stated = ~np.isnan(table.confidence)
     c = np.where(stated, table.confidence, 0)
-    # One matrix product gives the total, reviewed, sum of o and sum of o squared of each cell.
-    total, n, worth, squares = (table.counts.astype(np.float64) @ _SUMS).T
-    n, worth, squares = n * stated, worth * stated, squares * stated
-    loss = n * c**2 - 2 * c * worth + squares
+    total, n, outcome_sum, squares = (table.counts.astype(np.float64) @ _CELL_SUMS).T
+    n, outcome_sum, squares = n * stated, outcome_sum * stated, squares * stated
+    loss = n * c**2 - 2 * c * outcome_sum + squares
 
     def summed(values: Floats) -> Floats:
         return np.bincount(numbers, weights=values, minlength=len(names)).astype(np.float64)
 
-    total, n, worth, lost, sure = map(summed, (total, n, worth, loss, n * c))
+    total, n, outcome_sum, loss_total, confidence_total = map(summed, (total, n, outcome_sum, loss, n * c))
     return [
         CategoryScores(
             category=name,
             reviewed=int(n[number]),
             total=int(total[number]),
-            accuracy=float(worth[number] / n[number]),
-            mean_confidence=float(sure[number] / n[number]),
-            brier_score=max(0.0, float(lost[number] / n[number])),
+            accuracy=float(outcome_sum[number] / n[number]),
+            mean_confidence=float(confidence_total[number] / n[number]),
+            brier_score=max(0.0, float(loss_total[number] / n[number])),
         )
         for number, name in enumerate(names)
         if name is not None and n[number]
@@ -236,14 +236,14 @@ def _groups(table: CountTable, group_by: GroupBy, min_decisions: int, *, curves:
     """Yield one row for each group, in the order of buckets or of names; the group without a name is last."""
     names, numbers = _group_cells(table, group_by)
     collapsed = merge_cells_by_group(table.confidence, table.counts, numbers, len(names))
-    parts = {number: part for number, part in enumerate(collapsed) if len(part[0])}
-    scores = {number: compute_scores(*part, curves=curves) for number, part in parts.items()}
+    cells_by_group = {number: group_cells for number, group_cells in enumerate(collapsed) if len(group_cells[0])}
+    scores = {number: compute_scores(*group_cells, curves=curves) for number, group_cells in cells_by_group.items()}
     shrunk = {} if group_by == "confidence_bucket" else _shrink_groups(scores)
-    for number, part in parts.items():
+    for number, group_cells in cells_by_group.items():
         name, group_scores = names[number], scores[number]
         label = agent_of(name) if group_by == "agent" and name is not None else name
         if group_scores is None or group_scores.reviewed < min_decisions:
-            yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*part)))
+            yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*group_cells)))
         else:
             yield CalibrationGroup(group=label, **structs.asdict(group_scores), **shrunk.get(number, _ShrunkFields()))
 
@@ -261,9 +261,9 @@ def _group_cells(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | N
     values = [table.groups[group][_key_field[group_by]] for group in used.tolist()] if len(table.group) else []
     names = sorted(set(values), key=lambda name: (name is None, name or ""))
     order = {name: number for number, name in enumerate(names)}
-    of_group = np.zeros(len(table.groups) + 1, dtype=np.intp)
-    of_group[used[: len(values)]] = [order[value] for value in values]
-    return names, of_group[table.group]
+    numbers = np.zeros(len(table.groups) + 1, dtype=np.intp)
+    numbers[used[: len(values)]] = [order[value] for value in values]
+    return names, numbers[table.group]
 
 
 class _ShrunkFields(TypedDict, total=False):
@@ -273,13 +273,13 @@ class _ShrunkFields(TypedDict, total=False):
 
 def _shrink_groups(by_group: Mapping[int, CalibrationScores | None]) -> dict[int, _ShrunkFields]:
     """Return the shrunk gaps of groups, by number."""
-    known = {number: scores for number, scores in by_group.items() if scores is not None}
+    scored = {number: scores for number, scores in by_group.items() if scores is not None}
     gap, n, brier = (
-        np.array([float(getattr(scores, name)) for scores in known.values()])
+        np.array([float(getattr(scores, name)) for scores in scored.values()])
         for name in ("gap", "reviewed", "brier_score")
     )
     shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
     if shrunk is None:
         return {}
-    columns = zip(known, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
+    columns = zip(scored, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
     return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}

@@ -1,14 +1,15 @@
 """Change-point detection: did the gap between outcomes and stated confidences change, and when?
 
-Take the cumulative sum of o - c over decisions, in the order in which they were made, minus the overall gap (so that a
-constant gap is not drift). If it deviates from 0 by more than chance, the gap changed, and the largest deviation dates
-the change. The distribution under chance is simulated: outcomes are drawn as Bernoulli(p), where p are the stated
-confidences shifted by the overall gap (for a calibrated agent p is c itself). So each number of decisions and each mix
-of confidences has its own threshold. Real and simulated sums are divided by their own standard deviation of o - c, so
-that an agent with uninformative confidences, whose sums vary more than Bernoulli(p), does not raise an alarm.
+The detector takes the cumulative sum of o - c (outcome minus stated confidence) over decisions, in the order in which
+they were made, and subtracts the overall gap, so that a constant gap is not drift. If the sum deviates from 0 by more
+than chance explains, the gap changed; the change is dated at the largest deviation. The distribution under chance is
+simulated: outcomes are drawn as Bernoulli(p), where p are the stated confidences shifted by the overall gap (for a
+calibrated agent p is c itself). So each number of decisions and each mix of confidences has its own threshold.
+Real and simulated sums are divided by their own standard deviation of o - c, so that an agent with uninformative
+confidences, whose sums vary more than Bernoulli(p), does not raise an alarm.
 
 The sum at t, the share of decisions before, is weighted by (t(1-t))^-1/4. Of the powers 0, 1/4 and 1/2 this one dates
-most shifts of .15 correctly wherever they are, and suffers little from repeated looks at a growing history.
+most shifts of .15 correctly, early or late, and repeated looks at a growing history add few false alarms.
 
 False alarms: one look at a perfectly calibrated agent raises an alarm with probability ALARM_LEVEL. With a look every
 month for a year, the probability of any alarm is at most FALSE_ALARM_RATE; with a look every week it is 4% at one
@@ -37,22 +38,24 @@ FALSE_ALARM_RATE = 0.05
 """The largest share of calibrated agents that raise any alarm in a year of monthly looks."""
 
 BLOCKS_MAX = 500
-"""Most points at which the sum is compared. In longer histories consecutive decisions form blocks."""
+"""Most points at which the sum is compared. In a longer history, consecutive decisions are merged into blocks."""
 
 EXACT_MAX = 10_000
-"""Up to this many decisions each outcome is drawn; beyond, each block is drawn with its mean probability."""
+"""Up to this many decisions each outcome is drawn. With more, each block is drawn with its mean probability."""
 
 _POWER: Final = -0.25
-_ROUND = 100
-_HISTORIES = 2_000
-_CALM = 20
+_HISTORIES_PER_ROUND = 100
+_HISTORIES_MAX = 2_000
+_DEVIATING_MAX = 20
+"""If more histories deviate than this, p can no longer fall to ALARM_LEVEL."""
+
 _SPREAD_MIN = 1e-6
 _ROUNDING = 1e-12
 _SEED = 20_110_607
 
 
 class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the gap: `index` reviewed decisions are before it; the first one after it was made at `time`."""
+    """A change of the gap after `index` reviewed decisions. The first decision after it was made at `time`."""
 
     time: datetime
     index: int
@@ -116,9 +119,9 @@ def _deviation(sums: Floats, edges: Ints, spread: "float | Floats") -> Floats:
 
 
 def _p_value(confidence: Floats, gap: float, edges: Ints, observed: float) -> float:
-    """Return the share of histories, the observed and simulated ones, that deviate at least as far as observed.
+    """Return the share of histories that deviate at least as far as the observed one, which is among them.
 
-    Stop early if so many deviate that an alarm has become impossible.
+    Stop early if so many simulated histories deviate that an alarm is impossible.
     """
     rng = np.random.Generator(np.random.SFC64(_SEED))
     chance = np.clip(confidence + gap, 0.0, 1.0)
@@ -131,8 +134,8 @@ def _p_value(confidence: Floats, gap: float, edges: Ints, observed: float) -> fl
     else:
         sizes, stated = np.ones(n, dtype=np.int64), confidence
     expected, squares = np.cumsum(sizes * stated), float((sizes * stated**2).sum())
-    beyond, histories = 1, 1
-    while histories <= _HISTORIES and beyond <= _CALM:
+    deviating, histories = 1, 1
+    while histories <= _HISTORIES_MAX and deviating <= _DEVIATING_MAX:
         hits = _draw_successes(rng, sizes, chance)
         gaps = (hits.sum(axis=1) - expected[-1]) / n
         variance = (np.einsum("ij,j->i", hits, 1 - 2 * stated) + squares) / n - gaps**2
@@ -140,16 +143,17 @@ def _p_value(confidence: Floats, gap: float, edges: Ints, observed: float) -> fl
         if len(sizes) == n:
             sums = sums[:, edges - 1]
         spread = np.sqrt(np.maximum(variance, _SPREAD_MIN**2))[:, None]
-        beyond += int((_deviation(sums, edges, spread).max(axis=1) >= observed).sum())
-        histories += _ROUND
-    return beyond / histories
+        deviating += int((_deviation(sums, edges, spread).max(axis=1) >= observed).sum())
+        histories += _HISTORIES_PER_ROUND
+    return deviating / histories
 
 
 def _draw_successes(rng: np.random.Generator, sizes: Ints, chance: Floats) -> Floats:
-    """Draw _ROUND simulated histories, one per row: the number of successes in each block or decision."""
+    """Draw _HISTORIES_PER_ROUND simulated histories, one per row: the number of successes in each block or decision."""
     if sizes.max() == 1:
-        return (rng.random((_ROUND, len(sizes))) < chance).astype(np.float64)
-    columns = [rng.binomial(size, p, _ROUND) for size, p in zip(sizes.tolist(), chance.tolist(), strict=True)]
+        return (rng.random((_HISTORIES_PER_ROUND, len(sizes))) < chance).astype(np.float64)
+    blocks = zip(sizes.tolist(), chance.tolist(), strict=True)
+    columns = [rng.binomial(size, p, _HISTORIES_PER_ROUND) for size, p in blocks]
     return np.stack(columns, axis=1).astype(np.float64)
 
 
@@ -169,7 +173,7 @@ def _change(confidence: Floats, outcome: Floats, time_us: Ints, index: int) -> C
     )
 
 
-def gap_with_interval(worth: float, stated: float, n: int) -> tuple[float, Interval]:
+def gap_with_interval(outcome_sum: float, stated_sum: float, n: int) -> tuple[float, Interval]:
     """Return the gap and its interval, given the sums of outcomes and of stated confidences. Rounding errors are 0."""
-    gap = (worth - stated) / n
-    return gap if abs(gap) > _ROUNDING else 0.0, gap_interval(worth, n, stated / n)
+    gap = (outcome_sum - stated_sum) / n
+    return gap if abs(gap) > _ROUNDING else 0.0, gap_interval(outcome_sum, n, stated_sum / n)

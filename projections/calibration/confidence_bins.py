@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
 from projections.calibration.counts import Counts
+from projections.outcomes import OUTCOME_VALUES
 
-REVIEWED_VALUES = np.array([1.0, 0.5, 0.0, 0.0])
+REVIEWED_VALUES = OUTCOME_VALUES[1:]
 """The values of the outcomes success, partial, failure, abandoned."""
 
 _ZERO = 0.0
@@ -21,48 +22,48 @@ _ONES = np.ones(len(REVIEWED_VALUES))
 class ConfidenceBins(NamedTuple):
     """Reviewed decisions with a stated confidence: one row for each confidence, ascending.
 
-    `outcomes` has a column of counts for success, partial, failure and abandoned. `n` is their sum, `worth` the sum of
-    their values o. `reviewed`, `total_worth` (exact, because halves add without rounding) and `mean_confidence` (0
-    without decisions) are over all rows.
+    `outcomes` has a column of counts for success, partial, failure and abandoned. `n` is their sum, `outcome_sum`
+    the sum of the values of their outcomes. `reviewed`, `outcome_total` (exact, because halves add without rounding)
+    and `mean_confidence` (0 without decisions) are over all rows.
     """
 
     confidence: Floats
     outcomes: Ints
     n: Floats
-    worth: Floats
+    outcome_sum: Floats
     reviewed: int
-    total_worth: float
+    outcome_total: float
     mean_confidence: float
 
     @property
     def rate(self) -> Floats:
         """The mean outcome at each stated confidence."""
-        return self.worth / self.n
+        return self.outcome_sum / self.n
 
 
 def merge_cells(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
-    """Add up cells with the same stated confidence. Return them in ascending order, NaN last, without empty ones."""
+    """Add up cells with the same stated confidence. Return the nonempty ones in ascending order, NaN last."""
     if (confidence[1:] > confidence[:-1]).all():
         nonempty = counts.any(axis=1)
         return confidence[nonempty] + _ZERO, counts[nonempty]
-    ((merged, added),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
-    return merged, added
+    ((merged, merged_counts),) = merge_cells_by_group(confidence, counts, np.zeros(len(counts), dtype=np.intp), 1)
+    return merged, merged_counts
 
 
 def merge_cells_by_group(
     confidence: Floats, counts: Counts, numbers: npt.NDArray[np.intp], groups: int
 ) -> list[tuple[Floats, Counts]]:
-    """Do the same for each group 0..groups-1, in one pass. `numbers` has the group of each cell; -1 is none."""
+    """Merge the cells of each group 0..groups-1 in one pass. `numbers` has the group of each cell; -1 is none."""
     order = np.lexsort((confidence, numbers))
-    c, number, added = confidence[order] + _ZERO, numbers[order], counts[order]
-    if len(c):
-        alike = (number[1:] == number[:-1]) & ((c[1:] == c[:-1]) | np.isnan(c[:-1]))
-        starts = np.flatnonzero(np.concatenate([[True], ~alike]))
-        c, number, added = c[starts], number[starts], np.add.reduceat(added, starts, axis=0)
-        nonempty = added.any(axis=1)
-        c, number, added = c[nonempty], number[nonempty], added[nonempty]
+    level, number, total = confidence[order] + _ZERO, numbers[order], counts[order]
+    if len(level):
+        same_cell = (number[1:] == number[:-1]) & ((level[1:] == level[:-1]) | np.isnan(level[:-1]))
+        starts = np.flatnonzero(np.concatenate([[True], ~same_cell]))
+        level, number, total = level[starts], number[starts], np.add.reduceat(total, starts, axis=0)
+        nonempty = total.any(axis=1)
+        level, number, total = level[nonempty], number[nonempty], total[nonempty]
     ends = np.searchsorted(number, np.arange(groups + 1)).tolist()
-    return [(c[first:last], added[first:last]) for first, last in pairwise(ends)]
+    return [(level[first:last], total[first:last]) for first, last in pairwise(ends)]
 
 
 def bin_counts(confidence: Floats, counts: Counts) -> ConfidenceBins:
@@ -74,7 +75,7 @@ def bin_counts(confidence: Floats, counts: Counts) -> ConfidenceBins:
 
 def bin_reviews(confidence: Floats, outcomes: Ints) -> ConfidenceBins:
     """Make bins of ascending, distinct confidences and their counts of reviewed outcomes."""
-    n, worth = outcomes @ _ONES, outcomes @ REVIEWED_VALUES
+    n, outcome_sum = outcomes @ _ONES, outcomes @ REVIEWED_VALUES
     reviewed = int(n.sum())
     mean = float(confidence @ n) / reviewed if reviewed else 0.0
-    return ConfidenceBins(confidence, outcomes, n, worth, reviewed, float(worth.sum()), mean)
+    return ConfidenceBins(confidence, outcomes, n, outcome_sum, reviewed, float(outcome_sum.sum()), mean)

@@ -17,10 +17,10 @@ REFITS = 1_000
 """Simulated refits of a consistency band."""
 
 POINTS_MAX = 100
-"""Most confidences in a band. More of them are merged with their neighbours, into equal numbers of reviews."""
+"""Most confidences in a band. If there are more, neighbours are merged into groups with equal numbers of reviews."""
 
 CURVE_MAX = 1_000
-"""Most confidences that a curve lists one by one. Of more it lists only the ends of each level."""
+"""Most confidences that a curve lists one by one. If there are more, it lists only the two ends of each level."""
 
 SEED = 20211
 """The fixed seed of the refits, so that the same decisions always give the same band."""
@@ -46,7 +46,7 @@ class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Corp(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the Brier score; curve and band if they were requested."""
+    """The parts of the Brier score. Curve and band are present only if they were requested."""
 
     miscalibration: float
     discrimination: float
@@ -57,7 +57,7 @@ class Corp(msgspec.Struct, frozen=True, kw_only=True):
 
 def fit_isotonic(rate: Floats, n: Floats) -> Floats:
     """Return the weighted isotonic regression of rates, in the given order."""
-    from scipy.optimize import isotonic_regression  # takes a third of a second: only callers that need it pay
+    from scipy.optimize import isotonic_regression  # imported here because it takes a third of a second
 
     return np.asarray(isotonic_regression(rate, weights=n).x)
 
@@ -67,7 +67,7 @@ def decompose_brier(bins: ConfidenceBins, *, curves: bool = False) -> Corp:
     total = bins.n.sum()
     rate = bins.rate
     recalibrated = fit_isotonic(rate, bins.n)
-    overall = bins.total_worth / total
+    overall = bins.outcome_total / total
     squares = float(bins.outcomes[:, 0].sum() + 0.25 * bins.outcomes[:, 1].sum())
     # S(c) - S(recalibrated), in which the squares of the outcomes cancel.
     excess = bins.n * (bins.confidence - recalibrated) * (bins.confidence + recalibrated - 2 * rate)
@@ -81,46 +81,46 @@ def decompose_brier(bins: ConfidenceBins, *, curves: bool = False) -> Corp:
 
 
 def _curve(bins: ConfidenceBins, recalibrated: Floats) -> list[CurvePoint]:
-    shown = np.ones(len(bins.n), dtype=bool)
-    if len(shown) > CURVE_MAX:
+    listed = np.ones(len(bins.n), dtype=bool)
+    if len(listed) > CURVE_MAX:
         step = np.diff(recalibrated) != 0
-        shown = np.concatenate([[True], step]) | np.concatenate([step, [True]])
+        listed = np.concatenate([[True], step]) | np.concatenate([step, [True]])
     columns = (bins.confidence, bins.n, bins.rate, recalibrated)
     return [
         CurvePoint(confidence=c, reviewed=int(n), rate=rate, recalibrated=value)
-        for c, n, rate, value in zip(*(column[shown].tolist() for column in columns), strict=True)
+        for c, n, rate, value in zip(*(column[listed].tolist() for column in columns), strict=True)
     ]
 
 
 def consistency_band(bins: ConfidenceBins) -> list[BandPoint]:
     """Simulate the consistency band: draw outcomes with the stated confidences as probabilities, and refit."""
-    c, n = _thinned(bins)
-    low, high = _refitted(c.tobytes(), n.tobytes())
+    c, n = _merge_neighbours(bins)
+    low, high = _simulate_band(c.tobytes(), n.tobytes())
     return [
-        BandPoint(confidence=at, low=interval.low, high=interval.high)
-        for at, interval in zip(c.tolist(), map(Interval, low, high), strict=True)
+        BandPoint(confidence=confidence, low=interval.low, high=interval.high)
+        for confidence, interval in zip(c.tolist(), map(Interval, low, high), strict=True)
     ]
 
 
-def _thinned(bins: ConfidenceBins) -> tuple[Floats, Floats]:
+def _merge_neighbours(bins: ConfidenceBins) -> tuple[Floats, Floats]:
     """Return confidences and numbers of reviews, with neighbours merged down to POINTS_MAX."""
     if len(bins.n) <= POINTS_MAX:
         return bins.confidence, bins.n
     middle = np.cumsum(bins.n) - bins.n / 2
-    _, place = np.unique((middle / bins.n.sum() * POINTS_MAX).astype(np.intp), return_inverse=True)
-    n = np.bincount(place, weights=bins.n).astype(np.float64)
-    c: Floats = np.bincount(place, weights=bins.n * bins.confidence) / n
+    _, group = np.unique((middle / bins.n.sum() * POINTS_MAX).astype(np.intp), return_inverse=True)
+    n = np.bincount(group, weights=bins.n).astype(np.float64)
+    c: Floats = np.bincount(group, weights=bins.n * bins.confidence) / n
     return c, n
 
 
 @lru_cache(64)
-def _refitted(confidence: bytes, reviews: bytes) -> tuple[list[float], list[float]]:
+def _simulate_band(confidence: bytes, reviews: bytes) -> tuple[list[float], list[float]]:
     """Return the ends of the band. All refits are concatenated, each 2 above the last, and fitted in one pass."""
     c, n = np.frombuffer(confidence), np.frombuffer(reviews)
     rng = np.random.default_rng(SEED)
     drawn = np.empty((REFITS, len(c)))
-    for place in range(len(c)):  # numpy draws five times faster with one probability at a time
-        drawn[:, place] = rng.binomial(int(n[place]), min(1.0, c[place]), REFITS)
+    for column in range(len(c)):  # numpy draws five times faster with one probability at a time
+        drawn[:, column] = rng.binomial(int(n[column]), min(1.0, c[column]), REFITS)
     step = 2.0 * np.arange(REFITS)[:, None]
     fitted = fit_isotonic((drawn / n + step).ravel(), np.tile(n, REFITS)).reshape(REFITS, -1) - step
     low, high = np.quantile(fitted, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0)

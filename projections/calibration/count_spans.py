@@ -1,9 +1,9 @@
 """Counts over ranges of time, from cached counts of spans of decisions.
 
-Decisions are mostly recorded in the order in which they were made, so most spans are entirely inside or outside a
-range of time. Spans inside count by their cached counts; only the spans that the ends of the range cut are counted
-decision by decision. (A range over a million decisions takes a fifth of the time of counting each. Decisions recorded
-in random order of time are still counted one by one.)
+A span is a fixed number of consecutive decisions. Decisions are mostly recorded in the order in which they were made,
+so most spans are entirely inside or outside a range of time. The cached counts of spans inside are added up; only the
+spans that contain an end of the range are counted decision by decision. For a million decisions this takes a fifth of
+the time of counting each. Decisions that were recorded in random order of time are all counted one by one.
 """
 
 from typing import NamedTuple
@@ -33,9 +33,9 @@ class CountColumns(NamedTuple):
     cell: npt.NDArray[np.uint32]
     outcome: npt.NDArray[np.uint8]
 
-    def count_numbers(self, chosen: slice | npt.NDArray[np.intp], width: int) -> Ints:
-        """Return the number of the count of each chosen decision: cell * width + outcome."""
-        return self.cell[chosen].astype(np.int64) * width + self.outcome[chosen]
+    def count_numbers(self, selected: slice | npt.NDArray[np.intp], width: int) -> Ints:
+        """Return the number of the count of each selected decision: cell * width + outcome."""
+        return self.cell[selected].astype(np.int64) * width + self.outcome[selected]
 
 
 class CountSpans:
@@ -53,21 +53,21 @@ class CountSpans:
         """Return the `size` counts of the decisions made within a range of time, both ends included."""
         total = np.zeros(size, dtype=np.int64)
         for start in range(0, len(columns.time_us), SPAN_DECISIONS):
-            chosen = slice(start, min(start + SPAN_DECISIONS, len(columns.time_us)))
-            span = self._span(start // SPAN_DECISIONS, columns, chosen, width)
+            selected = slice(start, min(start + SPAN_DECISIONS, len(columns.time_us)))
+            span = self._span(start // SPAN_DECISIONS, columns, selected, width)
             if span.first_us >= since_us and span.last_us <= until_us:
                 total[: len(span.counts)] += span.counts
             elif span.last_us >= since_us and span.first_us <= until_us:
-                time_us = columns.time_us[chosen]
+                time_us = columns.time_us[selected]
                 inside = start + np.flatnonzero((time_us >= since_us) & (time_us <= until_us))
                 total += np.bincount(columns.count_numbers(inside, width), minlength=size)
         return total
 
-    def _span(self, number: int, columns: CountColumns, chosen: slice, width: int) -> _Span:
+    def _span(self, number: int, columns: CountColumns, selected: slice, width: int) -> _Span:
         span = self._cached.get(number)
-        size = chosen.stop - chosen.start
+        size = selected.stop - selected.start
         if span is None or span.size != size:
-            time_us = columns.time_us[chosen]
-            counts = np.bincount(columns.count_numbers(chosen, width))
+            time_us = columns.time_us[selected]
+            counts = np.bincount(columns.count_numbers(selected, width))
             span = self._cached[number] = _Span(size, int(time_us.min()), int(time_us.max()), counts)
         return span

@@ -1,13 +1,13 @@
-"""Sufficient statistics of calibration: counts of outcomes by group and stated confidence.
+"""Counts of outcomes by group and stated confidence, and the columns of decisions from which they are counted.
 
-A million decisions become some thousand cells, from which Brier score, accuracy and gap are computed exactly. A second
-review subtracts 1 from one count and adds 1 to another. One row per decision (13 bytes and its name) serves ranges of
-time.
+A cell is a group and a stated confidence. A million decisions have a few thousand cells. Brier score, accuracy and gap
+are computed exactly from the counts of the cells. A second review subtracts 1 from one count and adds 1 to another. The
+state also has one row per decision (13 bytes and its name), which is needed to count within a range of time.
 """
 
 from array import array
 from collections.abc import Sequence
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 import numpy as np
@@ -15,21 +15,16 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts
-from ledger import microseconds
 from projections.calibration.count_spans import CountColumns, CountSpans
+from projections.calibration.review_history import ReviewHistory
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
-from projections.outcomes import OUTCOME_VALUES, OUTCOMES, UNREVIEWED
+from projections.outcomes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.time_range import TimeRange
 
-OUTCOMES_COUNT = len(OUTCOMES)
-
-KEY_FIELDS_COUNT = 5
+GROUP_FIELDS_COUNT: Final = 5
 """The number of fields of a `GroupKey`."""
 
 _NO_VALUE = 2**32 - 1
-_FIRST_US, _LAST_US = -(2**63), 2**63 - 1
-
-_number = {name: number for number, name in enumerate(OUTCOMES)}
 
 CellKey = tuple[str, str | None, str | None, str | None, str | None, float | None]
 """The key of a cell: the fields of a `GroupKey`, and the stated confidence or None."""
@@ -53,37 +48,16 @@ class CountTable(msgspec.Struct, frozen=True):
     counts: Counts
 
 
-class ReviewHistory(msgspec.Struct, frozen=True):
-    """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of equal length.
-
-    `outcome` is an index into OUTCOMES, `group` into `groups`, `question` into `questions` (-1: none). The arrays are
-    copies, so a thread may read them while folding continues.
-    """
-
-    groups: list[GroupKey]
-    questions: list[str]
-    time_us: npt.NDArray[np.int64]
-    confidence: npt.NDArray[np.float64]
-    outcome: npt.NDArray[np.uint8]
-    group: npt.NDArray[np.uint32]
-    question: npt.NDArray[np.int64]
-
-    @property
-    def worth(self) -> npt.NDArray[np.float64]:
-        """The values of the outcomes: 1, .5 or 0."""
-        return OUTCOME_VALUES[self.outcome]
-
-
 class CountRows(msgspec.Struct, frozen=True):
-    """Selected decisions as arrays of equal length: place, stated confidence (NaN: none), number of the outcome."""
+    """Selected decisions as arrays of equal length: row number, stated confidence (NaN: none), outcome by number."""
 
-    place: npt.NDArray[np.intp]
+    number: npt.NDArray[np.intp]
     confidence: npt.NDArray[np.float64]
     outcome: npt.NDArray[np.uint8]
 
 
 class OutcomeCounts:
-    """Counts by cell; and for each decision its cell, outcome, time, and question if one was stated."""
+    """Counts by cell, and columns with the cell, outcome and time of each decision, and its question if it has one."""
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
@@ -92,9 +66,9 @@ class OutcomeCounts:
         self._time_us = array("q")
         self._keys: dict[CellKey, int] = {}
         self._groups: dict[GroupKey, int] = {}
-        self._shared: list[GroupKey] = []
-        self._values: list[dict[str | None, int]] = [{} for _ in range(KEY_FIELDS_COUNT)]
-        self._group_values = [array("I") for _ in range(KEY_FIELDS_COUNT)]
+        self._group_keys: list[GroupKey] = []
+        self._values: list[dict[str | None, int]] = [{} for _ in range(GROUP_FIELDS_COUNT)]
+        self._group_values = [array("I") for _ in range(GROUP_FIELDS_COUNT)]
         self._cell_group = array("I")
         self._cell_confidence = array("d")
         self._counts: Counts = np.zeros(0, dtype=np.int64)
@@ -105,13 +79,14 @@ class OutcomeCounts:
         self._asked_question = array("I")
         self._position = 0
         self.restated: dict[int, int] = {}
-        """Amendments of unreviewed decisions in the last batch: the place of the decision by position of the event."""
+        """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
-        """Count recorded, amended and reviewed decisions. Skip a batch that a projection sharing this has folded.
+        """Count recorded, amended and reviewed decisions.
 
-        The loop collects the numbers of counts to decrease and increase, and numpy applies them afterwards: counting
-        one by one took a fifth of the fold. Recorded decisions are counted from their column.
+        Two projections may share these counts, so a batch that was already folded is skipped. The loop collects the
+        numbers of counts to decrease and to increase, and numpy applies them afterwards, because changing counts one by
+        one took a fifth of the fold. Recorded decisions are counted from their column.
         """
         if not events or events[-1].position <= self._position:
             return
@@ -121,41 +96,41 @@ class OutcomeCounts:
         add_cell, add_outcome, width = cell.append, outcome.append, OUTCOMES_COUNT
         first = size = len(cell)
         times: list[str] = []
-        lowered, raised, changed = array("q"), array("q"), array("q")
-        change = changed.append
+        decreased, increased, changed = array("q"), array("q"), array("q")
+        add_changed = changed.append
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
                 key: CellKey = (event.source, data.category, data.stakes, data.project, data.feature, data.confidence)
-                number = keys.get(key)
-                if number is None:
-                    number = self._make_cell(key)
+                cell_number = keys.get(key)
+                if cell_number is None:
+                    cell_number = self._make_cell(key)
                 index[event.subject] = size
                 size += 1
-                add_cell(number)
-                add_outcome(0)
+                add_cell(cell_number)
+                add_outcome(UNREVIEWED)
                 times.append(event.time)
             elif type(data) is DecisionReviewed:
                 decision = index[event.subject]
-                at, new = cell[decision] * width, _number[data.outcome]
-                lowered.append(at + outcome[decision])
-                raised.append(at + new)
-                outcome[decision] = new
-                change(decision)
+                cell_start, new_outcome = cell[decision] * width, OUTCOME_NUMBERS[data.outcome]
+                decreased.append(cell_start + outcome[decision])
+                increased.append(cell_start + new_outcome)
+                outcome[decision] = new_outcome
+                add_changed(decision)
             elif type(data) is DecisionAmended:
                 decision = index[event.subject]
-                before = cell[decision]
+                previous_cell = cell[decision]
                 self._amend(event.position, decision, data)
-                if cell[decision] != before:
-                    change(decision)
+                if cell[decision] != previous_cell:
+                    add_changed(decision)
                     if decision < first:
-                        lowered.append(before * width)
-                        raised.append(cell[decision] * width)
+                        decreased.append(previous_cell * width)
+                        increased.append(cell[decision] * width)
             elif type(data) is DecisionAsked:
                 self._asked.append(index[event.subject])
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
-        self._count(first, lowered, raised)
+        self._count(first, decreased, increased)
         self._spans.invalidate(as_array(changed, np.int64))
 
     def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
@@ -164,59 +139,59 @@ class OutcomeCounts:
             return
         self.restated[position] = decision
         if data.confidence is not None:
-            key = (*self._shared[self._cell_group[self.cell[decision]]], data.confidence)
-            number = self._keys.get(key)
-            self.cell[decision] = self._make_cell(key) if number is None else number
+            key = (*self._group_keys[self._cell_group[self.cell[decision]]], data.confidence)
+            cell_number = self._keys.get(key)
+            self.cell[decision] = self._make_cell(key) if cell_number is None else cell_number
 
-    def _count(self, first: int, lowered: "array[int]", raised: "array[int]") -> None:
-        """Count the decisions from place `first` on as recorded, and apply the changed counts."""
+    def _count(self, first: int, decreased: "array[int]", increased: "array[int]") -> None:
+        """Count the decisions from row number `first` on as recorded, and apply the changes of counts."""
         missing = len(self._keys) * OUTCOMES_COUNT - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), dtype=np.int64)])
         np.add.at(self._counts, as_array(self.cell, np.uint32)[first:].astype(np.int64) * OUTCOMES_COUNT, 1)
-        np.add.at(self._counts, as_array(raised, np.int64), 1)
-        np.subtract.at(self._counts, as_array(lowered, np.int64), 1)
+        np.add.at(self._counts, as_array(increased, np.int64), 1)
+        np.subtract.at(self._counts, as_array(decreased, np.int64), 1)
 
     def _make_cell(self, key: CellKey) -> int:
-        number = self._keys[key] = len(self._keys)
-        shared = key[:5]
-        group = self._groups.setdefault(shared, len(self._groups))
-        if group == len(self._shared):
-            self._shared.append(shared)
-            for value, values, column in zip(shared, self._values, self._group_values, strict=True):
+        """Add a cell and return its number."""
+        cell_number = self._keys[key] = len(self._keys)
+        group_key, confidence = key[:GROUP_FIELDS_COUNT], key[GROUP_FIELDS_COUNT]
+        group = self._groups.setdefault(group_key, len(self._groups))
+        if group == len(self._group_keys):
+            self._group_keys.append(group_key)
+            for value, values, column in zip(group_key, self._values, self._group_values, strict=True):
                 column.append(values.setdefault(value, len(values)))
         self._cell_group.append(group)
-        self._cell_confidence.append(float("nan") if key[5] is None else key[5])
-        return number
+        self._cell_confidence.append(float("nan") if confidence is None else confidence)
+        return cell_number
 
     def select(self, key_filter: KeyFilter, when: TimeRange) -> CountTable:
         """Return the cells of the groups that match, counted over a range of time.
 
-        Without a range the counts exist already, so that the cost depends only on the number of cells.
+        The counts over all time are stored, so that without a range the cost depends only on the number of cells.
         """
+        group, counts = as_array(self._cell_group, np.uint32), self._count_within(when)
+        confidence = as_array(self._cell_confidence, np.float64)
         if len(self._order) != len(self._keys):
-            self._order = np.argsort(as_array(self._cell_confidence, np.float64), kind="stable")
-        group, counts = as_array(self._cell_group, np.uint32), self._counted(when)
+            self._order = np.argsort(confidence, kind="stable")
         rows = self._order[self._matching_groups(key_filter)[group[self._order]]]
         rows = rows[counts[rows] @ np.ones(OUTCOMES_COUNT, dtype=np.int64) > 0]
-        return CountTable(self._shared, group[rows], as_array(self._cell_confidence, np.float64)[rows], counts[rows])
+        return CountTable(self._group_keys, group[rows], confidence[rows], counts[rows])
 
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""
-        keep = np.ones(len(self._shared), dtype=bool)
+        keep = np.ones(len(self._group_keys), dtype=bool)
         for value, values, column in zip(key_filter, self._values, self._group_values, strict=True):
             if value is not None:
                 keep &= as_array(column, np.uint32) == values.get(value, _NO_VALUE)
         return keep
 
-    def _counted(self, when: TimeRange) -> Counts:
+    def _count_within(self, when: TimeRange) -> Counts:
         """Return the counts of all cells over a range of time."""
         size = len(self._keys) * OUTCOMES_COUNT
         if not when.bounded:
             return self._counts[:size].reshape(-1, OUTCOMES_COUNT)
-        since_us = _FIRST_US if when.since is None else microseconds(when.since)
-        until_us = _LAST_US if when.until is None else microseconds(when.until)
-        return self._spans.count(self._columns(), since_us, until_us, OUTCOMES_COUNT, size).reshape(-1, OUTCOMES_COUNT)
+        return self._spans.count(self._columns(), *when.bounds_us(), OUTCOMES_COUNT, size).reshape(-1, OUTCOMES_COUNT)
 
     def _columns(self) -> CountColumns:
         return CountColumns(
@@ -225,45 +200,36 @@ class OutcomeCounts:
 
     def history(self, key_filter: KeyFilter, when: TimeRange) -> ReviewHistory:
         """Return the matching reviewed decisions with a stated confidence that were made within a range of time."""
-        keep = self._matching_groups(key_filter)
-        of_group, stated = as_array(self._cell_group, np.uint32), as_array(self._cell_confidence, np.float64)
+        cell_group, cell_confidence = as_array(self._cell_group, np.uint32), as_array(self._cell_confidence, np.float64)
+        kept_cells = self._matching_groups(key_filter)[cell_group] & ~np.isnan(cell_confidence)
         cell, outcome = as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
-        counted = (keep[of_group] & ~np.isnan(stated))[cell] & (outcome != UNREVIEWED) & self._inside(when)
-        places = np.flatnonzero(counted)
-        time_us = as_array(self._time_us, np.int64)[places]
+        rows = np.flatnonzero(
+            kept_cells[cell] & (outcome != UNREVIEWED) & when.contains(as_array(self._time_us, np.int64))
+        )
+        time_us = as_array(self._time_us, np.int64)[rows]
         if (time_us[1:] < time_us[:-1]).any():
             order = np.argsort(time_us, kind="stable")
-            places, time_us = places[order], time_us[order]
-        cells = cell[places]
+            rows, time_us = rows[order], time_us[order]
+        cells = cell[rows]
         question = np.full(len(cell), -1, dtype=np.int64)
         question[as_array(self._asked, np.uint32)] = as_array(self._asked_question, np.uint32)
         return ReviewHistory(
-            groups=list(self._shared),
+            groups=list(self._group_keys),
             questions=list(self._questions),
             time_us=time_us,
-            confidence=stated[cells],
-            outcome=outcome[places],
-            group=of_group[cells],
-            question=question[places],
+            confidence=cell_confidence[cells],
+            outcome=outcome[rows],
+            group=cell_group[cells],
+            question=question[rows],
         )
 
     def rows(self, key_filter: KeyFilter, when: TimeRange) -> CountRows:
-        """Return the matching decisions made within a range of time, one by one."""
+        """Return a row for each matching decision made within a range of time."""
         kept_cells = self._matching_groups(key_filter)[as_array(self._cell_group, np.uint32)]
         cell = as_array(self.cell, np.uint32)
-        place = np.flatnonzero(kept_cells[cell] & self._inside(when))
-        confidence = as_array(self._cell_confidence, np.float64)[cell[place]]
-        return CountRows(place, confidence, as_array(self.outcome, np.uint8)[place])
-
-    def _inside(self, when: TimeRange) -> npt.NDArray[np.bool_]:
-        """Return a mask of the decisions made within a range of time."""
-        time_us = as_array(self._time_us, np.int64)
-        inside = np.ones(len(time_us), dtype=bool)
-        if when.since is not None:
-            inside &= time_us >= microseconds(when.since)
-        if when.until is not None:
-            inside &= time_us <= microseconds(when.until)
-        return inside
+        number = np.flatnonzero(kept_cells[cell] & when.contains(as_array(self._time_us, np.int64)))
+        confidence = as_array(self._cell_confidence, np.float64)[cell[number]]
+        return CountRows(number, confidence, as_array(self.outcome, np.uint8)[number])
 
     def encode(self) -> bytes:
         return pack(
@@ -282,20 +248,20 @@ class OutcomeCounts:
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
-        cells = cls()
-        cells.index = unpack_names(parts.index)
-        cells.cell.frombytes(parts.cell)
-        cells.outcome.extend(parts.outcome)
-        cells._time_us.frombytes(parts.time_us)
+        counts = cls()
+        counts.index = unpack_names(parts.index)
+        counts.cell.frombytes(parts.cell)
+        counts.outcome.extend(parts.outcome)
+        counts._time_us.frombytes(parts.time_us)
         for key in parts.keys:
-            cells._make_cell(key)
-        cells._questions = {question: number for number, question in enumerate(parts.questions)}
-        cells._asked.frombytes(parts.asked)
-        cells._asked_question.frombytes(parts.asked_question)
-        places = cells._columns().count_numbers(slice(None), OUTCOMES_COUNT)
-        cells._counts = np.bincount(places, minlength=len(parts.keys) * OUTCOMES_COUNT)
-        assert len(cells.index) == len(cells.cell) == len(cells.outcome) == len(cells._time_us)
-        return cells
+            counts._make_cell(key)
+        counts._questions = {question: number for number, question in enumerate(parts.questions)}
+        counts._asked.frombytes(parts.asked)
+        counts._asked_question.frombytes(parts.asked_question)
+        numbers = counts._columns().count_numbers(slice(None), OUTCOMES_COUNT)
+        counts._counts = np.bincount(numbers, minlength=len(parts.keys) * OUTCOMES_COUNT)
+        assert len(counts.index) == len(counts.cell) == len(counts.outcome) == len(counts._time_us)
+        return counts
 
 
 class _Parts(msgspec.Struct):

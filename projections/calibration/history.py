@@ -1,6 +1,6 @@
-"""Calibration over time: trend, change point and comparison of agents.
+"""The parts of calibration that are computed from the review history: trend, change point, comparison of agents.
 
-These need the order of decisions, while the scores need only counts.
+They need the order of decisions; the scores need only counts.
 """
 
 from collections.abc import Collection
@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from projections.calibration.agent_comparison import AgentComparison, compare_agents
 from projections.calibration.change_point import Drift, detect_change
-from projections.calibration.counts import ReviewHistory
+from projections.calibration.review_history import ReviewHistory
 from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
 
 HistoryPart = Literal["trend", "drift", "comparison"]
@@ -19,7 +19,7 @@ HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 
 class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """The requested parts of the history; the others are absent."""
+    """The requested parts. Parts that were not requested are absent."""
 
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
@@ -29,10 +29,10 @@ class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
 def build_history(
     history: ReviewHistory, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
 ) -> CalibrationHistory:
-    """Build the requested parts. A million decisions take some tenths of a second of computation."""
-    confidence, worth, time_us = history.confidence, history.worth, history.time_us
+    """Build the requested parts. For a million decisions this takes a few tenths of a second."""
+    confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us
     return CalibrationHistory(
-        trend=compute_trend(confidence, worth, time_us, trend_days) if "trend" in include else UNSET,
-        drift=detect_change(confidence, worth, time_us) if "drift" in include else UNSET,
+        trend=compute_trend(confidence, outcome_value, time_us, trend_days) if "trend" in include else UNSET,
+        drift=detect_change(confidence, outcome_value, time_us) if "drift" in include else UNSET,
         comparison=compare_agents(history) if "comparison" in include else UNSET,
     )

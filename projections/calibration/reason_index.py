@@ -1,7 +1,7 @@
-"""The reasons projection: how well do decisions turn out by the types of reasons that they state?
+"""The reasons projection: the outcomes of decisions by the types of reasons that they state.
 
-The state adds one number per decision to the counts of calibration: the number of its list of reasons (types and
-strengths), of which there are few different ones. A view scans the columns: about ten milliseconds for a million
+The state adds one number per decision to the counts of calibration: the number of its list of reasons. Few different
+lists (of types and strengths) occur. A view scans the columns, which takes about ten milliseconds for a million
 decisions.
 """
 
@@ -17,7 +17,7 @@ from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonTyp
 from events.envelope import EventFacts
 from events.payload import Payload
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.counts import OUTCOMES_COUNT, CountRows, OutcomeCounts
+from projections.calibration.counts import CountRows, OutcomeCounts
 from projections.calibration.reason_stats import (
     REASON_TYPES,
     ReasonCounts,
@@ -28,11 +28,11 @@ from projections.calibration.reason_stats import (
     recommend_from_reasons,
 )
 from projections.columns import as_array, pack
-from projections.outcomes import OUTCOME_VALUES, UNREVIEWED
+from projections.outcomes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 
 REVIEWED_MIN = 3
-"""Default for the number of reviewed decisions below which nothing is recommended."""
+"""Default for the number of reviewed decisions that a recommendation requires."""
 
 NO_REASONS = 0
 """The number of the empty list of reasons."""
@@ -42,11 +42,11 @@ ReasonList = tuple[tuple[ReasonType, float | None], ...]
 
 TYPE_SETS_COUNT = 1 << len(REASON_TYPES)
 _bit: Mapping[str, int] = {name: number for number, name in enumerate(REASON_TYPES)}
-_HAS = np.arange(TYPE_SETS_COUNT) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
+_CONTAINS = np.arange(TYPE_SETS_COUNT) >> np.arange(len(REASON_TYPES))[:, np.newaxis] & 1 == 1
 """Whether a set of types contains a type. Shape: (types, sets)."""
 
-_COUNT = _HAS.sum(axis=0)
-_WORTH = np.nan_to_num(OUTCOME_VALUES)
+_TYPES_COUNT = _CONTAINS.sum(axis=0)
+_VALUES = np.nan_to_num(OUTCOME_VALUES)
 """The value of each outcome; 0 while unreviewed."""
 
 
@@ -59,65 +59,65 @@ class ReasonIndex(Projection):
 
     def __init__(self) -> None:
         self._cells = OutcomeCounts()
-        self._given = array("I")
-        self._sets: dict[ReasonList, int] = {}
-        self._mask = array("B")
-        self._size = array("I")
-        self._part_set = array("I")
-        self._part_type = array("B")
-        self._part_strength = array("d")
+        self._list_numbers = array("I")
+        self._lists: dict[ReasonList, int] = {}
+        self._list_types = array("B")
+        self._list_size = array("I")
+        self._reason_list = array("I")
+        self._reason_type = array("B")
+        self._reason_strength = array("d")
         self._number(())
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         if not events:
             return
         self._cells.fold(events)
-        sets, given, restated = self._sets, self._given, self._cells.restated
+        numbers, column, restated = self._lists, self._list_numbers, self._cells.restated
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
                 if data.reasons:
                     parts = _parts(data.reasons)
-                    number = sets.get(parts)
-                    given.append(self._number(parts) if number is None else number)
+                    number = numbers.get(parts)
+                    column.append(self._number(parts) if number is None else number)
                 else:
-                    given.append(NO_REASONS)
+                    column.append(NO_REASONS)
             elif type(data) is DecisionAmended and data.reasons is not None and event.position in restated:
-                given[restated[event.position]] = self._number(_parts(data.reasons))
+                column[restated[event.position]] = self._number(_parts(data.reasons))
 
     def _number(self, parts: ReasonList) -> int:
         """Return the number of a list of reasons; add it if it is new."""
-        number = self._sets.setdefault(parts, len(self._sets))
-        if number == len(self._size):
-            self._size.append(len(parts))
+        number = self._lists.setdefault(parts, len(self._lists))
+        if number == len(self._list_size):
+            self._list_size.append(len(parts))
             mask = 0
             for name, strength in parts:
                 mask |= 1 << _bit[name]
-                self._part_set.append(number)
-                self._part_type.append(_bit[name])
-                self._part_strength.append(float("nan") if strength is None else strength)
-            self._mask.append(mask)
+                self._reason_list.append(number)
+                self._reason_type.append(_bit[name])
+                self._reason_strength.append(float("nan") if strength is None else strength)
+            self._list_types.append(mask)
         return number
 
     def share_with(self, others: Sequence[Projection]) -> None:
-        for other in others:
-            if isinstance(other, Calibration) and other.cells.index == self._cells.index:
-                self._cells = other.cells
+        for projection in others:
+            if isinstance(projection, Calibration) and projection.cells.index == self._cells.index:
+                self._cells = projection.cells
 
     def encode(self) -> bytes:
         cells = self._cells.encode()
-        return pack({"cells": cells, "given": self._given.tobytes(), "sets": list(self._sets)})
+        return pack({"cells": cells, "given": self._list_numbers.tobytes(), "sets": list(self._lists)})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
         new._cells = OutcomeCounts.decode(parts.cells)
-        new._given.frombytes(parts.given)
-        for given in parts.sets:
-            new._number(given)
-        assert len(new._given) == len(new._cells.cell), "columns of unlike length"
-        assert len(new._sets) == len(parts.sets), "a set of reasons twice"
+        new._list_numbers.frombytes(parts.given)
+        for reason_list in parts.sets:
+            new._number(reason_list)
+        assert len(new._list_numbers) == len(new._cells.cell), "columns of unlike length"
+        assert len(new._lists) == len(parts.sets), "a list of reasons twice"
         return new
 
     def summary(self) -> Mapping[str, object]:
@@ -126,13 +126,13 @@ class ReasonIndex(Projection):
     def view(self, filters: CalibrationFilter, min_reviewed: int = REVIEWED_MIN) -> ReasonsView:
         """Compute the statistics of the decisions that pass a filter, by their reasons."""
         rows = self._cells.rows(filters.key_filter(), filters.range)
-        given = as_array(self._given, np.uint32)[rows.place]
-        tally = self._tally(rows, given)
-        types = self._types(tally, given, min_reviewed)
+        lists = as_array(self._list_numbers, np.uint32)[rows.number]
+        tally = self._tally(rows, lists)
+        types = self._types(tally, lists, min_reviewed)
         counts = [
             ReasonCountStats(types=number, **stats)  # type: ignore[arg-type]
             for number in range(1, len(REASON_TYPES) + 1)
-            if (stats := tally.stats_of(number == _COUNT))["total"]
+            if (stats := tally.stats_of(number == _TYPES_COUNT))["total"]
         ]
         total = sum(row.total for row in counts)
         mean_types = ratio(sum(row.types * row.total for row in counts), total)
@@ -140,28 +140,30 @@ class ReasonIndex(Projection):
             total=total,
             reviewed=sum(row.reviewed for row in counts),
             mean_types=mean_types,
-            mean_reasons=ratio(as_array(self._size, np.uint32)[given].sum(), total),
+            mean_reasons=ratio(as_array(self._list_size, np.uint32)[lists].sum(), total),
             types=types,
             counts=counts,
             recommendations=list(recommend_from_reasons(types, counts, mean_types, min_reviewed)),
         )
 
-    def _tally(self, rows: CountRows, given: npt.NDArray[np.uint32]) -> ReasonCounts:
+    def _tally(self, rows: CountRows, lists: npt.NDArray[np.uint32]) -> ReasonCounts:
         stated = ~np.isnan(rows.confidence)
         confidence = np.where(stated, rows.confidence, 0.0)
-        error = np.where(stated & (rows.outcome != UNREVIEWED), (confidence - _WORTH[rows.outcome]) ** 2, 0.0)
-        place = (as_array(self._mask, np.uint8)[given].astype(np.intp) * OUTCOMES_COUNT + rows.outcome) * 2 + stated
+        error = np.where(stated & (rows.outcome != UNREVIEWED), (confidence - _VALUES[rows.outcome]) ** 2, 0.0)
+        types = as_array(self._list_types, np.uint8)[lists].astype(np.intp)
+        index = (types * OUTCOMES_COUNT + rows.outcome) * 2 + stated
 
         def summed(weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
-            sums = np.bincount(place, weights=weights, minlength=TYPE_SETS_COUNT * OUTCOMES_COUNT * 2)
+            sums = np.bincount(index, weights=weights, minlength=TYPE_SETS_COUNT * OUTCOMES_COUNT * 2)
             return sums.astype(np.float64).reshape(TYPE_SETS_COUNT, OUTCOMES_COUNT, 2)
 
         return ReasonCounts(summed(None), summed(confidence), summed(error))
 
-    def _types(self, tally: ReasonCounts, given: npt.NDArray[np.uint32], min_reviewed: int) -> list[ReasonTypeStats]:
-        uses = np.bincount(given, minlength=len(self._sets))[as_array(self._part_set, np.uint32)].astype(np.float64)
-        strength = as_array(self._part_strength, np.float64)
-        kind, stated = as_array(self._part_type, np.uint8), ~np.isnan(strength)
+    def _types(self, tally: ReasonCounts, lists: npt.NDArray[np.uint32], min_reviewed: int) -> list[ReasonTypeStats]:
+        list_uses = np.bincount(lists, minlength=len(self._lists))
+        uses = list_uses[as_array(self._reason_list, np.uint32)].astype(np.float64)
+        strength = as_array(self._reason_strength, np.float64)
+        kind, stated = as_array(self._reason_type, np.uint8), ~np.isnan(strength)
         counts = np.bincount(kind[stated], uses[stated], len(REASON_TYPES))
         sums = np.bincount(kind[stated], (uses * strength)[stated], len(REASON_TYPES))
         strengths = [int(n) for n in counts]
@@ -169,7 +171,7 @@ class ReasonIndex(Projection):
         types = [
             ReasonTypeStats(type=name, strengths=strengths[bit], mean_strength=means[bit], **stats)  # type: ignore[arg-type]
             for bit, name in enumerate(REASON_TYPES)
-            if (stats := tally.stats_of(_HAS[bit]))["total"]
+            if (stats := tally.stats_of(_CONTAINS[bit]))["total"]
         ]
         return sorted(
             types, key=lambda row: (row.reviewed < min_reviewed, -(row.success_rate or 0.0), -row.total, row.type)

@@ -1,18 +1,18 @@
 """Statistics and recommendations by type of reason: outcomes and calibration of decisions that state each type.
 
-A partial outcome counts 0.5. A decision counts once for each type of reason, however many reasons of the type it has. A
-confidence or strength that was not stated is left out of the averages.
+A partial outcome counts 0.5. A decision is counted once for each type of its reasons, even if it has several reasons
+of the type. Averages leave out confidences and strengths that were not stated.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from events.decision import ReasonType
-from projections.calibration.recommendations import Recommendation
+from projections.calibration.recommendations import Recommendation, Severity
 from projections.calibration.scores import TOLERANCE
 
 REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)
@@ -20,11 +20,22 @@ REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)
 MEAN_TYPES_MIN = 1.5
 """With fewer types of reasons per decision on average, more types are recommended."""
 
+BEST_TYPE_LEAD = 0.15
+"""The best type is recommended if its success rate exceeds that of the worst by more than this."""
+
+OVERCONFIDENT_ABOVE, OVERCONFIDENT_RATE_BELOW = 0.8, 0.6
+"""A type is overconfident if its mean confidence is higher and its success rate is lower than these."""
+
+DIVERSITY_GAP = 0.1
+"""Success rates with one and with several types must differ by more than this for a recommendation."""
+
+PARTIAL_VALUE = 0.5
+
 Sums = npt.NDArray[np.float64]
 
 
 class ReasonStats(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of a set of decisions. An average over nothing is Nrow.
+    """The results of a set of decisions. An average over nothing is None.
 
     `stated` decisions have a confidence, with mean `mean_confidence`. `judged` of them are also reviewed;
     `judged_confidence` and `brier_score` are their averages.
@@ -93,7 +104,7 @@ class ReasonCounts(msgspec.Struct, frozen=True):
             "partial": partial,
             "failure": failure,
             "abandoned": abandoned,
-            "success_rate": ratio(success + 0.5 * partial, reviewed),
+            "success_rate": ratio(success + PARTIAL_VALUE * partial, reviewed),
             "stated": int(stated),
             "mean_confidence": ratio(confidence.sum(), stated),
             "judged": int(judged),
@@ -124,11 +135,11 @@ def recommend_from_reasons(
         yield _advice("unused_types", f"No decision gives a reason of these types: {', '.join(unused)}.")
 
 
-def _compare_types(enough: Sequence[ReasonTypeStats]) -> Iterator[Recommendation]:
-    if not enough:
+def _compare_types(types: Sequence[ReasonTypeStats]) -> Iterator[Recommendation]:
+    if not types:
         return
-    best, worst = max(enough, key=_rate), min(enough, key=_rate)
-    if _rate(best) > _rate(worst) + 0.15 + TOLERANCE:
+    best, worst = max(types, key=_rate), min(types, key=_rate)
+    if _rate(best) > _rate(worst) + BEST_TYPE_LEAD + TOLERANCE:
         message = (
             f"With reasons of type {best.type} {_percent(_rate(best))} went well ({best.reviewed} reviewed), "
             f"with {worst.type} {_percent(_rate(worst))} ({worst.reviewed} reviewed)."
@@ -140,7 +151,10 @@ def _overconfident(types: Sequence[ReasonTypeStats], min_reviewed: int) -> Itera
     for row in types:
         if row.judged < min_reviewed or row.judged_confidence is None:
             continue
-        if row.judged_confidence > 0.8 + TOLERANCE and _rate(row) < 0.6 - TOLERANCE:
+        if (
+            row.judged_confidence > OVERCONFIDENT_ABOVE + TOLERANCE
+            and _rate(row) < OVERCONFIDENT_RATE_BELOW - TOLERANCE
+        ):
             message = (
                 f"With reasons of type {row.type}, {_percent(row.judged_confidence)} was stated on average and "
                 f"{_percent(_rate(row))} went well ({row.reviewed} reviewed). Consider stating less."
@@ -159,9 +173,9 @@ def _compare_counts(counts: Sequence[ReasonCountStats], min_reviewed: int) -> It
         f"With reasons of several types {_percent(rate_several)} went well ({n_several} reviewed), "
         f"with those of one type {_percent(rate_single)} ({n_single} reviewed)."
     )
-    if rate_several > rate_single + 0.1 + TOLERANCE:
+    if rate_several > rate_single + DIVERSITY_GAP + TOLERANCE:
         yield _advice("diversity_benefit", message)
-    elif rate_single > rate_several + 0.1 + TOLERANCE:
+    elif rate_single > rate_several + DIVERSITY_GAP + TOLERANCE:
         yield _advice("diversity_no_benefit", message)
 
 
@@ -174,12 +188,12 @@ def _reviewed(rows: Sequence[ReasonStats]) -> int:
 
 
 def _pooled_rate(rows: Sequence[ReasonStats]) -> float:
-    return sum(row.success + 0.5 * row.partial for row in rows) / max(_reviewed(rows), 1)
+    return sum(row.success + PARTIAL_VALUE * row.partial for row in rows) / max(_reviewed(rows), 1)
 
 
 def _percent(share: float) -> str:
     return f"{share * 100:.0f}%"
 
 
-def _advice(kind: str, message: str, severity: Literal["info", "warning"] = "info") -> Recommendation:
+def _advice(kind: str, message: str, severity: Severity = "info") -> Recommendation:
     return Recommendation(type=kind, message=message, severity=severity)

@@ -1,8 +1,8 @@
-"""The recalibration map: what a stated confidence has meant so far, as an isotonic curve.
+"""The recalibration map: the mean outcome of past decisions at each stated confidence, as an isotonic curve.
 
 The map is offered only if it lowers the Brier score of decisions that it was not fitted to (ten-fold cross-validation)
-by more than one standard error of that improvement. The curve of a calibrated agent is only noise, and without the
-standard error it would be offered in one of twelve samples.
+by more than one standard error of that improvement. The curve of a calibrated agent contains only noise. Without the
+standard error, such a curve would be offered in one of twelve samples.
 """
 
 from math import sqrt
@@ -25,7 +25,7 @@ REVIEWS_MIN = 20
 
 
 class ConfidenceMeaning(msgspec.Struct, frozen=True, kw_only=True):
-    """What confidences from `low` to `high` have meant: the mean outcome of the decisions with these confidences."""
+    """A level of the map: `meant` is the mean outcome of decisions with stated confidences from `low` to `high`."""
 
     low: float
     high: float
@@ -35,7 +35,7 @@ class ConfidenceMeaning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """A map, and the Brier scores of the confidences as stated and as mapped (cross-validated)."""
+    """A map, the Brier score of the stated confidences, and the cross-validated one of the mapped confidences."""
 
     stated_brier_score: float
     mapped_brier_score: float
@@ -46,14 +46,14 @@ def fit_recalibration(bins: ConfidenceBins) -> Recalibration | None:
     """Return the map of some decisions, or None if it does not clearly lower the cross-validated Brier score."""
     if bins.reviewed < REVIEWS_MIN:
         return None
-    stated, tested = brier_score(bins), cross_validate(bins)
-    if stated - tested.brier_score <= tested.standard_error:
+    stated, mapped = brier_score(bins), cross_validate(bins)
+    if stated - mapped.brier_score <= mapped.standard_error:
         return None
-    return Recalibration(stated_brier_score=stated, mapped_brier_score=tested.brier_score, meanings=_meanings(bins))
+    return Recalibration(stated_brier_score=stated, mapped_brier_score=mapped.brier_score, meanings=_meanings(bins))
 
 
 class CrossValidation(NamedTuple):
-    """A cross-validated Brier score, and the standard error of its difference from the stated one."""
+    """A cross-validated Brier score, and the standard error of its difference from that of the stated confidences."""
 
     brier_score: float
     standard_error: float
@@ -62,20 +62,23 @@ class CrossValidation(NamedTuple):
 def cross_validate(bins: ConfidenceBins) -> CrossValidation:
     """Score the map on decisions that it was not fitted to.
 
-    Folds are drawn from the counts: each decision goes to a random fold, and which one it was does not matter.
+    Folds are drawn from the counts, because decisions with the same confidence and outcome are interchangeable.
     """
     folds = np.random.default_rng(SEED).multinomial(bins.outcomes, np.full(FOLDS, 1 / FOLDS))
-    lowered, squares, n = 0.0, 0.0, bins.reviewed
+    improvement_sum, improvement_squares, n = 0.0, 0.0, bins.reviewed
     for fold in range(FOLDS):
         test = folds[:, :, fold]
-        known = (bins.outcomes - test).sum(axis=1) > 0
-        if known.any():
-            training = bin_reviews(bins.confidence[known], (bins.outcomes - test)[known])
+        remaining = bins.outcomes - test
+        nonempty = remaining.any(axis=1)
+        if nonempty.any():
+            training = bin_reviews(bins.confidence[nonempty], remaining[nonempty])
             mapped = np.interp(bins.confidence, training.confidence, fit_isotonic(training.rate, training.n))
-            by = (bins.confidence[:, None] - REVIEWED_VALUES) ** 2 - (mapped[:, None] - REVIEWED_VALUES) ** 2
-            lowered += float((test * by).sum())
-            squares += float((test * by**2).sum())
-    return CrossValidation(brier_score(bins) - lowered / n, sqrt(max(0.0, squares / n - (lowered / n) ** 2) / n))
+            stated_loss, mapped_loss = ((c[:, None] - REVIEWED_VALUES) ** 2 for c in (bins.confidence, mapped))
+            improvement = stated_loss - mapped_loss
+            improvement_sum += float((test * improvement).sum())
+            improvement_squares += float((test * improvement**2).sum())
+    mean = improvement_sum / n
+    return CrossValidation(brier_score(bins) - mean, sqrt(max(0.0, improvement_squares / n - mean**2) / n))
 
 
 def _meanings(bins: ConfidenceBins) -> list[ConfidenceMeaning]:
@@ -85,14 +88,14 @@ def _meanings(bins: ConfidenceBins) -> list[ConfidenceMeaning]:
     rows = []
     for number in range(level[-1] + 1):
         inside = level == number
-        n, worth = int(bins.n[inside].sum()), float(bins.worth[inside].sum())
+        n, outcome_sum = int(bins.n[inside].sum()), float(bins.outcome_sum[inside].sum())
         stated = bins.confidence[inside]
         rows.append(
             ConfidenceMeaning(
                 low=float(stated[0]),
                 high=float(stated[-1]),
-                meant=worth / n,
-                interval=wilson_interval(worth, n),
+                meant=outcome_sum / n,
+                interval=wilson_interval(outcome_sum, n),
                 reviewed=n,
             )
         )

@@ -1,8 +1,8 @@
 """Recent drift: are the last 30 days worse than the 90 days before them (CSTP's checkDrift)?
 
-An alert needs a change for the worse that is larger than a threshold and larger than chance. Brier score and accuracy
-each have a one-sided permutation test at half of LEVEL, so an agent without a change raises an alert in at most LEVEL
-of checks. The windows do not overlap: [now - 30 days, now] and [now - 120 days, now - 30 days).
+An alert is raised if a score is worse by more than a threshold, and by more than chance explains. Brier score and
+accuracy each have a one-sided permutation test at half of LEVEL, so an agent that did not change raises an alert in at
+most LEVEL of checks. The windows do not overlap: [now - 30 days, now] and [now - 120 days, now - 30 days).
 """
 
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ import msgspec
 from ledger import microseconds
 from projections.arrays import Floats
 from projections.calibration.change_point import Drift, detect_change
-from projections.calibration.counts import ReviewHistory
+from projections.calibration.review_history import ReviewHistory
 from projections.stats.permutation_test import permutation_p_value
 from projections.time_range import TimeRange
 
@@ -25,10 +25,10 @@ LEVEL = 0.05
 
 BRIER_RISE_MIN = 0.03
 ACCURACY_DROP_MIN = 0.05
-"""Smaller differences do not matter, however large they are relative to the earlier value."""
+"""Smaller differences are ignored, even if they are large relative to the earlier value."""
 
 BRIER_BASE_MIN: Final = 0.001
-"""The least base of a relative rise, so that a rise from 0 is finite."""
+"""The smallest Brier score that a rise is divided by, so that a relative rise from 0 is finite."""
 
 _TOLERANCE: Final = 1e-9
 
@@ -59,7 +59,7 @@ class DriftAlert(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DriftLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The relative changes for the worse that raise an alert (0 or more), and the least reviews in each window."""
+    """The relative changes that raise an alert (0 or more), and the minimum number of reviews in each window."""
 
     brier_rise: float = 0.20
     accuracy_drop: float = 0.15
@@ -69,8 +69,8 @@ class DriftLimits(msgspec.Struct, frozen=True, kw_only=True):
 class RecentDrift(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check. `found` counts the reviews in the recent and in the historical window.
 
-    Both windows are None if one of them has too few reviews. `unsupported` has changes beyond their threshold that may
-    be chance. `drift` is the change-point detection over all 120 days.
+    Both windows are None if one of them has too few reviews. `unsupported` has the changes beyond their threshold
+    that may be chance. `drift` is the change-point detection over all 120 days.
     """
 
     found: tuple[int, int]
@@ -88,42 +88,42 @@ def examined_range(now: datetime) -> TimeRange:
 
 def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) -> RecentDrift:
     """Compare the two windows in a history of decisions made within `examined_range(now)`."""
-    confidence, worth = history.confidence, history.worth
-    loss = (confidence - worth) ** 2
+    confidence, outcome_value = history.confidence, history.outcome_value
+    loss = (confidence - outcome_value) ** 2
     recent = history.time_us >= microseconds(now - RECENT)
-    found = int(recent.sum()), int((~recent).sum())
-    drift = detect_change(confidence, worth, history.time_us)
-    if min(found) < max(1, limits.min_decisions):
-        return RecentDrift(found=found, recent=None, historical=None, alerts=[], unsupported=[], drift=drift)
+    reviewed = int(recent.sum()), int((~recent).sum())
+    drift = detect_change(confidence, outcome_value, history.time_us)
+    if min(reviewed) < max(1, limits.min_decisions):
+        return RecentDrift(found=reviewed, recent=None, historical=None, alerts=[], unsupported=[], drift=drift)
     windows = (
-        _window(now - RECENT, now, loss[recent], worth[recent]),
-        _window(now - RECENT - HISTORICAL, now - RECENT, loss[~recent], worth[~recent]),
+        _window(now - RECENT, now, loss[recent], outcome_value[recent]),
+        _window(now - RECENT - HISTORICAL, now - RECENT, loss[~recent], outcome_value[~recent]),
     )
-    beyond = []
+    worse = []
     rise, drop = _rise(*windows), _drop(*windows)
     if rise is not None and rise > limits.brier_rise + _TOLERANCE:
         p = permutation_p_value(loss[recent], loss[~recent])
-        beyond.append(_alert("brier_degradation", windows[0].brier_score, windows[1].brier_score, rise, p))
+        worse.append(_alert("brier_degradation", windows[0].brier_score, windows[1].brier_score, rise, p))
     if drop is not None and drop > limits.accuracy_drop + _TOLERANCE:
-        p = permutation_p_value(-worth[recent], -worth[~recent])
-        beyond.append(_alert("accuracy_drop", windows[0].accuracy, windows[1].accuracy, -drop, p))
+        p = permutation_p_value(-outcome_value[recent], -outcome_value[~recent])
+        worse.append(_alert("accuracy_drop", windows[0].accuracy, windows[1].accuracy, -drop, p))
     return RecentDrift(
-        found=found,
+        found=reviewed,
         recent=windows[0],
         historical=windows[1],
-        alerts=[alert for alert in beyond if alert.p <= LEVEL / 2],
-        unsupported=[alert for alert in beyond if alert.p > LEVEL / 2],
+        alerts=[alert for alert in worse if alert.p <= LEVEL / 2],
+        unsupported=[alert for alert in worse if alert.p > LEVEL / 2],
         drift=drift,
     )
 
 
-def _window(since: datetime, until: datetime, loss: Floats, worth: Floats) -> DriftWindow:
+def _window(since: datetime, until: datetime, loss: Floats, outcome_value: Floats) -> DriftWindow:
     return DriftWindow(
         since=since,
         until=until,
         reviewed=len(loss),
         brier_score=float(loss.mean()),
-        accuracy=float(worth.mean()),
+        accuracy=float(outcome_value.mean()),
     )
 
 

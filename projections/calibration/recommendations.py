@@ -1,4 +1,4 @@
-"""Recommendations from calibration scores: the messages of CSTP's getCalibration."""
+"""Recommendations derived from calibration scores, with the messages of CSTP's getCalibration."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -10,10 +10,31 @@ from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores,
 from projections.stats.intervals import GAP_MARGIN, gap_interval
 
 HABIT_CONFIDENCES_MIN = 10
-"""With fewer stated confidences their spread is not called a habit."""
+"""With fewer stated confidences no recommendation about habits is given."""
 
 WARNED_CATEGORIES_MAX = 3
-"""Most categories in warnings, the worst first."""
+"""The largest number of categories that are warned about."""
+
+BRIER_EXCELLENT = 0.10
+"""A lower Brier score is excellent."""
+
+BRIER_CONSTANT = 0.25
+"""The Brier score of always stating 50%."""
+
+BUCKET_GAP_WARNED = -0.15
+"""A bucket with a lower gap is warned about."""
+
+LOW_VARIANCE_STD_DEV = 0.05
+LOW_VARIANCE_SHARE = (7, 10)
+"""Confidences vary too little if their deviation is lower, and more than 7 of 10 are in the same tenth."""
+
+HIGH_MEAN, HIGH_MIN = 0.85, 0.75
+"""An agent whose mean and minimum confidence are higher has a habit of overconfidence."""
+
+LOW_MEAN, LOW_MAX = 0.65, 0.75
+"""An agent whose mean and maximum confidence are lower has a habit of underconfidence."""
+
+Severity = Literal["info", "warning"]
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,7 +45,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     type: str
     message: str
-    severity: Literal["info", "warning"]
+    severity: Severity
     supported: bool | None = None
 
 
@@ -51,9 +72,9 @@ def recommend_from_scores(
     """Yield the recommendations: on the overall scores first, then on buckets, then on habits."""
     yield from _adjust(overall)
     yield from _warn(buckets)
-    if overall.brier_score < 0.10 - TOLERANCE:
+    if overall.brier_score < BRIER_EXCELLENT - TOLERANCE:
         yield _info("brier_score", f"Brier score {overall.brier_score:.3f} is excellent.")
-    elif overall.brier_score > 0.25 + TOLERANCE:
+    elif overall.brier_score > BRIER_CONSTANT + TOLERANCE:
         message = f"Brier score {overall.brier_score:.3f} is worse than always stating 50%."
         yield Recommendation(type="brier_score", message=message, severity="warning")
     calibrated = [bucket.bucket for bucket in buckets if bucket.interpretation == "well_calibrated"]
@@ -64,12 +85,12 @@ def recommend_from_scores(
 
 
 def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
-    """Warn about the worst categories that are certainly overconfident by more than .10.
+    """Warn about the worst categories: those whose whole interval of the gap is below -GAP_MARGIN.
 
-    Good overall scores may hide them. A single category is left out, because the overall scores show it.
+    Good overall scores may hide such categories. A single category is the whole, so it is left out.
     """
-    worst = sorted(categories, key=_gap) if len(categories) > 1 else []
-    for scores in islice(filter(_is_surely_overconfident, worst), WARNED_CATEGORIES_MAX):
+    worst_first = sorted(categories, key=_gap) if len(categories) > 1 else []
+    for scores in islice(filter(_is_surely_overconfident, worst_first), WARNED_CATEGORIES_MAX):
         message = (
             f"In {scores.category}, actual success is {scores.accuracy * 100:.0f}% where "
             f"{scores.mean_confidence * 100:.0f}% was stated (n={scores.reviewed:,})."
@@ -84,8 +105,8 @@ def _gap(scores: CategoryScores) -> float:
 def _is_surely_overconfident(scores: CategoryScores) -> bool:
     if _gap(scores) >= -GAP_MARGIN:
         return False
-    worth = scores.accuracy * scores.reviewed
-    return gap_interval(worth, scores.reviewed, scores.mean_confidence).high < -GAP_MARGIN
+    outcome_sum = scores.accuracy * scores.reviewed
+    return gap_interval(outcome_sum, scores.reviewed, scores.mean_confidence).high < -GAP_MARGIN
 
 
 def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:
@@ -96,27 +117,28 @@ def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:
         message = f"Stated confidence runs {points:.0f} points above the success rate. Consider stating less."
     else:
         message = f"Stated confidence runs {points:.0f} points below the success rate. Consider stating more."
-    severity: Literal["info", "warning"] = "warning" if overall.interpretation == "overconfident" else "info"
+    severity: Severity = "warning" if overall.interpretation == "overconfident" else "info"
     yield Recommendation(type="confidence_adjustment", message=message, severity=severity, supported=overall.supported)
 
 
 def _warn(buckets: Sequence[Bucket]) -> Iterator[Recommendation]:
     for bucket in buckets:
-        if bucket.gap < -0.15 - TOLERANCE:
+        if bucket.gap < BUCKET_GAP_WARNED - TOLERANCE:
             rate = f"{bucket.success_rate * 100:.0f}%"
             message = f"At {bucket.bucket} confidence, actual success is {rate}. Consider using ~{rate} instead."
             yield Recommendation(type="bucket_warning", message=message, severity="warning", supported=bucket.supported)
 
 
 def _habits(spread: ConfidenceSpread) -> Iterator[Recommendation]:
-    fullest, most = max(spread.tenths.items(), key=lambda item: item[1])
-    if spread.std_dev < 0.05 - TOLERANCE and 10 * most > 7 * spread.count:
-        share = f"{most / spread.count * 100:.0f}%"
-        yield _info("low_variance", f"{share} of stated confidences lie in {fullest}. Consider telling them apart.")
-    if spread.mean > 0.85 + TOLERANCE and spread.min > 0.75 + TOLERANCE:
+    tenth, count = max(spread.tenths.items(), key=lambda item: item[1])
+    share, whole = LOW_VARIANCE_SHARE
+    if spread.std_dev < LOW_VARIANCE_STD_DEV - TOLERANCE and whole * count > share * spread.count:
+        percent = f"{count / spread.count * 100:.0f}%"
+        yield _info("low_variance", f"{percent} of stated confidences lie in {tenth}. Consider telling them apart.")
+    if spread.mean > HIGH_MEAN + TOLERANCE and spread.min > HIGH_MIN + TOLERANCE:
         message = f"No stated confidence is below {spread.min:.2f}, and the mean is {spread.mean:.2f}."
         yield _info("overconfident_habit", message)
-    if spread.mean < 0.65 - TOLERANCE and spread.max < 0.75 - TOLERANCE:
+    if spread.mean < LOW_MEAN - TOLERANCE and spread.max < LOW_MAX - TOLERANCE:
         message = f"No stated confidence is above {spread.max:.2f}, and the mean is {spread.mean:.2f}."
         yield _info("underconfident_habit", message)
 

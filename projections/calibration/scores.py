@@ -1,7 +1,7 @@
 """Calibration scores (CSTP's getCalibration, known as F009), computed from counts of outcomes by stated confidence.
 
 o is 1 for success, 0.5 for partial, 0 for failure and abandoned; c is the stated confidence. Only reviewed decisions
-with a stated confidence count. Nothing is rounded here; interfaces that promise rounding do it themselves.
+with a stated confidence are used. Nothing is rounded here; interfaces that promise rounded values round them.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,15 @@ Verdict = Literal[
 BrierRating = Literal["excellent", "good", "fair", "poor"]
 
 TOLERANCE = 1e-9
-"""Floats this close to a cut-off count as equal to it, so that equal gaps always get the same verdict."""
+"""A float this close to a limit is treated as equal to it, so that equal gaps always get the same verdict."""
+
+WELL_CALIBRATED_BELOW = 0.05
+SLIGHT_GAP_MAX = 0.10
+BUCKET_GAP_MAX = 0.10
+"""Limits of the absolute gap for its verdict."""
+
+BRIER_LIMITS: tuple[tuple[float, BrierRating], ...] = ((0.10, "excellent"), (0.20, "good"), (0.30, "fair"))
+"""The Brier score that each rating requires a lower score than."""
 
 BUCKET_REVIEWS_MIN = 3
 """Buckets with fewer reviews are left out."""
@@ -46,7 +54,7 @@ class ZTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of `total` decisions the scores use: `reviewed` ones with a stated confidence.
+    """The number of decisions that the scores use, of `total`: `reviewed` ones with a stated confidence.
 
     The others are `unreviewed`, or `without_confidence`, or both.
     """
@@ -93,8 +101,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of a range of stated confidence. `gap` is the success rate minus the expected rate.
 
-    The expected rate is the same for every agent, whatever its confidences in the range are. So the verdict is
-    supported by the interval of `stated_gap`, which is the success rate minus the mean stated confidence.
+    The expected rate does not depend on the confidences that the agent states within the range. So `supported` uses the
+    interval of `stated_gap`, which is the success rate minus the mean stated confidence.
     """
 
     bucket: str
@@ -112,7 +120,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
-    """The distribution of stated confidences, also of unreviewed decisions. `tenths` counts them by tenth."""
+    """The distribution of the stated confidences of all decisions. `tenths` has their counts by tenth."""
 
     mean: float
     std_dev: float
@@ -127,14 +135,14 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
     bins = bin_counts(confidence, counts)
     if bins.reviewed == 0:
         return None
-    c, n, worth, mean = bins.confidence, bins.reviewed, bins.total_worth, bins.mean_confidence
-    brier, gap = brier_score(bins), _without_rounding(worth / n - mean)
-    log_score, interval = _log_score(bins), gap_interval(worth, n, mean)
-    parts = decompose_brier(bins, curves=curves)
+    c, n, outcome_sum, mean = bins.confidence, bins.reviewed, bins.outcome_total, bins.mean_confidence
+    brier, gap = brier_score(bins), _without_rounding(outcome_sum / n - mean)
+    log_score, interval = _log_score(bins), gap_interval(outcome_sum, n, mean)
+    corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
     return CalibrationScores(
         brier_score=brier,
-        accuracy=worth / n,
+        accuracy=outcome_sum / n,
         mean_confidence=mean,
         gap=gap,
         **_judge(bins, judge_gap(gap), interval),
@@ -148,12 +156,12 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
         gap_interval=interval,
         log_score=log_score if isfinite(log_score) else None,
         log_score_infinite=not isfinite(log_score),
-        skill=1 - brier / parts.uncertainty if parts.uncertainty > 0 else None,
+        skill=1 - brier / corp.uncertainty if corp.uncertainty > 0 else None,
         sharpness=float((bins.n * (c - mean) ** 2).sum()) / n,
-        corp=parts,
+        corp=corp,
         in_the_large=_test(bins, np.ones_like(c)),
         spiegelhalter=_test(bins, 1 - 2 * c) if partial == 0 else None,
-        too_few_for=[name for name, least in REVIEWS_MIN.items() if n < least],
+        too_few_for=[name for name, needed in REVIEWS_MIN.items() if n < needed],
     )
 
 
@@ -167,18 +175,18 @@ def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval) -> _Verdi
     """Return a verdict and whether the interval of the gap to the stated confidences supports it."""
     side = gap_side(verdict)
     supported = supports(side, interval)
-    needed = 0 if supported else reviews_needed(side, bins.total_worth, bins.reviewed, bins.mean_confidence)
+    needed = 0 if supported else reviews_needed(side, bins.outcome_total, bins.reviewed, bins.mean_confidence)
     return {"interpretation": verdict, "supported": supported, "reviews_needed": needed}
 
 
 def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
     """Count the decisions of cells, and those that the scores leave out."""
-    everything, stated = counts.sum(axis=0).tolist(), counts[~np.isnan(confidence)].sum(axis=0).tolist()
+    by_outcome, stated = counts.sum(axis=0).tolist(), counts[~np.isnan(confidence)].sum(axis=0).tolist()
     return Coverage(
         reviewed=sum(stated) - stated[UNREVIEWED],
-        total=sum(everything),
-        unreviewed=everything[UNREVIEWED],
-        without_confidence=sum(everything) - sum(stated),
+        total=sum(by_outcome),
+        unreviewed=by_outcome[UNREVIEWED],
+        without_confidence=sum(by_outcome) - sum(stated),
     )
 
 
@@ -189,10 +197,10 @@ def brier_score(bins: ConfidenceBins, forecast: Floats | None = None) -> float:
 
 
 def _log_score(bins: ConfidenceBins) -> float:
-    """Return the mean of -(o ln c + (1 - o) ln(1 - c)) in nats; infinite if a certain statement was wrong."""
+    """Return the mean of -(o ln c + (1 - o) ln(1 - c)) in nats; infinite if a confidence of 0 or 1 was wrong."""
     from scipy.special import xlog1py, xlogy  # in which 0 ln 0 is 0
 
-    c, successes, failures = bins.confidence, bins.worth, bins.n - bins.worth
+    c, successes, failures = bins.confidence, bins.outcome_sum, bins.n - bins.outcome_sum
     return -float((xlogy(successes, c) + xlog1py(failures, -c)).sum()) / bins.reviewed + 0.0  # turns -0.0 into 0.0
 
 
@@ -202,7 +210,7 @@ def _test(bins: ConfidenceBins, weight: Floats) -> ZTest | None:
     variance = float((weight**2 * bins.n * c * (1 - c)).sum())
     if variance <= 0:
         return None
-    z = float((weight * (bins.worth - bins.n * c)).sum()) / sqrt(variance)
+    z = float((weight * (bins.outcome_sum - bins.n * c)).sum()) / sqrt(variance)
     return ZTest(z=z, p=erfc(abs(z) / sqrt(2)))
 
 
@@ -216,34 +224,31 @@ def gap_side(verdict: Verdict) -> GapSide:
 def judge_gap(gap: float) -> Verdict:
     """Return the verdict on a gap, accuracy minus mean confidence."""
     size = abs(gap)
-    if size < 0.05 - TOLERANCE:
+    if size < WELL_CALIBRATED_BELOW - TOLERANCE:
         return "well_calibrated"
+    slight = size <= SLIGHT_GAP_MAX + TOLERANCE
     if gap < 0:
-        return "overconfident" if size > 0.10 + TOLERANCE else "slightly_overconfident"
-    return "underconfident" if size > 0.10 + TOLERANCE else "slightly_underconfident"
+        return "slightly_overconfident" if slight else "overconfident"
+    return "slightly_underconfident" if slight else "underconfident"
 
 
 def judge_bucket_gap(gap: float) -> Verdict:
     """Return the verdict on a bucket.
 
-    A gap of .10 still is well calibrated: an agent that states .70 and achieves .70 is .10 off the bucket's middle.
+    A gap of .10 is well calibrated: an agent that states .70 and achieves .70 differs by .10 from the bucket's middle.
     """
-    if abs(gap) <= 0.10 + TOLERANCE:
+    if abs(gap) <= BUCKET_GAP_MAX + TOLERANCE:
         return "well_calibrated"
     return "overconfident" if gap < 0 else "underconfident"
 
 
 def rate_brier(score: float) -> BrierRating:
     """Rate a Brier score in one word."""
-    if score < 0.10 - TOLERANCE:
-        return "excellent"
-    if score < 0.20 - TOLERANCE:
-        return "good"
-    return "fair" if score < 0.30 - TOLERANCE else "poor"
+    return next((rating for limit, rating in BRIER_LIMITS if score < limit - TOLERANCE), "poor")
 
 
 def bucket_numbers(confidence: Floats) -> npt.NDArray[np.intp]:
-    """Return the index in BUCKETS of each confidence; -1 for NaN. With TOLERANCE, 3 * 0.3 counts as .9."""
+    """Return the index in BUCKETS of each confidence; -1 for NaN. With TOLERANCE, 3 * 0.3 is in the bucket from .9."""
     edges = np.array([low for _, low, _ in reversed(BUCKETS)])
     numbers = len(BUCKETS) - np.searchsorted(edges, confidence + TOLERANCE, side="right")
     return np.where(np.isnan(confidence), -1, numbers)
@@ -256,20 +261,21 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
     for number, (name, _, expected) in enumerate(BUCKETS):
         inside = numbers == number
         part = bin_reviews(bins.confidence[inside], bins.outcomes[inside])
-        n, worth = part.reviewed, part.total_worth
+        n, outcome_sum = part.reviewed, part.outcome_total
         if n < BUCKET_REVIEWS_MIN:
             continue
-        gap, interval = _without_rounding(worth / n - expected), gap_interval(worth, n, part.mean_confidence)
+        gap = _without_rounding(outcome_sum / n - expected)
+        interval = gap_interval(outcome_sum, n, part.mean_confidence)
         yield Bucket(
             bucket=name,
             decisions=n,
-            success_rate=worth / n,
+            success_rate=outcome_sum / n,
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
             **_judge(part, judge_bucket_gap(gap), interval),
             success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
-            stated_gap=_without_rounding(worth / n - part.mean_confidence),
+            stated_gap=_without_rounding(outcome_sum / n - part.mean_confidence),
             stated_gap_interval=interval,
         )
 
@@ -295,5 +301,5 @@ def measure_spread(confidence: Floats, counts: Counts) -> ConfidenceSpread | Non
 
 
 def _without_rounding(value: float) -> float:
-    """Return 0.0 for a difference that is only a rounding error; never -0.0."""
+    """Return the value, or 0.0 if it is only a rounding error; never -0.0."""
     return 0.0 if abs(value) < TOLERANCE * 1e-3 else value

@@ -17,10 +17,10 @@ TREND_DAYS = 30
 TREND_DAYS_MAX = 3_650
 
 WINDOWS_MAX = 120
-"""Most windows in a trend. Longer histories have larger steps."""
+"""Most windows in a trend. A longer history has larger steps."""
 
 _DAY_US: Final = 86_400_000_000
-_STEPS: Final = 3
+_STEPS_PER_WINDOW: Final = 3
 _LAST_US: Final = microseconds(datetime.max.replace(tzinfo=UTC))
 
 
@@ -49,24 +49,24 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
     """Compute the rolling windows of reviewed decisions, which are in order of time.
 
     The step is a third of a window, or larger if there would be more than WINDOWS_MAX windows. The first window begins
-    at the first decision; the last one is the first that contains the last decision.
+    at the first decision; no window begins after the one that first contains the last decision.
     Shapes: one entry per decision. Units: microseconds since 1970 UTC.
     """
-    length, step = days * _DAY_US, days * _DAY_US // _STEPS
+    length, step = days * _DAY_US, days * _DAY_US // _STEPS_PER_WINDOW
     if not len(time_us):
         return Trend(days=days, step_days=step / _DAY_US, windows=[])
     first, last = int(time_us[0]), int(time_us[-1])
-    beyond = max(0, last - first - length + 1)
-    step = max(step, -(-beyond // (WINDOWS_MAX - 1)))
-    since = first + step * np.arange(-(-beyond // step) + 1, dtype=np.int64)
+    uncovered_us = max(0, last - first - length + 1)
+    step = max(step, -(-uncovered_us // (WINDOWS_MAX - 1)))
+    since = first + step * np.arange(-(-uncovered_us // step) + 1, dtype=np.int64)
     starts, ends = np.searchsorted(time_us, since), np.searchsorted(time_us, since + length)
     n = ends - starts
-    worth, stated, loss = (
-        _window_sums(values, starts, ends) for values in (outcome, confidence, (confidence - outcome) ** 2)
+    sums = (
+        _window_sums(values, starts, ends).tolist() for values in (outcome, confidence, (confidence - outcome) ** 2)
     )
     windows = [
-        _window(moment_of(int(at)), moment_of(min(int(at) + length, _LAST_US)), int(count), *map(float, sums))
-        for at, count, *sums in zip(since, n, worth, stated, loss, strict=True)
+        _window(moment_of(begin), moment_of(min(begin + length, _LAST_US)), reviewed, *window_sums)
+        for begin, reviewed, *window_sums in zip(since.tolist(), n.tolist(), *sums, strict=True)
     ]
     return Trend(days=days, step_days=step / _DAY_US, windows=windows)
 
@@ -77,17 +77,18 @@ def _window_sums(values: Floats, starts: Ints, ends: Ints) -> Floats:
     return sums[ends] - sums[starts]  # type: ignore[no-any-return]
 
 
-def _window(since: datetime, until: datetime, n: int, worth: float, stated: float, loss: float) -> Window:
+def _window(since: datetime, until: datetime, n: int, outcomes: float, confidences: float, losses: float) -> Window:
+    """Return a window, given the sums of outcomes, of stated confidences and of losses of its `n` decisions."""
     if n == 0:
         return Window(since=since, until=until, reviewed=0)
-    gap, interval = gap_with_interval(worth, stated, n)
+    gap, interval = gap_with_interval(outcomes, confidences, n)
     return Window(
         since=since,
         until=until,
         reviewed=n,
-        brier_score=loss / n,
-        accuracy=worth / n,
-        mean_confidence=stated / n,
+        brier_score=losses / n,
+        accuracy=outcomes / n,
+        mean_confidence=confidences / n,
         gap=gap,
         gap_interval=interval,
     )

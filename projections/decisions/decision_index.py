@@ -1,7 +1,8 @@
 """The decisions projection: an index to find, sort and count decisions by their fields.
 
-The state is columnar: one row for each decision, about 40 bytes and its name. A row number is called a place. A
-decision's texts stay in the log: to show it, its stream is read and folded (`decision_state.py`).
+The state is columnar: one row for each decision, about 40 bytes and its name. Rows are numbered from 0 in the order in
+which decisions were recorded. A decision's texts are not in the state: to show a decision, its stream is read and
+folded (`decision_state.py`).
 """
 
 from array import array
@@ -20,8 +21,16 @@ from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from ledger import microseconds, moment_of
 from projections.arrays import Places, sum_by_name
-from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
-from projections.outcomes import OUTCOMES, UNREVIEWED
+from projections.columns import (
+    GroupKey,
+    as_array,
+    microseconds_column,
+    names_starting_with,
+    pack,
+    pack_names,
+    unpack_names,
+)
+from projections.outcomes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
@@ -31,19 +40,19 @@ Status = Literal["pending", "reviewed"]
 NO_TAGS = 0
 """The number of the empty set of tags, which most decisions have."""
 
-DAY_US = 86_400_000_000
+DAY_S = 86_400
+DAY_US = DAY_S * 1_000_000
 STAKES = ("low", "medium", "high", "critical")
 
 _NAN = float("nan")
-_outcome = {name: number for number, name in enumerate(OUTCOMES)}
 _stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
 
 
 class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of decisions. Of several `tags`, `stakes` or `status`, one must match.
+    """A filter of decisions. If several `tags`, `stakes` or `status` are given, one of them must match.
 
     A bound of confidence excludes decisions without a confidence. `compacted_before` excludes reviewed decisions made
-    before that time. `due_before` finds decisions whose review date is before that time, `dated` those with (True) or
+    before that time. `due_before` selects decisions whose review date is before that time, `dated` those with (True) or
     without (False) a review date.
     """
 
@@ -65,7 +74,7 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of decisions by their fields. Decisions that do not state a field are left out of its counts."""
+    """Counts of decisions by their fields. The counts of a field leave out decisions that do not state it."""
 
     total: int
     by_category: dict[str, int]
@@ -85,25 +94,25 @@ class DecisionIndex(Projection):
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
-        """Place by stream. Other projections that number decisions in the same order may share it."""
+        """Row number by stream. Other projections that number decisions in the same order may share it."""
         self._subjects: list[str] = []
-        self._shared = array("I")
+        self._group = array("I")
         self._tags = array("I")
         self._confidence = array("d")
         self._time_us = array("q")
         self._outcome = bytearray()
         self._prs = array("Q")
-        """Alternating place and pull request of the few decisions that name one."""
+        """Alternating row number and pull request of the few decisions that state one."""
         self._dues = array("q")
-        """Alternating place and review date, in microseconds, of the decisions that name one."""
+        """Alternating row number and review date, in microseconds, of the decisions that state one."""
         self._patterns = array("Q")
-        """A digest of the pattern; 0 without one."""
-        self._shareds: dict[GroupKey, int] = {}
+        """A digest of the decision's pattern; 0 without one."""
+        self._groups: dict[GroupKey, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
-        index, subjects, shareds, tagsets = self.index, self._subjects, self._shareds, self._tagsets
-        shared, tags, confidence, outcome = self._shared, self._tags, self._confidence, self._outcome
+        index, subjects, groups, tagsets = self.index, self._subjects, self._groups, self._tagsets
+        group, tags, confidence, outcome = self._group, self._tags, self._confidence, self._outcome
         patterns, size = self._patterns, len(subjects)
         times: list[str] = []
         for event in events:
@@ -113,14 +122,14 @@ class DecisionIndex(Projection):
                 index[subject] = size
                 size += 1
                 subjects.append(subject)
-                about = (event.source, data.category, data.stakes, data.project, data.feature)
-                number = shareds.get(about)
+                group_key = (event.source, data.category, data.stakes, data.project, data.feature)
+                number = groups.get(group_key)
                 if number is None:
-                    number = shareds[about] = len(shareds)
-                shared.append(number)
+                    number = groups[group_key] = len(groups)
+                group.append(number)
                 tags.append(tagsets.setdefault(data.tags, len(tagsets)) if data.tags else NO_TAGS)
                 confidence.append(_NAN if data.confidence is None else data.confidence)
-                outcome.append(0)
+                outcome.append(UNREVIEWED)
                 times.append(event.time)
                 patterns.append(_digest(data.pattern) if data.pattern else 0)
                 if data.pr is not None:
@@ -128,24 +137,24 @@ class DecisionIndex(Projection):
                 if data.review_by is not None:
                     self._dues.extend((size - 1, microseconds(data.review_by)))
             elif type(data) is DecisionReviewed:
-                outcome[index[event.subject]] = _outcome[data.outcome]
+                outcome[index[event.subject]] = OUTCOME_NUMBERS[data.outcome]
             elif type(data) is DecisionAmended:
                 self._amend(index[event.subject], data)
         self._time_us.frombytes(microseconds_column(times))
 
-    def _amend(self, place: int, data: DecisionAmended) -> None:
+    def _amend(self, row: int, data: DecisionAmended) -> None:
         if data.confidence is not None:
-            self._confidence[place] = data.confidence
+            self._confidence[row] = data.confidence
         if data.tags is not None:
-            self._tags[place] = self._tagsets.setdefault(data.tags, len(self._tagsets))
+            self._tags[row] = self._tagsets.setdefault(data.tags, len(self._tagsets))
         if data.pattern is not None:
-            self._patterns[place] = _digest(data.pattern) if data.pattern else 0
+            self._patterns[row] = _digest(data.pattern) if data.pattern else 0
 
     def encode(self) -> bytes:
         return pack(
             {
                 "index": pack_names(self.index),
-                "shared": self._shared.tobytes(),
+                "shared": self._group.tobytes(),
                 "tags": self._tags.tobytes(),
                 "confidence": self._confidence.tobytes(),
                 "time_us": self._time_us.tobytes(),
@@ -153,7 +162,7 @@ class DecisionIndex(Projection):
                 "prs": self._prs.tobytes(),
                 "dues": self._dues.tobytes(),
                 "patterns": self._patterns.tobytes(),
-                "shareds": list(self._shareds),
+                "shareds": list(self._groups),
                 "tagsets": list(self._tagsets),
             }
         )
@@ -164,13 +173,14 @@ class DecisionIndex(Projection):
         new = cls()
         new.index = unpack_names(parts.index)
         new._subjects = list(new.index)
-        for name in ("shared", "tags", "confidence", "time_us", "prs", "dues", "patterns"):
+        new._group.frombytes(parts.shared)
+        for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
         new._outcome.extend(parts.outcome)
-        new._shareds = {shared: number for number, shared in enumerate(parts.shareds)}
+        new._groups = {group: number for number, group in enumerate(parts.shareds)}
         new._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
-        lengths = {len(new.index), len(new._shared), len(new._confidence), len(new._time_us), len(new._patterns)}
-        assert lengths == {len(new._outcome)}, "columns of unlike length"
+        columns = (new._group, new._tags, new._confidence, new._time_us, new._outcome, new._patterns)
+        assert {len(new.index)} == {len(column) for column in columns}, "columns of unlike length"
         return new
 
     def summary(self) -> Mapping[str, object]:
@@ -185,30 +195,25 @@ class DecisionIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` decision ids that start with a prefix, the oldest first."""
-        ids = []
-        for subject in self.index:
-            if subject.startswith(prefix, len("decision/")):
-                ids.append(subject.removeprefix("decision/"))
-                if len(ids) == limit:
-                    break
-        return ids
+        subjects = names_starting_with(self.index, f"decision/{prefix}", limit)
+        return [subject.removeprefix("decision/") for subject in subjects]
 
     def find(self, selection: DecisionSelection) -> Places:
-        """Return the places of the decisions that pass a filter, the oldest first."""
-        keep_shared = np.array([_matches(selection, shared) for shared in self._shareds], dtype=bool)
-        keep = keep_shared[as_array(self._shared, np.uint32)]
+        """Return the row numbers of the decisions that pass a filter, the oldest first."""
+        group_matches = np.array([_matches(selection, group) for group in self._groups], dtype=bool)
+        keep = group_matches[as_array(self._group, np.uint32)]
         outcome = as_array(self._outcome, np.uint8)
         if selection.status is not None:
             pending = outcome == UNREVIEWED
             keep &= (pending & ("pending" in selection.status)) | (~pending & ("reviewed" in selection.status))
         if selection.outcome is not None:
-            keep &= outcome == _outcome.get(selection.outcome, len(OUTCOMES))
+            keep &= outcome == OUTCOME_NUMBERS.get(selection.outcome, OUTCOMES_COUNT)
         if selection.tags:
             any_tag = np.array([not set(selection.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
             keep &= any_tag[as_array(self._tags, np.uint32)]
         if selection.pr is not None:
-            places, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-            keep &= _mask_of(places[prs == selection.pr], len(keep))
+            rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
+            keep &= _mask_of(rows[prs == selection.pr], len(keep))
         confidence = as_array(self._confidence, np.float64)
         if selection.confidence_min is not None:
             keep &= confidence >= selection.confidence_min
@@ -219,31 +224,28 @@ class DecisionIndex(Projection):
     def _filter_times(self, selection: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Narrow a mask to the decisions that pass the filters of time."""
         time_us = as_array(self._time_us, np.int64)
-        if selection.range.since is not None:
-            keep &= time_us >= microseconds(selection.range.since)
-        if selection.range.until is not None:
-            keep &= time_us <= microseconds(selection.range.until)
+        keep &= selection.range.contains(time_us)
         if selection.compacted_before is not None:
             old = time_us < microseconds(selection.compacted_before)
             keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))
-        places, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
+        rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         if selection.due_before is not None:
-            keep &= _mask_of(places[dues < microseconds(selection.due_before)], len(keep))
+            keep &= _mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
         if selection.dated is not None:
-            keep &= _mask_of(places, len(keep)) == selection.dated
+            keep &= _mask_of(rows, len(keep)) == selection.dated
         return keep
 
-    def sort_places(self, places: Places, sort: SortField, *, descending: bool) -> Places:
-        """Return places sorted by a field, ties by age. Missing values come last in both directions."""
-        keys = self._sort_keys(sort)[places]
+    def sort_places(self, rows: Places, sort: SortField, *, descending: bool) -> Places:
+        """Return row numbers sorted by a field, ties by age. Missing values come last in both directions."""
+        keys = self._sort_keys(sort)[rows]
         missing = np.isnan(keys)
         ranked = -keys if descending else keys
         ranked[missing] = 0
-        age = -places if descending else places
-        return places[np.lexsort((age, ranked, missing))]
+        age = -rows if descending else rows
+        return rows[np.lexsort((age, ranked, missing))]
 
     def _sort_keys(self, sort: SortField) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
-        """Return each decision's sort key, NaN if missing. Times stay integers: a float rounds those after 2255."""
+        """Return each decision's sort key, NaN if missing. Times are integers: a float rounds times after 2255."""
         if sort == "created_at":
             return as_array(self._time_us, np.int64)
         if sort == "confidence":
@@ -251,73 +253,73 @@ class DecisionIndex(Projection):
         if sort == "status":
             return np.not_equal(as_array(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
         if sort == "stakes":
-            ranks = [_stakes_rank.get(shared[2] or "", float("nan")) for shared in self._shareds]
+            ranks = [_stakes_rank.get(group[2] or "", float("nan")) for group in self._groups]
         else:
-            names = {name: rank for rank, name in enumerate(sorted({shared[1] or "" for shared in self._shareds}))}
-            ranks = [float("nan") if shared[1] is None else names[shared[1]] for shared in self._shareds]
-        return np.array(ranks, dtype=np.float64)[as_array(self._shared, np.uint32)]
+            names = {name: rank for rank, name in enumerate(sorted({group[1] or "" for group in self._groups}))}
+            ranks = [float("nan") if group[1] is None else names[group[1]] for group in self._groups]
+        return np.array(ranks, dtype=np.float64)[as_array(self._group, np.uint32)]
 
-    def subjects(self, places: Places) -> list[str]:
-        """Return the streams of some decisions."""
-        return [self._subjects[place] for place in places.tolist()]
+    def subjects(self, rows: Places) -> list[str]:
+        """Return the streams of the decisions in `rows`."""
+        return [self._subjects[row] for row in rows.tolist()]
 
-    def recorded_within(self, places: Places, since: datetime) -> int:
-        """Count the decisions at `places` that were made at or after a time."""
-        return int((as_array(self._time_us, np.int64)[places] >= microseconds(since)).sum())
+    def recorded_within(self, rows: Places, since: datetime) -> int:
+        """Count the decisions in `rows` that were made at or after a time."""
+        return int((as_array(self._time_us, np.int64)[rows] >= microseconds(since)).sum())
 
-    def pull_requests(self, places: Places) -> dict[int, int]:
-        """Return the pull requests of the decisions at `places` that name one, by place."""
-        named, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-        kept = np.isin(named, places.astype(np.uint64))
-        return dict(zip(named[kept].tolist(), prs[kept].tolist(), strict=True))
+    def pull_requests(self, rows: Places) -> dict[int, int]:
+        """Return the pull requests of the decisions in `rows` that state one, by row number."""
+        pr_rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
+        selected = np.isin(pr_rows, rows.astype(np.uint64))
+        return dict(zip(pr_rows[selected].tolist(), prs[selected].tolist(), strict=True))
 
-    def review_times(self, places: Places) -> dict[int, datetime]:
-        """Return the review dates of the decisions at `places` that have one, by place."""
-        named, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
-        kept = np.isin(named, places)
-        return dict(zip(named[kept].tolist(), map(moment_of, dues[kept].tolist()), strict=True))
+    def review_times(self, rows: Places) -> dict[int, datetime]:
+        """Return the review dates of the decisions in `rows` that have one, by row number."""
+        due_rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
+        selected = np.isin(due_rows, rows)
+        return dict(zip(due_rows[selected].tolist(), map(moment_of, dues[selected].tolist()), strict=True))
 
-    def shared_patterns(self, places: Places, most: int) -> tuple[int, list[Places]]:
-        """Count the patterns that several decisions at `places` share.
+    def shared_patterns(self, rows: Places, limit: int) -> tuple[int, list[Places]]:
+        """Count the patterns that more than one decision in `rows` has.
 
-        Return that count, and for each of the `most` most frequent patterns the places of its decisions.
+        Return that count, and the row numbers of the decisions of each of the `limit` most frequent patterns.
         """
-        digests = as_array(self._patterns, np.uint64)[places]
-        named = places[digests != 0]
+        digests = as_array(self._patterns, np.uint64)[rows]
+        pattern_rows = rows[digests != 0]
         digests = digests[digests != 0]
         order = np.argsort(digests, kind="stable")
-        named, digests = named[order], digests[order]
+        pattern_rows, digests = pattern_rows[order], digests[order]
         starts = np.flatnonzero(np.concatenate([np.ones(len(digests[:1]), bool), digests[1:] != digests[:-1]]))
         counts = np.diff(np.append(starts, len(digests)))
-        several = np.flatnonzero(counts > 1)
-        ranked = several[np.lexsort((named[starts[several]], -counts[several]))][:most]
-        return len(several), [named[starts[number] : starts[number] + counts[number]] for number in ranked]
+        repeated = np.flatnonzero(counts > 1)
+        ranked = repeated[np.lexsort((pattern_rows[starts[repeated]], -counts[repeated]))][:limit]
+        return len(repeated), [pattern_rows[starts[number] : starts[number] + counts[number]] for number in ranked]
 
-    def count(self, places: Places) -> DecisionCounts:
-        """Count the decisions at `places` by category, stakes, status, agent, day (UTC, newest first) and tag."""
-        shared = np.bincount(as_array(self._shared, np.uint32)[places], minlength=len(self._shareds))
-        weighted = [(key, int(n)) for key, n in zip(self._shareds, shared, strict=True) if n]
-        reviewed = int((as_array(self._outcome, np.uint8)[places] != UNREVIEWED).sum())
-        days = as_array(self._time_us, np.int64)[places] // DAY_US
+    def count(self, rows: Places) -> DecisionCounts:
+        """Count the decisions in `rows` by category, stakes, status, agent, day (UTC, newest first) and tag."""
+        by_group = np.bincount(as_array(self._group, np.uint32)[rows], minlength=len(self._groups))
+        weighted = [(key, int(n)) for key, n in zip(self._groups, by_group, strict=True) if n]
+        reviewed = int((as_array(self._outcome, np.uint8)[rows] != UNREVIEWED).sum())
+        days = as_array(self._time_us, np.int64)[rows] // DAY_US
         by_day = zip(*np.unique(days, return_counts=True), strict=True)
-        statuses = {"pending": len(places) - reviewed, "reviewed": reviewed}
+        statuses = {"pending": len(rows) - reviewed, "reviewed": reviewed}
         return DecisionCounts(
-            total=len(places),
+            total=len(rows),
             by_category=sum_by_name((key[1], n) for key, n in weighted),
             by_stakes=sum_by_name((key[2], n) for key, n in weighted),
             by_status={name: n for name, n in statuses.items() if n},
             by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
             by_day=[(_day(int(day)), int(n)) for day, n in reversed(list(by_day))],
-            top_tags=self._count_tags(places),
+            top_tags=self._count_tags(rows),
         )
 
-    def _count_tags(self, places: Places) -> list[tuple[str, int]]:
-        tagsets = np.bincount(as_array(self._tags, np.uint32)[places], minlength=len(self._tagsets))
-        tally: Counter[str] = Counter()
+    def _count_tags(self, rows: Places) -> list[tuple[str, int]]:
+        tagsets = np.bincount(as_array(self._tags, np.uint32)[rows], minlength=len(self._tagsets))
+        by_tag: Counter[str] = Counter()
         for tags, n in zip(self._tagsets, tagsets, strict=True):
             for tag in set(tags):
-                tally[tag] += int(n)
-        return sorted(((tag, n) for tag, n in tally.items() if n), key=lambda item: (-item[1], item[0]))
+                by_tag[tag] += int(n)
+        return sorted(((tag, n) for tag, n in by_tag.items() if n), key=lambda item: (-item[1], item[0]))
 
 
 class _Parts(msgspec.Struct):
@@ -334,19 +336,19 @@ class _Parts(msgspec.Struct):
     tagsets: list[tuple[str, ...]]
 
 
-def _matches(selection: DecisionSelection, shared: GroupKey) -> bool:
+def _matches(selection: DecisionSelection, group: GroupKey) -> bool:
     source = None if selection.agent is None else source_of(selection.agent)
-    if isinstance(selection.stakes, tuple) and shared[2] not in selection.stakes:
+    if isinstance(selection.stakes, tuple) and group[2] not in selection.stakes:
         return False
     stakes = selection.stakes if isinstance(selection.stakes, str) else None
-    terms = zip((source, selection.category, stakes, selection.project, selection.feature), shared, strict=True)
-    return all(value is None or value == actual for value, actual in terms)
+    required = (source, selection.category, stakes, selection.project, selection.feature)
+    return all(value is None or value == actual for value, actual in zip(required, group, strict=True))
 
 
-def _mask_of(places: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of `size` decisions that is True at some places."""
+def _mask_of(rows: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
+    """Return a mask of `size` decisions that is True in `rows`."""
     mask = np.zeros(size, dtype=bool)
-    mask[places.astype(np.intp)] = True
+    mask[rows.astype(np.intp)] = True
     return mask
 
 
@@ -356,4 +358,4 @@ def _digest(pattern: str) -> int:
 
 
 def _day(days: int) -> str:
-    return datetime.fromtimestamp(days * 86_400, UTC).date().isoformat()
+    return datetime.fromtimestamp(days * DAY_S, UTC).date().isoformat()

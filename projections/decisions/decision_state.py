@@ -1,4 +1,4 @@
-"""The current state of one decision: the fold of its stream, with its history."""
+"""The current state of one decision with its history, folded from the events of its stream."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -24,7 +24,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The latest review, with only the fields that it stated itself. Earlier reviews are in the history."""
+    """The latest review. Fields that it does not state are absent; earlier reviews are in the history."""
 
     outcome: Outcome
     reviewed_at: datetime
@@ -38,7 +38,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The current state of a decision. `decision` has the recorded fields with every amendment applied.
 
-    `confidence_at_review` is the confidence in force before the first review, which calibration uses; None without a
+    `confidence_at_review` is the confidence just before the first review, which calibration uses; None without a
     review. `question` is the question that the decision answers, if one was stated.
     """
 
@@ -65,9 +65,9 @@ def fold_decision(events: Iterable[Event]) -> DecisionState | None:
         history.append(_entry(event))
         if isinstance(event.data, DecisionThought):
             thoughts.append(event.data.text)
-        before = state if state is not None else _open(event)
-        changes = _changes(before, event)
-        state = structs.replace(before, updated_at=event.moment, streamversion=event.streamversion, **changes)
+        previous = state if state is not None else _open(event)
+        changes = _changes(previous, event)
+        state = structs.replace(previous, updated_at=event.moment, streamversion=event.streamversion, **changes)
     if state is None:
         return None
     return structs.replace(state, history=tuple(history), thoughts=tuple(thoughts))
@@ -104,10 +104,10 @@ def _changes(state: DecisionState, event: Event) -> dict[str, Any]:
     return {}
 
 
-def apply_amendment(stated: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
+def apply_amendment(recorded: DecisionRecorded, amendment: DecisionAmended) -> DecisionRecorded:
     """Return a recorded decision with an amendment applied."""
     values = {name: getattr(amendment, name) for name in amendment.__struct_fields__ if name != "decision_id"}
-    return structs.replace(stated, **{name: value for name, value in values.items() if value is not None})
+    return structs.replace(recorded, **{name: value for name, value in values.items() if value is not None})
 
 
 def _entry(event: Event) -> HistoryEntry:

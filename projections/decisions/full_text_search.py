@@ -1,10 +1,10 @@
 """Full-text search of decisions, with an FTS5 index in a file beside the ledger that may be deleted at any time.
 
-A search first indexes the new events of the log. A row is a piece of text (`searchable_text.py`), numbered by the
-position of its event, with the position until which it was valid. Rows are never deleted, so a search as of a position
-finds the texts of that time. The file is used only if its version is the version of the code and the ledger has the
-same line at its position as when it was written. Otherwise it is emptied, or replaced, and filled again. If the file
-cannot be written, a private temporary one is used until the process ends.
+A search first indexes the new events of the log. A row of `pieces` is a piece of text (`searchable_text.py`). Its
+number is the position of its event, and another piece replaces it from the position `until` on. Rows are never deleted,
+so a search as of a position finds the texts of that time. The file is used only if its version is the version of the
+code, and the ledger line at its position has not changed since it was written. Otherwise it is emptied, or replaced,
+and filled again. If the file cannot be written, a private temporary one is used until the process ends.
 
 Two processes may have the file open: each checks its state in the same transaction in which it reads or writes.
 """
@@ -29,6 +29,7 @@ from ledger.sqlite.connection import connect
 from projections.arrays import Places
 from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
+from projections.snapshots import primary_code, remove_database
 
 VERSION = 1
 """Increase it when the same events give another index."""
@@ -36,10 +37,10 @@ VERSION = 1
 BridgeSide = Literal["structure", "function"]
 
 _SIDE_WEIGHT = 4.0
-"""The weight of a word on the requested side of the bridge; a word elsewhere has 1."""
+"""The weight of a word on the requested side of the bridge. A word anywhere else has weight 1."""
 
 _COMMIT_EVENTS = 50_000
-"""Events in one transaction: FTS5 writes one segment for each transaction, and merges them."""
+"""Most events in one transaction. Larger ones give fewer segments, because FTS5 writes one for each transaction."""
 
 _BUSY_S = 10.0
 _CACHE_KIB = 32_768
@@ -64,7 +65,7 @@ SELECT coalesce(group_concat(printf('%08x0000000000000000', pieces.place), ''), 
 FROM words JOIN pieces ON pieces.position = words.rowid
 WHERE words MATCH ?1 AND words.rowid <= ?2 AND (pieces.until IS NULL OR pieces.until > ?2)
 """
-"""Selects the pieces with a word, joined to one row in SQLite: one step, for which Python releases its lock."""
+"""Selects the pieces with a word. SQLite joins them to one row in one step, during which Python releases its lock."""
 
 _RANKED_MATCHES = """
 WITH found AS MATERIALIZED (
@@ -76,29 +77,35 @@ FROM found JOIN pieces USING (position) WHERE pieces.until IS NULL OR pieces.unt
 """
 """Selects the same pieces with their bm25 scores."""
 
+_COLUMNS = 4
+"""Columns of each of the two tables of pieces."""
+
 _hit = np.dtype([("place", ">u4"), ("score", ">i8")])
 
 
 class SearchHits(NamedTuple):
-    """Decisions, oldest first, with the score of each (bm25, higher is better) and its number of matching words."""
+    """Row numbers of decisions, oldest first, and for each its score and the number of words that it has.
+
+    Scores are bm25, higher is better. `words_found` counts different words of the query.
+    """
 
     places: Places
     scores: npt.NDArray[np.float64]
     words_found: npt.NDArray[np.int64]
 
     def filter_places(self, places: Places, words_min: int) -> Places:
-        """Return the decisions at `places`, in their order, that have at least so many of the words."""
+        """Return those of `places`, in their order, that have at least `words_min` of the words."""
         return places[np.isin(places, self.places[self.words_found >= words_min])]
 
     def ranked(self, places: Places) -> "SearchHits":
-        """Return the hits at `places`, the best first, and of equal scores the newest first."""
-        among = np.flatnonzero(np.isin(self.places, places))
-        best = among[np.lexsort((-self.places[among], -self.scores[among]))]
-        return SearchHits(self.places[best], self.scores[best], self.words_found[best])
+        """Return the hits in `places`, the highest score first; of equal scores, the newest first."""
+        selected = np.flatnonzero(np.isin(self.places, places))
+        ranked = selected[np.lexsort((-self.places[selected], -self.scores[selected]))]
+        return SearchHits(self.places[ranked], self.scores[ranked], self.words_found[ranked])
 
 
 class FullTextSearch:
-    """The full-text index of one ledger. Concurrent searches wait for each other."""
+    """The full-text index of one ledger. Concurrent searches run one after another."""
 
     def __init__(self, path: Path, engine: Engine) -> None:
         self._path = path
@@ -124,8 +131,8 @@ class FullTextSearch:
     ) -> SearchHits:
         """Find the decisions that had at least one of the words as of position `upto`.
 
-        `places` maps each stream up to that position to its place. `rank` computes scores, otherwise they are 0; `side`
-        gives more weight to words on that side of a bridge.
+        `places` maps each stream up to that position to its row number. Scores are 0 without `rank`. `side` gives more
+        weight to words on that side of a bridge.
         Errors: LedgerUnavailable.
         """
         statement = _ranked_statement(side) if rank else _MATCHES
@@ -161,7 +168,7 @@ class FullTextSearch:
             await self._catch_up(connection, upto, places)
 
     async def _catch_up(self, connection: aiosqlite.Connection, upto: int, places: Mapping[str, int]) -> None:
-        """Index new events in one transaction, up to a position at most."""
+        """Index the next events up to a position, in one transaction of at most _COMMIT_EVENTS events."""
         await connection.execute("BEGIN IMMEDIATE")
         try:
             position = await self._position(connection)
@@ -183,7 +190,7 @@ class FullTextSearch:
             raise
 
     async def _position(self, connection: aiosqlite.Connection) -> int:
-        """Return the position up to which the file is valid: 0 if other code or another log wrote it."""
+        """Return the position up to which the file is valid: 0 if it is of another version or another log."""
         rows = await _rows(connection, "SELECT position, anchor FROM state WHERE version = ?", (VERSION,))
         position, anchor = rows[0] if rows else (0, b"")
         return position if position and await self._engine.line_digest(position) == anchor else 0
@@ -199,24 +206,24 @@ class FullTextSearch:
             if event.subject not in rebuilt and (piece := piece_from_event(event.position, event.data)) is not None
         ]
         first, last = events[0].position, events[-1].position
-        ended: list[tuple[int, int]] = []
+        replaced: list[tuple[int, int]] = []
         for subject, stream in (await self._engine.read_streams(sorted(rebuilt), last)).items():
             for piece in pieces_from_stream(stream):
                 if piece.position >= first:
                     pieces.append((places[subject], piece))
                 elif piece.until is not None and piece.until >= first:
-                    ended.append((piece.position, piece.until))
-        await _insert(connection, sorted(pieces, key=lambda each: each[1].position))
+                    replaced.append((piece.position, piece.until))
+        await _insert(connection, sorted(pieces, key=lambda item: item[1].position))
         await connection.execute(
             "UPDATE pieces SET until = json_extract(ended.value, '$[1]') FROM json_each(?) AS ended"
             " WHERE position = json_extract(ended.value, '$[0]')",
-            (msgspec.json.encode(ended).decode(),),
+            (msgspec.json.encode(replaced).decode(),),
         )
 
     async def _streams_to_rebuild(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
     ) -> set[str]:
-        """Return the streams whose events replace earlier text: their pieces are built from all their events."""
+        """Return the streams whose events replace earlier text. Their pieces are built again from all their events."""
         rebuilt: set[str] = set()
         reviewed: dict[int, str] = {}
         for event in events:
@@ -226,13 +233,13 @@ class FullTextSearch:
                 rebuilt.add(event.subject)
             elif isinstance(event.data, DecisionReviewed):
                 reviewed[places[event.subject]] = event.subject
-        before = await _rows(
+        rows_with_review = await _rows(
             connection,
             "SELECT DISTINCT pieces.place FROM json_each(?) AS asked JOIN pieces ON pieces.place = asked.value"
             " AND pieces.review = 1",
             (msgspec.json.encode(list(reviewed)).decode(),),
         )
-        return rebuilt | {reviewed[place] for (place,) in before}
+        return rebuilt | {reviewed[place] for (place,) in rows_with_review}
 
     async def _open(self) -> aiosqlite.Connection:
         uri = "" if self._private else f"{self._path.absolute().as_uri()}?mode=rwc"
@@ -253,7 +260,7 @@ class FullTextSearch:
         return connection
 
     async def _recover(self, error: sqlite3.Error) -> None:
-        """Replace a file that failed: delete a damaged one, once; otherwise use a private one from now on.
+        """Prepare another file after a failure: delete a damaged one, but only once; otherwise use a private one.
 
         Errors: LedgerUnavailable, if the private one failed too.
         """
@@ -261,9 +268,9 @@ class FullTextSearch:
         if self._private:
             detail = f"The texts cannot be searched: {error}."
             raise LedgerUnavailable(detail, "Free some space for temporary files, then search again.") from error
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED and not self._renewed:
+        if primary_code(error) in _DAMAGED and not self._renewed:
             self._renewed = True
-            _remove(self._path)
+            remove_database(self._path)
         else:
             self._private = True
 
@@ -282,14 +289,14 @@ def _ranked_statement(side: BridgeSide | None) -> str:
 async def _collect_hits(
     connection: aiosqlite.Connection, statement: str, words: Sequence[str], upto: int, size: int
 ) -> SearchHits:
-    """Search for each word, and add up scores and words by decision."""
+    """Search for each word, and add up scores and numbers of words by decision."""
     scores, words_found = np.zeros(size), np.zeros(size, np.int64)
     for word in words:
         ((joined,),) = await _rows(connection, statement, (f'"{word}"', upto))
         hits = np.frombuffer(bytes.fromhex(joined), dtype=_hit)
-        at = hits["place"].astype(np.intp)
-        scores += np.bincount(at, hits["score"] * _SCORE_UNIT, size)
-        words_found += np.bincount(at, minlength=size) > 0
+        rows = hits["place"].astype(np.intp)
+        scores += np.bincount(rows, hits["score"] * _SCORE_UNIT, size)
+        words_found += np.bincount(rows, minlength=size) > 0
     places = np.flatnonzero(words_found)
     return SearchHits(places, scores[places], words_found[places])
 
@@ -309,23 +316,18 @@ async def _insert(connection: aiosqlite.Connection, pieces: Sequence[tuple[int, 
 
 @cache
 def _insert_statement(table: str, rows: int) -> str:
-    places = ", ".join(["(?, ?, ?, ?)"] * rows)
-    return f"INSERT INTO {table} SELECT * FROM (VALUES {places}) WHERE column1 IS NOT NULL"
+    row = f"({', '.join('?' * _COLUMNS)})"
+    values = ", ".join([row] * rows)
+    return f"INSERT INTO {table} SELECT * FROM (VALUES {values}) WHERE column1 IS NOT NULL"
 
 
 def _padded_values(rows: Iterable[Sequence[object]], size: int) -> list[object]:
-    """Return the values of all rows, padded with None to `size` rows of four."""
+    """Return the values of all rows of _COLUMNS values, padded with None to `size` rows."""
     values = [value for row in rows for value in row]
-    return values + [None] * (4 * size - len(values))
+    return values + [None] * (_COLUMNS * size - len(values))
 
 
 async def _rows(
     connection: aiosqlite.Connection, statement: str, parameters: Sequence[object] = ()
 ) -> list[sqlite3.Row]:
     return list(await connection.execute_fetchall(statement, parameters))
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-journal"):
-        with suppress(OSError):
-            path.with_name(path.name + suffix).unlink()

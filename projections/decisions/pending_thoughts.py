@@ -1,8 +1,8 @@
 """The thoughts projection: thoughts recorded before a decision, and which of them no decision has adopted yet.
 
 The state has the latest thoughts of each agent: position, time, scope, and the decision that adopted them. Their texts
-stay in the log. A thought that newer ones displace is no longer pending. The fold ignores the age of thoughts:
-otherwise a thought dated far in the future or past would change the state of others.
+are only in the log. A thought that is no longer among the latest is not pending. The fold does not use the age of
+thoughts, so that a thought dated far in the future or past does not change the state of others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ THOUGHT_AGE_MAX = timedelta(seconds=300)
 
 
 class ThoughtScope(NamedTuple):
-    """The ids, as the client stated them, that match thoughts to decisions of the same authenticated agent."""
+    """Ids that the client states, by which thoughts are matched to decisions of the same authenticated agent."""
 
     agent_id: str | None = None
     decision_id: str | None = None
@@ -62,7 +62,7 @@ class ThoughtEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def scope(self) -> ThoughtScope:
-        """The scope that its client stated."""
+        """The scope of the thought, as its client stated it."""
         return ThoughtScope(self.agent_id, self.decision_id)
 
     @property
@@ -107,9 +107,10 @@ class ThoughtIndex(Projection):
     def _adopt(self, event: EventFacts) -> None:
         data, subject = event.data, event.subject
         assert isinstance(data, ThoughtAdopted)
-        own = self._by_source.get(event.source, {})
-        holders = (own,) if subject in own else (other for other in self._by_source.values() if subject in other)
-        for thoughts in holders:
+        of_source = self._by_source.get(event.source, {})
+        for thoughts in (of_source,) if subject in of_source else self._by_source.values():
+            if subject not in thoughts:
+                continue
             thoughts[subject] = structs.replace(
                 thoughts[subject],
                 adopted_position=event.position,
@@ -143,8 +144,8 @@ class ThoughtIndex(Projection):
     ) -> list[ThoughtEntry]:
         """Return the pending thoughts of an agent in some scopes, or in all if None, in the order of the log.
 
-        Thoughts as old as THOUGHT_AGE_MAX are not pending, nor are those dated as far in the future. With `position`,
-        return the stored thoughts that were pending as of that position.
+        A thought is not pending if its time is THOUGHT_AGE_MAX or more before or after `now`. With `position`, return
+        the stored thoughts that were pending as of that position.
         """
         return [
             thought

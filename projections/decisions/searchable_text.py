@@ -1,8 +1,8 @@
 """The searchable text of a decision, in pieces: its statement, each thought, and its review.
 
 An amendment replaces the statement. A review replaces the previous review, but keeps the fields that it leaves out. A
-piece is valid from the position of its event until the position of the event that replaces it, so that the text as of
-any past position is known.
+piece is valid from the position of its event until the position of the event that replaces it, so the text as of any
+past position can be searched.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,19 +50,20 @@ def has_searchable_text(data: Payload) -> bool:
 def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
     """Return all pieces of one decision's events, oldest first."""
     pieces: list[TextPiece] = []
-    live: dict[bool, int] = {}
-    stated: DecisionRecorded | None = None
+    current: dict[bool, int] = {}
+    """Index of the current statement (False) and of the current review (True)."""
+    recorded: DecisionRecorded | None = None
     review_texts: dict[str, str] = {}
     for event in events:
         data = event.data
         if isinstance(data, DecisionRecorded):
-            stated = data
+            recorded = data
         if isinstance(data, DecisionAmended):
             if not has_searchable_text(data):
                 continue
-            assert stated is not None, "a decision opens with decision.recorded"
-            stated = apply_amendment(stated, data)
-            piece: TextPiece | None = _statement(event.position, stated)
+            assert recorded is not None, "a decision opens with decision.recorded"
+            recorded = apply_amendment(recorded, data)
+            piece: TextPiece | None = _statement(event.position, recorded)
         elif isinstance(data, DecisionReviewed) and has_searchable_text(data):
             review_texts |= {name: text for name in _REVIEW_FIELDS if (text := getattr(data, name)) is not None}
             piece = TextPiece(event.position, True, _joined(review_texts.values()))
@@ -71,29 +72,36 @@ def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
         if piece is None:
             continue
         if not isinstance(data, DecisionThought):
-            if (before := live.get(piece.review)) is not None:
-                pieces[before] = pieces[before]._replace(until=event.position)
-            live[piece.review] = len(pieces)
+            if (replaced := current.get(piece.review)) is not None:
+                pieces[replaced] = pieces[replaced]._replace(until=event.position)
+            current[piece.review] = len(pieces)
         pieces.append(piece)
     return pieces
 
 
-def _statement(position: int, stated: DecisionRecorded) -> TextPiece:
-    bridge = stated.bridge or Bridge()
+def _statement(position: int, recorded: DecisionRecorded) -> TextPiece:
+    bridge = recorded.bridge or Bridge()
     structure, function = fold_text(bridge.structure or ""), fold_text(bridge.function or "")
-    return TextPiece(position, False, _joined(_statement_texts(stated)), structure, function)
+    return TextPiece(position, False, _joined(_statement_texts(recorded)), structure, function)
 
 
-def _statement_texts(stated: DecisionRecorded) -> Iterator[str | None]:
-    yield from (stated.decision, stated.context, stated.pattern, stated.category, stated.project, stated.feature)
-    yield from stated.tags
-    yield from (reason.text for reason in stated.reasons)
-    if stated.bridge is not None:
-        yield from (*stated.bridge.tolerance, *stated.bridge.enforcement, *stated.bridge.prevention)
-    if stated.deliberation is not None:
-        yield from (item.text for item in stated.deliberation.inputs)
-        yield from (step.thought for step in stated.deliberation.steps)
-    for step in stated.trace:
+def _statement_texts(recorded: DecisionRecorded) -> Iterator[str | None]:
+    yield from (
+        recorded.decision,
+        recorded.context,
+        recorded.pattern,
+        recorded.category,
+        recorded.project,
+        recorded.feature,
+    )
+    yield from recorded.tags
+    yield from (reason.text for reason in recorded.reasons)
+    if recorded.bridge is not None:
+        yield from (*recorded.bridge.tolerance, *recorded.bridge.enforcement, *recorded.bridge.prevention)
+    if recorded.deliberation is not None:
+        yield from (item.text for item in recorded.deliberation.inputs)
+        yield from (step.thought for step in recorded.deliberation.steps)
+    for step in recorded.trace:
         yield from (step.thought, step.output, *step.tags)
 
 

@@ -1,4 +1,4 @@
-"""The tokenizer of full-text search: indexed texts and queries are split into words in the same way.
+"""The tokenizer of full-text search, which splits indexed texts and queries into words in the same way.
 
 A word is a run of letters and digits, without case and accents. A symbol such as an emoji is a word of its own.
 Everything else separates words. `Café_№7 🚀` has the words cafe, no7 and 🚀.
@@ -8,7 +8,7 @@ import re
 from unicodedata import category, combining, normalize
 
 _ACCENT_CLASS_MIN = 10
-"""Combining marks of this class or above are accents and points. Those below it make another letter (か and が)."""
+"""Combining marks of this class or above are accents and points. Lower ones make another letter (か and が)."""
 
 _word = re.compile(r"[a-z0-9]+")
 
@@ -35,18 +35,19 @@ class _Folded(dict[int, str]):
             folded = f" {character} "
         else:
             decomposed = normalize("NFKD", normalize("NFKD", character).casefold())
-            folded = "".join(map(_bare, decomposed))
+            folded = "".join(map(_strip_mark, decomposed))
         self[code] = folded
         return folded
 
 
-def _bare(character: str) -> str:
+def _strip_mark(character: str) -> str:
+    """Return a letter or digit, nothing for an accent or an invisible character, and a space for anything else."""
     kind = category(character)
     if kind[0] in "LN" or kind == "Co":
         return character
     if kind[0] == "M":
-        inside = kind != "Me" and combining(character) < _ACCENT_CLASS_MIN and not _selects_variation(character)
-        return character if inside else ""
+        in_letter = kind != "Me" and combining(character) < _ACCENT_CLASS_MIN and not _selects_variation(character)
+        return character if in_letter else ""
     return "" if kind == "Cf" and character != "\N{ZERO WIDTH SPACE}" else " "
 
 

@@ -14,10 +14,10 @@ SIGHTED_OUTCOMES = ("accepted", "repeat")
 """Outcomes of attempts whose answer names a model."""
 
 NO_NAME = 0xFFFFFFFF
-"""The number of the name in an attempt that claims none, or that does not count."""
+"""The number of the name in an attempt that claims none, or whose claim is not counted."""
 
 _EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855").rstrip(b"\0")
-"""The digest of an empty output, which any two models may give."""
+"""The digest of an empty output. It is left out, because any two models may give it."""
 
 
 class AttemptPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,16 +51,19 @@ class SameAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IdenticalOutputs(msgspec.Struct, frozen=True, kw_only=True):
-    """The same output, byte for byte, under several names. Unless it is very short, one model is behind them."""
+    """The same output, byte for byte, under several names. Unless it is very short, one model probably gave it."""
 
     output_digest: str
     answers: list[SameAnswer]
 
 
 class Claims(NamedTuple):
-    """The resolved names, and for each attempt the number of its name in `named`: in any case, and if it counts."""
+    """The resolved names, and for each attempt the index of its name in `names` or NO_NAME.
 
-    named: list[ResolvedName]
+    `claimed` has every claim, `counted` only those that are counted as sightings.
+    """
+
+    names: list[ResolvedName]
     claimed: npt.NDArray[np.uint32]
     counted: npt.NDArray[np.uint32]
 
@@ -68,24 +71,24 @@ class Claims(NamedTuple):
 def resolve_claims(attempts: AttemptColumns) -> Claims:
     """Resolve each claimed name once.
 
-    The name of a model counts in attempts that were accepted or a repeat; any other name counts in every attempt.
+    The name of a model is counted in attempts that were accepted or a repeat, any other name in every attempt.
     """
     numbers: dict[ResolvedName, int] = {}
     claimed = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
     counted = claimed.copy()
-    for place, (outcome, identity, _) in enumerate(attempts.claims):
+    for number, (outcome, identity, _) in enumerate(attempts.claims):
         if identity is not None:
             name = attempts.names.resolve(identity.model_name)
-            claimed[place] = numbers.setdefault(name, len(numbers))
+            claimed[number] = numbers.setdefault(name, len(numbers))
             if outcome in SIGHTED_OUTCOMES or name.kind != "model":
-                counted[place] = claimed[place]
+                counted[number] = claimed[number]
     return Claims(list(numbers), claimed[attempts.claim], counted[attempts.claim])
 
 
-def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, most: int) -> list[IdentityConflictRow]:
+def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, limit: int) -> list[IdentityConflictRow]:
     """Find the pairs of different models that answers claim and endpoints report, the most frequent first.
 
-    A dated or prefixed name of the same model is not a conflict. With `model`, only conflicts of that model count.
+    A dated or prefixed name of the same model is not a conflict. With `model`, return only conflicts of that model.
     """
     pair_of = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
     pairs: dict[tuple[str, str], int] = {}
@@ -98,62 +101,63 @@ def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, mo
                 and model in (None, claimed_name, reported_name)
             ):
                 pair_of[number] = pairs.setdefault((claimed_name.key, reported_name.key), len(pairs))
-    places = group_places(pair_of[attempts.claim], len(pairs))
-    rows = [_contradiction(attempts, pair, own, most) for pair, own in zip(pairs, places, strict=True)]
-    return sorted(rows, key=lambda row: (-row.sightings, row.claimed, row.reported))
+    rows_by_pair = zip(pairs, group_places(pair_of[attempts.claim], len(pairs)), strict=True)
+    conflicts = [_contradiction(attempts, pair, pair_rows, limit) for pair, pair_rows in rows_by_pair]
+    return sorted(conflicts, key=lambda row: (-row.sightings, row.claimed, row.reported))
 
 
-def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], places: Places, most: int) -> IdentityConflictRow:
-    claims = count_claims(attempts, places)
+def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], rows: Places, limit: int) -> IdentityConflictRow:
+    claims = count_claims(attempts, rows)
     return IdentityConflictRow(
         claimed=pair[0],
         reported=pair[1],
         claims=sum_by_name((None if identity is None else identity.model_name, n) for (_, identity, _), n in claims),
         reports=sum_by_name((reported, n) for (_, _, reported), n in claims),
-        sightings=len(places),
-        where=attempt_places(attempts, places, most),
+        sightings=len(rows),
+        where=attempt_places(attempts, rows, limit),
     )
 
 
 def find_identical_outputs(
-    attempts: AttemptColumns, claims: Claims, model: ResolvedName | None, most: int
+    attempts: AttemptColumns, claims: Claims, model: ResolvedName | None, limit: int
 ) -> list[IdenticalOutputs]:
-    """Find the outputs that several names gave, the one with the most names first. Any claimed name counts."""
+    """Find the outputs that were given under several claimed names, the one with the most names first."""
     usable = (claims.claimed != NO_NAME) & (attempts.digest != b"") & (attempts.digest != _EMPTY)
-    usable_places = np.flatnonzero(usable)
-    digests, numbers = np.unique(attempts.digest[usable_places], return_inverse=True)
-    names = claims.claimed[usable_places].astype(np.int64)
+    usable_rows = np.flatnonzero(usable)
+    digests, numbers = np.unique(attempts.digest[usable_rows], return_inverse=True)
+    names = claims.claimed[usable_rows].astype(np.int64)
     pairs = np.unique(np.stack([numbers.astype(np.int64), names]), axis=1)
-    several = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
-    place = np.full(len(digests), NO_NAME, dtype=np.uint32)
-    place[several] = np.arange(len(several))
+    shared = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
+    shared_number = np.full(len(digests), NO_NAME, dtype=np.uint32)
+    shared_number[shared] = np.arange(len(shared))
     rows = []
-    for number, chosen in zip(several, group_places(place[numbers], len(several)), strict=True):
+    for number, selected in zip(shared, group_places(shared_number[numbers], len(shared)), strict=True):
         digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
-        answers = _answers(attempts, claims, usable_places[chosen], most)
+        answers = _answers(attempts, claims, usable_rows[selected], limit)
         if model is None or any((answer.kind, answer.key) == model for answer in answers):
             rows.append(IdenticalOutputs(output_digest=digest, answers=answers))
     return sorted(rows, key=lambda row: (-len(row.answers), row.output_digest))
 
 
-def _answers(attempts: AttemptColumns, claims: Claims, places: Places, most: int) -> list[SameAnswer]:
-    names = claims.claimed[places]
+def _answers(attempts: AttemptColumns, claims: Claims, attempt_rows: Places, limit: int) -> list[SameAnswer]:
+    names = claims.claimed[attempt_rows]
     rows = []
     for number in np.unique(names).tolist():
-        own, name = places[names == number], claims.named[number]
-        rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(own), where=attempt_places(attempts, own, most)))
+        name_rows, name = attempt_rows[names == number], claims.names[number]
+        where = attempt_places(attempts, name_rows, limit)
+        rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(name_rows), where=where))
     return sorted(rows, key=lambda answer: (-answer.count, answer.kind, answer.key))
 
 
-def count_claims(attempts: AttemptColumns, places: Places) -> list[tuple[AttemptClaim, int]]:
+def count_claims(attempts: AttemptColumns, attempt_rows: Places) -> list[tuple[AttemptClaim, int]]:
     """Count the different claims and outcomes of some attempts."""
-    claims, counts = np.unique(attempts.claim[places], return_counts=True)
+    claims, counts = np.unique(attempts.claim[attempt_rows], return_counts=True)
     return [(attempts.claims[claim], n) for claim, n in zip(claims.tolist(), counts.tolist(), strict=True)]
 
 
-def attempt_places(attempts: AttemptColumns, places: Places, most: int) -> list[AttemptPlace]:
-    """Return up to `most` attempts, the newest in the log first."""
+def attempt_places(attempts: AttemptColumns, attempt_rows: Places, limit: int) -> list[AttemptPlace]:
+    """Return up to `limit` attempts, the newest in the log first."""
     return [
-        AttemptPlace(run_id=attempts.runs[attempts.run[place]], attempt=int(attempts.number[place]))
-        for place in places[::-1][:most].tolist()
+        AttemptPlace(run_id=attempts.runs[attempts.run[row_number]], attempt=int(attempts.number[row_number]))
+        for row_number in attempt_rows[::-1][:limit].tolist()
     ]

@@ -1,8 +1,8 @@
-"""The inventory view: models with their sightings, and separately the claims that name no model.
+"""The inventory view: models with their sightings, and separately the claimed names that are not models.
 
-A sighting of a model is an attempt that was accepted or a repeat, whose answer named it. A wrapper or an unresolved
-name counts in every attempt that claims it. Sightings are claims of answers; the models that endpoints report are shown
-beside them.
+A sighting of a model is an attempt that was accepted or a repeat, and whose answer claimed that model. A wrapper or an
+unresolved name is sighted in every attempt that claims it. Endpoints may report other models: they are shown beside the
+claims.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ from projections.discovery.model_names import Kind, ResolvedName
 from projections.discovery.sighting_index import AttemptColumns
 
 RUNS_SHOWN = 50
-"""Most runs and attempts in one list, the newest ones. The inventory of a single model lists all."""
+"""A list has at most so many runs or attempts, the newest ones. The inventory of a single model lists all."""
 
 _NOWHERE = np.zeros(0, dtype=np.intp)
 
@@ -42,7 +42,7 @@ class RunSightings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SightingsByRouter(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of sightings and runs with one router; None if the router is unknown."""
+    """The number of sightings and runs with one router. `router` is None if it is unknown."""
 
     router: str | None
     sightings: int
@@ -70,7 +70,7 @@ class InventoryModel(Sightings, frozen=True, kw_only=True):
     """A model that was sighted, registered, or requested by its name.
 
     `name`, `provider`, `note` and `aliases` are as its owner registered them. `requested` counts the attempts of runs
-    that requested it from their router, `refused` those of them that were refused.
+    that requested it from their router, `refused` the refused ones among these.
     """
 
     known: bool
@@ -117,14 +117,14 @@ def build_inventory(attempts: AttemptColumns, model: str | None = None) -> Inven
     """Build the inventory of all models, or of one model by any of its names."""
     claims = resolve_claims(attempts)
     selected = None if model is None else attempts.names.resolve(model)
-    most = RUNS_SHOWN if selected is None else len(attempts.run)
-    rows = dict(zip(claims.named, group_places(claims.counted, len(claims.named)), strict=True))
+    limit = RUNS_SHOWN if selected is None else len(attempts.run)
+    rows = dict(zip(claims.names, group_places(claims.counted, len(claims.names)), strict=True))
     return InventoryView(
-        models=_ranked(_models(attempts, rows, selected, most)),
-        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", selected, most)),
-        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", selected, most)),
-        contradictions=find_contradictions(attempts, selected, most),
-        identical=find_identical_outputs(attempts, claims, selected, most),
+        models=_ranked(_models(attempts, rows, selected, limit)),
+        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", selected, limit)),
+        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", selected, limit)),
+        contradictions=find_contradictions(attempts, selected, limit),
+        identical=find_identical_outputs(attempts, claims, selected, limit),
         routers=_routers(attempts, claims),
         runs=len(attempts.runs),
         attempts=len(attempts.run),
@@ -132,12 +132,12 @@ def build_inventory(attempts: AttemptColumns, model: str | None = None) -> Inven
 
 
 def _models(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], selected: ResolvedName | None, most: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], selected: ResolvedName | None, limit: int
 ) -> Iterator[InventoryModel]:
     """Yield every model that was sighted, registered or requested."""
     names = attempts.names
     requested, refused = _requests(attempts)
-    keys = {name.key for name, places in rows.items() if name.kind == "model" and len(places)}
+    keys = {name.key for name, row_numbers in rows.items() if name.kind == "model" and len(row_numbers)}
     for key in keys | set(names.models) | set(requested):
         if selected in (None, ResolvedName("model", key)):
             registered = names.models.get(key)
@@ -150,19 +150,19 @@ def _models(
                 aliases=names.aliases(key),
                 requested=requested[key],
                 refused=refused[key],
-                **_sightings(attempts, rows.get(ResolvedName("model", key), _NOWHERE), most),
+                **_sightings(attempts, rows.get(ResolvedName("model", key), _NOWHERE), limit),
             )
 
 
 def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
-    """Count by model the attempts of runs that requested it, and those of them that were refused."""
-    request = attempts.run_asked[attempts.run]
+    """Count by model the attempts of runs that requested it, and the refused ones among these."""
+    request = attempts.run_request[attempts.run]
     refusal = np.array([outcome == "refused" for outcome, _, _ in attempts.claims], dtype=bool)[attempts.claim]
-    size = len(attempts.asked)
+    size = len(attempts.requests)
     requested: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     totals, refusals = np.bincount(request, minlength=size), np.bincount(request[refusal], minlength=size)
-    for (_, model), n, n_refused in zip(attempts.asked, totals.tolist(), refusals.tolist(), strict=True):
+    for (_, model), n, n_refused in zip(attempts.requests, totals.tolist(), refusals.tolist(), strict=True):
         if model is not None and (name := attempts.names.resolve(model)).kind == "model":
             requested[name.key] += n
             refused[name.key] += n_refused
@@ -170,24 +170,24 @@ def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
 
 
 def _unnamed(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, selected: ResolvedName | None, most: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, selected: ResolvedName | None, limit: int
 ) -> Iterator[UnnamedClaims]:
-    for name, places in rows.items():
+    for name, row_numbers in rows.items():
         if name.kind == kind and selected in (None, name):
-            yield UnnamedClaims(key=name.key, **_sightings(attempts, places, most))
+            yield UnnamedClaims(key=name.key, **_sightings(attempts, row_numbers, limit))
 
 
-def _sightings(attempts: AttemptColumns, places: Places, most: int) -> dict[str, Any]:
+def _sightings(attempts: AttemptColumns, row_numbers: Places, limit: int) -> dict[str, Any]:
     """Return the fields of `Sightings` for some attempts."""
-    claims = count_claims(attempts, places)
+    claims = count_claims(attempts, row_numbers)
     identities = [(identity, n) for (_, identity, _), n in claims if identity is not None]
-    runs, inverse, sizes = np.unique(attempts.run[places], return_inverse=True, return_counts=True)
-    times = attempts.time_us[places]
+    runs, inverse, sizes = np.unique(attempts.run[row_numbers], return_inverse=True, return_counts=True)
+    times = attempts.time_us[row_numbers]
     last = np.full(len(runs), np.iinfo(np.int64).min)
     np.maximum.at(last, inverse, times)
-    newest = np.lexsort((runs, last))[::-1][:most].tolist()
+    newest = np.lexsort((runs, last))[::-1][:limit].tolist()
     return {
-        "sightings": len(places),
+        "sightings": len(row_numbers),
         "claims": sum_by_name((identity.model_name, n) for identity, n in identities),
         "providers": sum_by_name((identity.provider, n) for identity, n in identities),
         "versions": sum_by_name((identity.version, n) for identity, n in identities),
@@ -205,7 +205,7 @@ def _by_router(attempts: AttemptColumns, runs: list[int], sizes: list[int]) -> l
     sightings: Counter[str | None] = Counter()
     runs_of: Counter[str | None] = Counter()
     for run, size in zip(runs, sizes, strict=True):
-        router = attempts.asked[attempts.run_asked[run]][0]
+        router = attempts.requests[attempts.run_request[run]][0]
         sightings[router] += size
         runs_of[router] += 1
     rows = (SightingsByRouter(router=router, sightings=sightings[router], runs=runs_of[router]) for router in sightings)
@@ -214,26 +214,26 @@ def _by_router(attempts: AttemptColumns, runs: list[int], sizes: list[int]) -> l
 
 def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
     """Return the results of each router, the one with the most attempts first."""
-    numbers = {router: number for number, router in enumerate(dict.fromkeys(router for router, _ in attempts.asked))}
-    of_asked = np.array([numbers[router] for router, _ in attempts.asked], dtype=np.uint32)
-    of_run = of_asked[attempts.run_asked]
-    runs = np.bincount(of_run, minlength=len(numbers)).tolist()
-    is_model = np.array([name.kind == "model" for name in claims.named], dtype=bool)
+    numbers = {router: number for number, router in enumerate(dict.fromkeys(router for router, _ in attempts.requests))}
+    request_router = np.array([numbers[router] for router, _ in attempts.requests], dtype=np.uint32)
+    run_router = request_router[attempts.run_request]
+    runs = np.bincount(run_router, minlength=len(numbers)).tolist()
+    is_model = np.array([name.kind == "model" for name in claims.names], dtype=bool)
     rows = []
-    for router, places in zip(numbers, group_places(of_run[attempts.run], len(numbers)), strict=True):
-        sighted = np.unique(claims.counted[places])
+    for router, row_numbers in zip(numbers, group_places(run_router[attempts.run], len(numbers)), strict=True):
+        sighted = np.unique(claims.counted[row_numbers])
         rows.append(
             RouterSightings(
                 router=router,
                 runs=runs[numbers[router]],
-                attempts=len(places),
-                outcomes=sum_by_name((outcome, n) for (outcome, _, _), n in count_claims(attempts, places)),
+                attempts=len(row_numbers),
+                outcomes=sum_by_name((outcome, n) for (outcome, _, _), n in count_claims(attempts, row_numbers)),
                 models=int(is_model[sighted[sighted != NO_NAME]].sum()),
-                last_seen=moment_of(int(attempts.time_us[places].max())) if len(places) else None,
+                last_seen=moment_of(int(attempts.time_us[row_numbers].max())) if len(row_numbers) else None,
             )
         )
     return sorted(rows, key=lambda row: (-row.attempts, row.router is None, row.router or ""))
 
 
 def _ranked(rows: Iterable[_Row]) -> list[_Row]:
-    return sorted((row for row in rows), key=lambda row: (-row.sightings, row.key))
+    return sorted(rows, key=lambda row: (-row.sightings, row.key))

@@ -1,4 +1,4 @@
-"""Resolution of model names: which model a claimed name means, by registered aliases, else by rules.
+"""Resolution of model names: find the model that a claimed name means, by registered aliases, then by rules.
 
 An alias of an owner takes precedence over the rules of `events.model_names`, and a later event over an earlier one.
 Names are resolved when a view is computed, so an alias also applies to attempts before it.
@@ -40,9 +40,9 @@ class ModelNames:
     ) -> None:
         self._models = dict(models or {})
         self._aliases = dict(aliases or {})
-        """By lower-case name: the name as an owner wrote it, and the model's key. A key is an alias of itself."""
+        """By normalized name: the name as an owner wrote it, and the model's key. A key is an alias of itself."""
         self._by_canonical = {canonical(key): key for key in self._models}
-        """The key by canonical name, which is common to a model's dated and prefixed names."""
+        """The key by canonical name. Dated and prefixed names of a model have the same canonical name."""
 
     def register(self, event: ModelRegistered) -> None:
         """Add a registered model."""
@@ -59,12 +59,12 @@ class ModelNames:
         self._aliases[key_of(name)] = name, key
 
     def parts(self) -> tuple[list[RegisteredModel], list[tuple[str, str]]]:
-        """Return the models and aliases, from which `from_parts` makes the same names."""
+        """Return the models and aliases, from which `from_parts` makes an equal object."""
         return list(self._models.values()), list(self._aliases.values())
 
     @classmethod
     def from_parts(cls, models: list[RegisteredModel], aliases: list[tuple[str, str]]) -> "ModelNames":
-        """Return the names that `parts` described."""
+        """Make the object from the models and aliases that `parts` returned."""
         return cls({model.key: model for model in models}, {key_of(name): (name, key) for name, key in aliases})
 
     def copy(self) -> "ModelNames":
@@ -78,7 +78,9 @@ class ModelNames:
 
     def aliases(self, key: str) -> list[str]:
         """Return the current aliases of a model other than its key, as owners wrote them, sorted."""
-        return sorted(name for name, of in self._aliases.values() if of == key and key_of(name) != key_of(key))
+        return sorted(
+            name for name, model_key in self._aliases.values() if model_key == key and key_of(name) != key_of(key)
+        )
 
     def resolve(self, name: str) -> ResolvedName:
         """Resolve a claimed name."""
@@ -95,6 +97,6 @@ class ModelNames:
         return ResolvedName("model", self._by_canonical.get(canonical_name, canonical_name))
 
     def known(self, name: str) -> bool:
-        """Tell whether a name means a registered model."""
+        """Tell whether a name resolves to a registered model."""
         resolved = self.resolve(name)
         return resolved.kind == "model" and resolved.key in self._models

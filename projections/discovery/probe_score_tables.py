@@ -1,12 +1,12 @@
-"""Score tables: one for each probe and scorer, with a row for each model, and how well the probe tells models apart.
+"""Score tables: one for each probe and scorer, with a row for each model, and a measure of the probe's discrimination.
 
 Scores are comparable only within one version of a probe and one version of a scorer. Wrappers, unresolved names and
-answers without a name have rows too, but no percentile, and are left out of comparisons of models.
+answers without a name have rows, too. These rows have no percentile and are left out of comparisons of models.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -20,8 +20,16 @@ from projections.stats.intervals import Interval, mean_score_interval
 
 ScoredKind = Literal["model", "wrapper", "unresolved", "unnamed"]
 
+ScoredName = tuple[ScoredKind, str | None]
+"""The kind and the key of a resolved name; the key is None for answers without a name."""
+
+_TABLE_FIELDS: Final = 4
+_MODEL_NAME: Final = 4
+_VALID: Final = 5
+"""Number of the first fields of `ScoreFacts` that are a `Table`, and indices of other fields."""
+
 _ALIKE = 1e-9
-"""Means that differ by less count as equal."""
+"""Means that differ by less are treated as equal."""
 
 
 class TimedScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +44,9 @@ class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
 
     `interval` is Student's 95% interval within 0..1; None with one score or if all are equal, because then the data
     does not show how much scores vary. `std_dev` is that of a sample. `valid_share` is over the scores that state
-    whether the answer was valid. `percentile` is the midrank 0..100 of the mean among those of all models: models below
-    count fully, equal ones (and the model itself) half; None with one model. `change` is the last total minus the
-    first.
+    whether the answer was valid. `percentile` is the midrank 0..100 of the mean among those of all models: each lower
+    mean adds 1 to the rank, each equal one (and its own) one half; None with one model. `change` is the last total
+    minus the first.
     """
 
     kind: ScoredKind
@@ -83,11 +91,12 @@ class ProbeScoreQuery(msgspec.Struct, frozen=True, kw_only=True):
 def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery) -> list[ProbeScores]:
     """Build the tables that pass a filter, sorted by probe and scorer. Percentiles are among all rows of a table."""
     tables: dict[Table, int] = {}
-    of_about = np.array([tables.setdefault(about[:4], len(tables)) for about in scores.abouts], dtype=np.uint32)
+    table_numbers = [tables.setdefault(facts[:_TABLE_FIELDS], len(tables)) for facts in scores.facts_table]
+    number_by_facts = np.array(table_numbers, dtype=np.uint32)
     starts = _starts(scores)
     results = [
-        _table(scores, names, query, table, places, starts)
-        for table, places in zip(tables, group_places(of_about[scores.about], len(tables)), strict=True)
+        _table(scores, names, query, table, row_numbers, starts)
+        for table, row_numbers in zip(tables, group_places(number_by_facts[scores.facts], len(tables)), strict=True)
         if _matches(table[0], table[1], query.probe) and _matches(table[2], table[3], query.scorer)
     ]
     return sorted(results, key=_table_order)
@@ -103,45 +112,52 @@ def _matches(name: str, version: str | None, required: str | None) -> bool:
 
 def _starts(scores: ProbeScoreColumns) -> Places:
     """Return the index of each score's first value."""
-    sizes = np.array([len(counts) + len(dimensions) for counts, dimensions in scores.labelled], dtype=np.intp)
+    sizes = np.array([len(counts) + len(dimensions) for counts, dimensions in scores.labels_table], dtype=np.intp)
     ends = np.cumsum(sizes[scores.labels])
     return np.concatenate([np.zeros(1, dtype=np.intp), ends])[:-1]
 
 
 def _table(
-    scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery, table: Table, places: Places, starts: Places
+    scores: ProbeScoreColumns,
+    names: ModelNames,
+    query: ProbeScoreQuery,
+    table: Table,
+    rows: Places,
+    starts: Places,
 ) -> ProbeScores:
-    rows: dict[tuple[ScoredKind, str | None], int] = {}
-    of_about = np.zeros(len(scores.abouts), dtype=np.uint32)
-    for number in np.unique(scores.about[places]).tolist():
-        of_about[number] = rows.setdefault(_named(names, scores.abouts[number][4]), len(rows))
-    places_by_row = [places[subset] for subset in group_places(of_about[scores.about[places]], len(rows))]
-    totals = {row: _totals(scores, row_places) for row, row_places in zip(rows, places_by_row, strict=True)}
+    names_in_table: dict[ScoredName, int] = {}
+    number_by_facts = np.zeros(len(scores.facts_table), dtype=np.uint32)
+    for number in np.unique(scores.facts[rows]).tolist():
+        name = _resolve(names, scores.facts_table[number][_MODEL_NAME])
+        number_by_facts[number] = names_in_table.setdefault(name, len(names_in_table))
+    groups = group_places(number_by_facts[scores.facts[rows]], len(names_in_table))
+    rows_by_name = {name: rows[group] for name, group in zip(names_in_table, groups, strict=True)}
+    totals = {name: _totals(scores, name_rows) for name, name_rows in rows_by_name.items()}
     compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
-    others = [values for (kind, _), values in totals.items() if kind != "model"]
+    other_totals = [values for (kind, _), values in totals.items() if kind != "model"]
     ranks = percentiles({key: float(values.mean()) for key, values in compared.items() if len(values)})
-    chosen = None if query.model is None else _named(names, query.model)
+    selected = None if query.model is None else _resolve(names, query.model)
     models = [
         _row(
             scores,
-            row,
-            row[1] in names.models,
-            row_places,
+            (kind, key),
+            name_rows,
             starts,
-            ranks.get(row[1] or "") if row[0] == "model" else None,
+            known=kind == "model" and key in names.models,
+            percentile=ranks.get(key or "") if kind == "model" else None,
         )
-        for row, row_places in zip(rows, places_by_row, strict=True)
-        if chosen in (None, row)
+        for (kind, key), name_rows in rows_by_name.items()
+        if selected in (None, (kind, key))
     ]
     return ProbeScores(
         probe_id=table[0],
         probe_version=table[1],
         scorer_id=table[2],
         scorer_version=table[3],
-        scores=len(places),
+        scores=len(rows),
         discrimination=measure_discrimination(
             [values.tolist() for values in compared.values()],
-            np.concatenate(others).tolist() if others else (),
+            np.concatenate(other_totals).tolist() if other_totals else (),
         ),
         models=sorted(models, key=_best_first),
     )
@@ -151,45 +167,46 @@ def _best_first(row: ModelScores) -> tuple[bool, float, str]:
     return row.kind != "model", 1.0 if row.mean is None else -row.mean, row.model or ""
 
 
-def _named(names: ModelNames, model_name: str | None) -> tuple[ScoredKind, str | None]:
+def _resolve(names: ModelNames, model_name: str | None) -> ScoredName:
     if model_name is None:
         return "unnamed", None
     resolved: ResolvedName = names.resolve(model_name)
     return resolved.kind, resolved.key
 
 
-def _totals(scores: ProbeScoreColumns, places: Places) -> Floats:
-    totals = scores.total[places]
+def _totals(scores: ProbeScoreColumns, score_rows: Places) -> Floats:
+    totals = scores.total[score_rows]
     return totals[~np.isnan(totals)]
 
 
 def _row(
     scores: ProbeScoreColumns,
-    row: tuple[ScoredKind, str | None],
-    known: bool,
-    places: Places,
+    name: ScoredName,
+    score_rows: Places,
     starts: Places,
+    *,
+    known: bool,
     percentile: float | None,
 ) -> ModelScores:
-    scored = places[~np.isnan(scores.total[places])]
+    scored = score_rows[~np.isnan(scores.total[score_rows])]
     totals = scores.total[scored]
     n = len(totals)
     spread = float(totals.std(ddof=1)) if n > 1 else None
     order = scored[np.argsort(scores.time_us[scored], kind="stable")]
-    first, last = (_scored(scores, int(order[0])), _scored(scores, int(order[-1]))) if n else (None, None)
-    counts, dimensions = _means(scores, places, starts)
+    first, last = (_timed_score(scores, int(order[0])), _timed_score(scores, int(order[-1]))) if n else (None, None)
+    counts, dimensions = _means(scores, score_rows, starts)
     return ModelScores(
-        kind=row[0],
-        model=row[1],
-        known=known and row[0] == "model",
-        scores=len(places),
+        kind=name[0],
+        model=name[1],
+        known=known,
+        scores=len(score_rows),
         totals=n,
         mean=float(totals.mean()) if n else None,
         interval=None if spread is None else mean_score_interval(float(totals.mean()), spread, n),
         std_dev=spread,
         min=float(totals.min()) if n else None,
         max=float(totals.max()) if n else None,
-        valid_share=_valid_share(scores, places),
+        valid_share=_valid_share(scores, score_rows),
         percentile=percentile,
         first=first,
         last=last,
@@ -200,33 +217,34 @@ def _row(
 
 
 def percentiles(means: Mapping[str, float]) -> dict[str, float]:
-    """Return the midrank of each mean among all, 0..100; empty for fewer than two."""
+    """Return the midrank of each mean among all means, 0..100; empty for fewer than two."""
     if len(means) < 2:
         return {}
     values = np.array(sorted(means.values()))
     below = {key: int(np.searchsorted(values, mean - _ALIKE, "left")) for key, mean in means.items()}
-    upto = {key: int(np.searchsorted(values, mean + _ALIKE, "right")) for key, mean in means.items()}
-    return {key: 50.0 * (below[key] + upto[key]) / len(values) for key in means}
+    not_above = {key: int(np.searchsorted(values, mean + _ALIKE, "right")) for key, mean in means.items()}
+    return {key: 50.0 * (below[key] + not_above[key]) / len(values) for key in means}
 
 
-def _scored(scores: ProbeScoreColumns, place: int) -> TimedScore:
-    return TimedScore(total=float(scores.total[place]), time=moment_of(int(scores.time_us[place])))
+def _timed_score(scores: ProbeScoreColumns, row_number: int) -> TimedScore:
+    return TimedScore(total=float(scores.total[row_number]), time=moment_of(int(scores.time_us[row_number])))
 
 
-def _valid_share(scores: ProbeScoreColumns, places: Places) -> float | None:
-    numbers, sizes = np.unique(scores.about[places], return_counts=True)
-    by_valid = [(scores.abouts[number][5], n) for number, n in zip(numbers.tolist(), sizes.tolist(), strict=True)]
+def _valid_share(scores: ProbeScoreColumns, score_rows: Places) -> float | None:
+    numbers, sizes = np.unique(scores.facts[score_rows], return_counts=True)
+    sizes_by_number = zip(numbers.tolist(), sizes.tolist(), strict=True)
+    by_valid = [(scores.facts_table[number][_VALID], n) for number, n in sizes_by_number]
     stated = sum(n for valid, n in by_valid if valid is not None)
     return sum(n for valid, n in by_valid if valid) / stated if stated else None
 
 
-def _means(scores: ProbeScoreColumns, places: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
+def _means(scores: ProbeScoreColumns, score_rows: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
     """Return the means of each count and of each dimension by name, over the scores that have it."""
     counts: dict[str, list[Floats]] = {}
     dimensions: dict[str, list[Floats]] = {}
-    for number in np.unique(scores.labels[places]).tolist():
-        begins = starts[places[scores.labels[places] == number]]
-        for offset, (label, by_label) in enumerate(_labels(scores.labelled[number], counts, dimensions)):
+    for number in np.unique(scores.labels[score_rows]).tolist():
+        begins = starts[score_rows[scores.labels[score_rows] == number]]
+        for offset, (label, by_label) in enumerate(_labels(scores.labels_table[number], counts, dimensions)):
             by_label.setdefault(label, []).append(scores.values[begins + offset])
     return _mean(counts), _mean(dimensions)
 

@@ -1,7 +1,7 @@
 """The runs projection: an index of discovery runs, with counts of their attempts by outcome.
 
-The state is columnar, with one row per run. Prompts and answers stay in the log: to show a run, its stream is read and
-turned into a report (`run_report.py`).
+The state is columnar, with one row per run. Prompts and answers are not in the state: to show a run, its stream is read
+and turned into a report (`run_report.py`).
 """
 
 from array import array
@@ -26,20 +26,20 @@ from events.payload import Payload
 from events.probe import ProbeScored
 from ledger import microseconds, moment_of
 from projections.arrays import Places
-from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
 ATTEMPT_OUTCOMES: tuple[AttemptOutcome, ...] = get_args(AttemptOutcome)
 
 UNFINISHED = 0
-"""The number of the ending of a run without one."""
+"""The number of the ending of a run that has not ended."""
 
 _WIDTH = len(ATTEMPT_OUTCOMES)
-_outcome = {name: number for number, name in enumerate(ATTEMPT_OUTCOMES)}
+_outcome_numbers = {name: number for number, name in enumerate(ATTEMPT_OUTCOMES)}
 
 RunEnding = tuple[Ending | None, str]
-"""Why a run ended: in one word if known, and as its report states it, shortened."""
+"""Why a run ended: the kind of ending if it is known, and the reason in its report, shortened."""
 
 
 class RunFacts(NamedTuple):
@@ -62,7 +62,7 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A summary of a run. Without `end_time` it is still going on.
+    """A summary of a run. A run without `end_time` has not ended.
 
     `models` counts accepted answers, `scores` the scores of all scorers.
     """
@@ -95,21 +95,22 @@ class RunIndex(Projection):
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
-        """Place by run id."""
-        self._about = array("I")
+        """Row number by run id."""
+        self._facts = array("I")
         self._start_us = array("q")
         self._end_us = array("q")
-        self._end = array("I")
+        self._ending = array("I")
         self._outcomes = array("I")
-        """Counts of attempts: for each run, one for each of ATTEMPT_OUTCOMES."""
+        """Counts of attempts: for each run, a count for each of ATTEMPT_OUTCOMES."""
         self._signals = array("I")
         self._scores = array("Q")
-        """Alternating place of the run and position of the event, of the scores that name a run."""
-        self._abouts: dict[RunFacts, int] = {}
-        self._ends: dict[RunEnding | None, int] = {None: UNFINISHED}
+        """Alternating row number of the run and position of the event, for each score that names a run."""
+        self._facts_numbers: dict[RunFacts, int] = {}
+        self._ending_numbers: dict[RunEnding | None, int] = {None: UNFINISHED}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
-        index, outcomes, score, numbers, width = self._index, self._outcomes, self._scores.append, _outcome, _WIDTH
+        index, outcomes, numbers, width = self._index, self._outcomes, _outcome_numbers, _WIDTH
+        add_score = self._scores.append
         starts: list[str] = []
         for event in events:
             data: Any = event.data
@@ -118,8 +119,8 @@ class RunIndex(Projection):
                 outcomes[index[data.run_id] * width + numbers[data.outcome]] += 1
             elif kind is ProbeScored:
                 if data.run_id in index:
-                    score(index[data.run_id])
-                    score(event.position)
+                    add_score(index[data.run_id])
+                    add_score(event.position)
             elif kind is DiscoveryStarted:
                 self._start(event)
                 starts.append(event.time)
@@ -133,35 +134,35 @@ class RunIndex(Projection):
         data = event.data
         assert isinstance(data, DiscoveryStarted)
         assert data.run_id is not None, "the ledger names every stream"
-        self._index[data.run_id] = len(self._end)
-        about = RunFacts(event.source, data.router, data.requested_model, data.probe_id, data.probe_version)
-        self._about.append(self._abouts.setdefault(about, len(self._abouts)))
+        self._index[data.run_id] = len(self._ending)
+        facts = RunFacts(event.source, data.router, data.requested_model, data.probe_id, data.probe_version)
+        self._facts.append(self._facts_numbers.setdefault(facts, len(self._facts_numbers)))
         self._end_us.append(0)
-        self._end.append(UNFINISHED)
+        self._ending.append(UNFINISHED)
         self._signals.append(0)
         self._outcomes.extend((0,) * _WIDTH)
 
     def _finish(self, event: EventFacts) -> None:
         data = event.data
         assert isinstance(data, DiscoveryFinished)
-        place = self._index[data.run_id]
-        self._end_us[place] = microseconds(event.moment)
-        end = (data.ending, data.reason[:LABEL_CHARS_MAX])
-        self._end[place] = self._ends.setdefault(end, len(self._ends))
+        row = self._index[data.run_id]
+        self._end_us[row] = microseconds(event.moment)
+        ending = (data.ending, data.reason[:LABEL_CHARS_MAX])
+        self._ending[row] = self._ending_numbers.setdefault(ending, len(self._ending_numbers))
 
     def encode(self) -> bytes:
         return pack(
             {
                 "index": pack_names(self._index),
-                "about": self._about.tobytes(),
+                "about": self._facts.tobytes(),
                 "start_us": self._start_us.tobytes(),
                 "end_us": self._end_us.tobytes(),
-                "end": self._end.tobytes(),
+                "end": self._ending.tobytes(),
                 "outcomes": self._outcomes.tobytes(),
                 "signals": self._signals.tobytes(),
                 "scores": self._scores.tobytes(),
-                "abouts": list(self._abouts),
-                "ends": list(self._ends)[1:],
+                "abouts": list(self._facts_numbers),
+                "ends": list(self._ending_numbers)[1:],
             }
         )
 
@@ -170,21 +171,23 @@ class RunIndex(Projection):
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
         new._index = unpack_names(parts.index)
-        for name in ("about", "start_us", "end_us", "end", "outcomes", "signals", "scores"):
+        new._facts.frombytes(parts.about)
+        new._ending.frombytes(parts.end)
+        for name in ("start_us", "end_us", "outcomes", "signals", "scores"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
-        new._abouts = {about: number for number, about in enumerate(parts.abouts)}
-        new._ends = {end: number for number, end in enumerate([None, *parts.ends])}
-        lengths = {len(new._index), len(new._about), len(new._start_us), len(new._end_us), len(new._end)}
+        new._facts_numbers = {facts: number for number, facts in enumerate(parts.abouts)}
+        new._ending_numbers = {ending: number for number, ending in enumerate([None, *parts.ends])}
+        lengths = {len(new._index), len(new._facts), len(new._start_us), len(new._end_us), len(new._ending)}
         assert lengths == {len(new._signals)}, "columns of unlike length"
         assert len(new._outcomes) == len(new._index) * _WIDTH, "columns of unlike length"
         return new
 
     def summary(self) -> Mapping[str, object]:
-        counted = as_array(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
+        counts = as_array(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
         return {
             "runs": len(self._index),
-            "going": int((as_array(self._end, np.uint32) == UNFINISHED).sum()),
-            "attempts": {name: int(n) for name, n in zip(ATTEMPT_OUTCOMES, counted, strict=True) if n},
+            "going": int((as_array(self._ending, np.uint32) == UNFINISHED).sum()),
+            "attempts": {name: int(n) for name, n in zip(ATTEMPT_OUTCOMES, counts, strict=True) if n},
             "scores": len(self._scores) // 2,
         }
 
@@ -194,48 +197,42 @@ class RunIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
+        return names_starting_with(self._index, prefix, limit)
 
     def find(self, selection: RunSelection) -> Places:
-        """Return the places of the runs that pass a filter, the latest start first."""
-        fits = np.array([_matches(selection, about) for about in self._abouts], dtype=bool)
-        keep = fits[as_array(self._about, np.uint32)]
+        """Return the row numbers of the runs that pass a filter, the latest start first."""
+        fits = np.array([_matches(selection, facts) for facts in self._facts_numbers], dtype=bool)
         start_us = as_array(self._start_us, np.int64)
-        if selection.range.since is not None:
-            keep &= start_us >= microseconds(selection.range.since)
-        if selection.range.until is not None:
-            keep &= start_us <= microseconds(selection.range.until)
-        places = np.flatnonzero(keep)
-        return places[np.lexsort((-places, -start_us[places]))]
+        rows = np.flatnonzero(fits[as_array(self._facts, np.uint32)] & selection.range.contains(start_us))
+        return rows[np.lexsort((-rows, -start_us[rows]))]
 
-    def entries(self, places: Places) -> list[RunEntry]:
-        """Return the summaries of some runs."""
-        names, abouts, ends = list(self._index), list(self._abouts), list(self._ends)
+    def entries(self, rows: Places) -> list[RunEntry]:
+        """Return the summaries of the runs in `rows`."""
+        names, facts_table, endings = list(self._index), list(self._facts_numbers), list(self._ending_numbers)
         scores = np.bincount(as_array(self._scores, np.uint64)[::2].astype(np.intp), minlength=len(names))
         return [
-            self._entry(names[place], place, abouts[self._about[place]], ends[self._end[place]], int(scores[place]))
-            for place in places.tolist()
+            self._entry(names[row], row, facts_table[self._facts[row]], endings[self._ending[row]], int(scores[row]))
+            for row in rows.tolist()
         ]
 
-    def _entry(self, run_id: str, place: int, about: RunFacts, end: RunEnding | None, scores: int) -> RunEntry:
-        counted = self._outcomes[place * _WIDTH : (place + 1) * _WIDTH]
-        outcomes = {name: n for name, n in zip(ATTEMPT_OUTCOMES, counted, strict=True) if n}
+    def _entry(self, run_id: str, row: int, facts: RunFacts, ending: RunEnding | None, scores: int) -> RunEntry:
+        counts = self._outcomes[row * _WIDTH : (row + 1) * _WIDTH]
+        outcomes = {name: n for name, n in zip(ATTEMPT_OUTCOMES, counts, strict=True) if n}
         return RunEntry(
             run_id=run_id,
-            agent=agent_of(about.source),
-            router=about.router,
-            requested_model=about.requested_model,
-            probe_id=about.probe_id,
-            probe_version=about.probe_version,
-            start_time=moment_of(self._start_us[place]),
-            end_time=None if end is None else moment_of(self._end_us[place]),
-            ending=None if end is None else end[0],
-            reason=None if end is None else end[1],
-            attempts=sum(counted),
+            agent=agent_of(facts.source),
+            router=facts.router,
+            requested_model=facts.requested_model,
+            probe_id=facts.probe_id,
+            probe_version=facts.probe_version,
+            start_time=moment_of(self._start_us[row]),
+            end_time=None if ending is None else moment_of(self._end_us[row]),
+            ending=None if ending is None else ending[0],
+            reason=None if ending is None else ending[1],
+            attempts=sum(counts),
             outcomes=outcomes,
             models=outcomes.get("accepted", 0),
-            signals=self._signals[place],
+            signals=self._signals[row],
             scores=scores,
         )
 
@@ -245,9 +242,9 @@ class RunIndex(Projection):
 
     def scores(self, run_id: str) -> list[int]:
         """Return the positions of the scores that name a run, oldest first."""
-        places, positions = as_array(self._scores, np.uint64).reshape(-1, 2).T
-        own: list[int] = positions[places == self._index[run_id]].tolist()
-        return own
+        rows, positions = as_array(self._scores, np.uint64).reshape(-1, 2).T
+        of_run: list[int] = positions[rows == self._index[run_id]].tolist()
+        return of_run
 
 
 class _Parts(msgspec.Struct):
@@ -263,9 +260,9 @@ class _Parts(msgspec.Struct):
     ends: list[RunEnding]
 
 
-def _matches(selection: RunSelection, about: RunFacts) -> bool:
+def _matches(selection: RunSelection, facts: RunFacts) -> bool:
     return (
-        selection.agent in (None, agent_of(about.source))
-        and selection.router in (None, about.router)
-        and selection.probe in (None, about.probe_id)
+        selection.agent in (None, agent_of(facts.source))
+        and selection.router in (None, facts.router)
+        and selection.probe in (None, facts.probe_id)
     )

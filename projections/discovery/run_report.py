@@ -1,7 +1,7 @@
-"""Run reports: their wire format, and how a run's events become one. Everything is a pure function of the events.
+"""Run reports: their wire format, and pure functions that build a report from a run's events.
 
-An imported report is exported again field for field: missing fields stay missing, and times keep their notation. A run
-that was not imported is reported in the same fields.
+An imported report is exported again field for field: missing fields stay missing, and times keep their notation. The
+report of a run that was not imported has the same fields.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ class DiscoveryResult(_Wire, frozen=True, kw_only=True):
 
 
 class RunReport(_Wire, frozen=True, kw_only=True):
-    """The report of a run. A run that is still going on has neither `end_time` nor `termination_reason`."""
+    """The report of a run. A run that has not ended has neither `end_time` nor `termination_reason`."""
 
     run_id: StreamName | None = None
     start_time: TimeText
@@ -105,7 +105,7 @@ class AttemptScore(_Wire, frozen=True, kw_only=True):
 class RunAttempt(_Wire, frozen=True, kw_only=True):
     """One attempt: prompt, answer and outcome.
 
-    A text that is stored as evidence is given by its digest; `erased` tells that one of them was erased.
+    Instead of a text that is stored as evidence, its digest is given; `erased` tells that such a text was erased.
     """
 
     position: int
@@ -157,7 +157,7 @@ class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, events: Sequence[EventFacts], scores: Sequence[EventFacts]) -> "DiscoveryRun":
-        """The run of a stream's events; `scores` are those that name it."""
+        """Make a run from the events of its stream; `scores` are the scores that name it."""
         return cls(
             started=events[0],
             attempts=[event for event in events if isinstance(event.data, DiscoveryAttempted)],
@@ -229,7 +229,7 @@ def build_report(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunRepor
 
 
 def report_models(report: RunReport) -> tuple[ModelIdentity, ...]:
-    """Return the models of a report's results, which `unique_models` repeats unless the report states others."""
+    """Return the models of a report's results, which is the default of `unique_models`."""
     return tuple(result.model for result in report.results or ())
 
 
@@ -242,17 +242,17 @@ def build_attempts(run: DiscoveryRun, texts: Mapping[str, str | None]) -> tuple[
     for event in run.attempts:
         attempt = event.data
         assert isinstance(attempt, DiscoveryAttempted)
-        gone = _evidence_digests(attempt) & {digest for digest, text in texts.items() if text is None}
-        same = {
+        erased = any(texts.get(digest, "") is None for digest in _evidence_digests(attempt))
+        copied = {
             name: getattr(attempt, name) for name in attempt.__struct_fields__ if name not in ("run_id", "timestamp")
         }
         scores = tuple(_score(score) for score in scored.get(attempt.attempt, ()))
         attempts.append(
             RunAttempt(
-                **same,
+                **copied,
                 position=event.position,
                 timestamp=attempt.timestamp or event.time,
-                erased=True if gone else None,
+                erased=True if erased else None,
                 scores=scores,
             )
         )
@@ -260,7 +260,7 @@ def build_attempts(run: DiscoveryRun, texts: Mapping[str, str | None]) -> tuple[
 
 
 def build_signals(run: DiscoveryRun) -> tuple[RunSignal, ...]:
-    """Build the list of signals. Without an own time or agent, a signal has those of its event."""
+    """Build the list of signals. A signal that states no time or agent has those of its event."""
     signals = []
     for event in run.signals:
         signal = event.data
@@ -307,7 +307,7 @@ def _score(event: EventFacts) -> AttemptScore:
 def _report_scores(run: DiscoveryRun) -> dict[int, ProbeScored]:
     """Return the score of each attempt for the report: the first by the source that recorded the attempt.
 
-    Of an imported run it is the score that its report stated, otherwise one of the run's probe.
+    For an imported run it is the score that its report states, otherwise a score of the run's probe.
     """
     sources = {event.data.attempt: event.source for event in run.attempts}  # type: ignore[attr-defined]
     first_scores: dict[int, ProbeScored] = {}
@@ -341,7 +341,7 @@ def _probe(
 
 
 def _output(attempt: DiscoveryAttempted) -> str | None:
-    """Return the scored text if it is in the event."""
+    """Return the text to be scored, or None if it is not in the event."""
     if attempt.output is None and attempt.output_digest in (None, attempt.response_digest):
         return attempt.response
     return attempt.output

@@ -1,4 +1,4 @@
-"""The inventory projection: which models really answer?
+"""The inventory projection: the model that each attempt claims, and the model that its endpoint reports.
 
 The state has one row per attempt (run, number, time, claim and outcome, digest of the output: about 60 bytes) and the
 names that owners gave. Claimed names are resolved when the view is computed (`model_names.py`), from copies of the
@@ -41,8 +41,8 @@ class AttemptColumns(NamedTuple):
     claim: npt.NDArray[np.uint32]
     digest: npt.NDArray[np.bytes_]
     runs: Sequence[str]
-    run_asked: npt.NDArray[np.uint32]
-    asked: Sequence[RunRequest]
+    run_request: npt.NDArray[np.uint32]
+    requests: Sequence[RunRequest]
     claims: Sequence[AttemptClaim]
     names: ModelNames
 
@@ -58,8 +58,8 @@ class SightingIndex(Projection):
         self._names = ModelNames()
         self._index: dict[str, int] = {}
         """Number of the run by its stream."""
-        self._run_asked = array("I")
-        self._asked: dict[RunRequest, int] = {}
+        self._run_request = array("I")
+        self._requests: dict[RunRequest, int] = {}
         self._claims: dict[AttemptClaim, int] = {}
         self._run = array("I")
         self._number = array("q")
@@ -69,26 +69,26 @@ class SightingIndex(Projection):
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         index, claims = self._index, self._claims
-        run, number, claim = self._run.append, self._number.append, self._claim.append
+        add_run, add_number, add_claim = self._run.append, self._number.append, self._claim.append
         times: list[str] = []
         digests: list[str] = []
         for event in events:
             data = event.data
             if type(data) is DiscoveryAttempted:
-                claimed = (data.outcome, data.claimed, data.reported_model)
+                key = (data.outcome, data.claimed, data.reported_model)
                 try:
-                    place = claims[claimed]
+                    claim_number = claims[key]
                 except KeyError:
-                    place = claims[claimed] = len(claims)
-                claim(place)
-                run(index[event.subject])
-                number(data.attempt)
+                    claim_number = claims[key] = len(claims)
+                add_claim(claim_number)
+                add_run(index[event.subject])
+                add_number(data.attempt)
                 times.append(event.time)
                 digests.append(data.output_digest or NO_DIGEST)
             elif type(data) is DiscoveryStarted:
                 index[event.subject] = len(index)
-                asked = (data.router, data.requested_model)
-                self._run_asked.append(self._asked.setdefault(asked, len(self._asked)))
+                request = (data.router, data.requested_model)
+                self._run_request.append(self._requests.setdefault(request, len(self._requests)))
             elif type(data) is ModelRegistered:
                 self._names.register(data)
             elif type(data) is ModelAliased:
@@ -103,8 +103,8 @@ class SightingIndex(Projection):
                 "models": models,
                 "said": aliases,
                 "runs": pack_names(self._index),
-                "run_asked": self._run_asked.tobytes(),
-                "asked": list(self._asked),
+                "run_asked": self._run_request.tobytes(),
+                "asked": list(self._requests),
                 "claims": list(self._claims),
                 "run": self._run.tobytes(),
                 "number": self._number.tobytes(),
@@ -120,14 +120,15 @@ class SightingIndex(Projection):
         new = cls()
         new._names = ModelNames.from_parts(parts.models, parts.said)
         new._index = unpack_names(parts.runs)
-        new._asked = {asked: number for number, asked in enumerate(parts.asked)}
-        new._claims = {claimed: number for number, claimed in enumerate(parts.claims)}
-        for name in ("run_asked", "run", "number", "time_us", "claim"):
+        new._requests = {request: number for number, request in enumerate(parts.asked)}
+        new._claims = {key: number for number, key in enumerate(parts.claims)}
+        new._run_request.frombytes(parts.run_asked)
+        for name in ("run", "number", "time_us", "claim"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
         new._digest.extend(parts.digest)
         lengths = {len(new._run), len(new._number), len(new._time_us), len(new._claim)}
         assert lengths == {len(new._digest) // DIGEST_BYTES}, "columns of unlike length"
-        assert len(new._index) == len(new._run_asked), "runs of unlike number"
+        assert len(new._index) == len(new._run_request), "runs and requests of unlike number"
         return new
 
     def summary(self) -> Mapping[str, object]:
@@ -147,8 +148,8 @@ class SightingIndex(Projection):
             claim=as_array(self._claim, np.uint32).copy(),
             digest=np.frombuffer(bytes(self._digest), dtype=f"S{DIGEST_BYTES}"),
             runs=[subject.removeprefix("discovery/") for subject in self._index],
-            run_asked=as_array(self._run_asked, np.uint32).copy(),
-            asked=list(self._asked),
+            run_request=as_array(self._run_request, np.uint32).copy(),
+            requests=list(self._requests),
             claims=list(self._claims),
             names=self._names.copy(),
         )

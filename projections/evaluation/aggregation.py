@@ -1,7 +1,7 @@
-"""Aggregation of scores by scenario and over scenarios, used by runs, lists and scoreboards alike.
+"""Aggregation of scores by scenario and over scenarios, used by runs, lists and scoreboards.
 
-Scenarios are the sample, and attempts at a scenario are repetitions: the statistics of a suite are over the means of
-its scenarios, weighted by their weights.
+Scenarios are the sample, and attempts at a scenario are repetitions: the statistics of a suite are computed over the
+means of its scenarios, weighted by their weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,13 @@ from projections.arrays import Floats, Ints
 from projections.evaluation.view_types import ScenarioResult, Verdict
 from projections.stats.intervals import Interval, weighted_mean_interval, wilson_interval
 
-FAILED, PASSED, ERROR, SKIPPED = range(4)
+_OUTCOMES_COUNT = 4
+FAILED, PASSED, ERROR, SKIPPED = range(_OUTCOMES_COUNT)
 """Numbers of the outcomes of an attempt: scored but not passed, passed, error, skipped."""
 
 POINTS_MAX = 100.0
+
+_TOLERANCE = 1e-9
 
 
 class ScenarioLabels(NamedTuple):
@@ -32,8 +35,8 @@ class ScenarioLabels(NamedTuple):
 class ScoreTally(NamedTuple):
     """Counts and means by scenario.
 
-    `attempts` were scored or ended in an error; `passed` and `errors` are among them; `skipped` are not. `mean` is the
-    mean points of `attempts`, `mean_scored` of those scored; NaN without any.
+    `attempts` counts attempts that were scored or ended in an error; `passed` and `errors` are among them, `skipped`
+    are not. `mean` is the mean points of `attempts`, `mean_scored` of the scored ones; NaN without any.
     """
 
     attempts: Ints
@@ -45,19 +48,20 @@ class ScoreTally(NamedTuple):
 
 
 def tally_scores(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: Floats, size: int) -> ScoreTally:
-    """Aggregate attempts by scenario 0..size-1. `points` is used for scored attempts only; an error counts 0 points."""
-    counts = np.bincount(scenario.astype(np.int64) * 4 + outcome, minlength=4 * size).reshape(size, 4)
+    """Aggregate attempts by scenario 0..size-1. `points` is used for scored attempts only; an error has 0 points."""
+    numbers = scenario.astype(np.int64) * _OUTCOMES_COUNT + outcome
+    counts = np.bincount(numbers, minlength=_OUTCOMES_COUNT * size).reshape(size, _OUTCOMES_COUNT)
     scored = outcome <= PASSED
     sums = np.bincount(scenario[scored], weights=points[scored], minlength=size)
     attempts = counts[:, FAILED] + counts[:, PASSED] + counts[:, ERROR]
-    answered = attempts - counts[:, ERROR]
+    scored_attempts = attempts - counts[:, ERROR]
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean, mean_scored = sums / attempts, sums / answered
+        mean, mean_scored = sums / attempts, sums / scored_attempts
     return ScoreTally(attempts, counts[:, PASSED], counts[:, ERROR], counts[:, SKIPPED], mean, mean_scored)
 
 
 def scenario_weights(scenario: npt.NDArray[Any], stated: Floats, size: int) -> Floats:
-    """Return the weight of each scenario: the last one that its scores state, else 1. NaN means not stated."""
+    """Return the weight of each scenario: the last one that its scores state, or 1. NaN means not stated."""
     weights, has_weight = np.ones(size), ~np.isnan(stated)
     weights[scenario[has_weight]] = stated[has_weight]
     return weights
@@ -93,7 +97,7 @@ def pool_scores(scores: ScoreTally, weights: Floats) -> dict[str, Any]:
 
 
 def mean_difference(before: Floats, after: Floats, weights: Floats) -> tuple[float | None, Interval | None]:
-    """Return the weighted mean of after - before, and its interval over scenarios. NaN on either side is left out."""
+    """Return the weighted mean of after - before, and its interval over scenarios. NaN on either side is skipped."""
     return _mean(after - before, weights, -POINTS_MAX)
 
 
@@ -107,9 +111,9 @@ def _mean(values: Floats, weights: Floats, low: float = 0.0) -> tuple[float | No
 
 
 def _whole(successes: float) -> float:
-    """Return a sum of rates as a whole number if it differs from one only by a rounding error."""
+    """Return a sum of rates, rounded to a whole number if only a rounding error is between them."""
     nearest = round(successes)
-    return nearest if abs(successes - nearest) < 1e-9 else successes
+    return nearest if abs(successes - nearest) < _TOLERANCE else successes
 
 
 def scenario_verdict(attempts: int, passed: int, errors: int) -> Verdict:
@@ -122,14 +126,14 @@ def scenario_verdict(attempts: int, passed: int, errors: int) -> Verdict:
 
 
 def scenario_results(
-    scores: ScoreTally, weights: Floats, scenarios: Sequence[str], known: Mapping[str, ScenarioLabels]
+    scores: ScoreTally, weights: Floats, scenarios: Sequence[str], labels_by_id: Mapping[str, ScenarioLabels]
 ) -> tuple[ScenarioResult, ...]:
-    """Return the result of each attempted or skipped scenario, sorted by id, without rows."""
+    """Return the result of each attempted or skipped scenario, sorted by id, without its scores."""
     results: list[ScenarioResult] = []
     columns = (column.tolist() for column in (*scores, weights))
     for scenario_id, attempts, passed, errors, skipped, mean, scored, weight in zip(scenarios, *columns, strict=True):
         if attempts or skipped:
-            labels = known.get(scenario_id, ScenarioLabels())
+            labels = labels_by_id.get(scenario_id, ScenarioLabels())
             results.append(
                 ScenarioResult(
                     scenario_id=scenario_id,

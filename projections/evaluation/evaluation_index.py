@@ -1,8 +1,8 @@
 """The evaluations projection: an index of evaluation runs and of every score.
 
 The state has one row per score (run, scenario, attempt, outcome, points, attribution and scenario version: about 50
-bytes), the starts and ends of runs, and the labels of scenarios. Findings and answers stay in the log: to show a run,
-its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the columns (`list_view.py`,
+bytes), the starts and ends of runs, and the labels of scenarios. Findings and answers are not in the state: to show a
+run, its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the columns (`list_view.py`,
 `scoreboard.py`).
 """
 
@@ -18,7 +18,7 @@ from events.envelope import EventFacts
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.payload import Payload
 from ledger import microseconds
-from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.score_context import (
     RunEnd,
@@ -33,15 +33,18 @@ from projections.projection import Projection
 from projections.time_range import TimeRange
 
 _NAN = float("nan")
-_COLUMNS = ("run", "scenario", "attempt", "outcome", "points", "by", "on", "time_us")
+_COLUMNS = ("run", "scenario", "attempt", "outcome", "points", "attribution", "scenario_version", "time_us")
 """The columns with one entry for each score."""
+
+_ENCODED_NAMES = {"attribution": "by", "scenario_version": "on"}
+"""Names of columns in snapshots, where they differ."""
 
 
 class EvaluationScoreColumns(NamedTuple):
     """Copies of the columns of scores, in the order of the log, and the tables that they refer to.
 
-    `run` is an index into `runs`, which are in the order in which they began in the log; `scenario` is one into
-    `scenarios`, `by` into `attributions`, `on` into `scenario_versions`.
+    `run` is an index into `runs`, which are in the order in which they began in the log. `scenario`, `attribution` and
+    `scenario_version` are indices into the tables of these names. `labels` has the labels of scenarios by id.
     """
 
     run: npt.NDArray[np.uint32]
@@ -50,17 +53,17 @@ class EvaluationScoreColumns(NamedTuple):
     outcome: npt.NDArray[np.uint8]
     points: npt.NDArray[np.float64]
     time_us: npt.NDArray[np.int64]
-    by: npt.NDArray[np.uint32]
-    on: npt.NDArray[np.uint32]
+    attribution: npt.NDArray[np.uint32]
+    scenario_version: npt.NDArray[np.uint32]
     attributions: Sequence[ScoreAttribution]
     scenario_versions: Sequence[ScenarioVersion]
     scenarios: Sequence[str]
-    known: Mapping[str, ScenarioLabels]
+    labels: Mapping[str, ScenarioLabels]
     runs: Sequence[RunSpan]
 
-    def select(self, places: npt.NDArray[Any]) -> "EvaluationScoreColumns":
-        """Return only the scores at some places, or those that a mask selects."""
-        return self._replace(**{name: getattr(self, name)[places] for name in _COLUMNS})
+    def select(self, rows: npt.NDArray[Any]) -> "EvaluationScoreColumns":
+        """Return only the scores with some row numbers, or those that a mask selects."""
+        return self._replace(**{name: getattr(self, name)[rows] for name in _COLUMNS})
 
     def latest(self) -> "EvaluationScoreColumns":
         """Return only the last score of each attempt."""
@@ -91,23 +94,23 @@ class EvaluationIndex(Projection):
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
-        """Place by run id."""
+        """Row number by run id."""
         self._started: list[EvalStarted] = []
         self._start_us = array("q")
         self._ends: dict[int, RunEnd] = {}
         self._scenarios: dict[str, int] = {}
-        self._known: dict[str, ScenarioLabels] = {}
+        self._labels: dict[str, ScenarioLabels] = {}
         self._attributions: dict[ScoreAttribution, int] = {}
         self._scenario_versions: dict[ScenarioVersion, int] = {}
         self._run_attributions: dict[int, set[int]] = {}
-        """The numbers of the attributions in a run, by its place."""
+        """The numbers of the attributions in a run, by its row number."""
         self._run = array("I")
         self._scenario = array("I")
         self._attempt = array("q")
         self._outcome = array("B")
         self._points = array("d")
-        self._by = array("I")
-        self._on = array("I")
+        self._attribution = array("I")
+        self._scenario_version = array("I")
         self._time_us = array("q")
 
     def fold(self, events: Sequence[EventFacts]) -> None:
@@ -126,25 +129,24 @@ class EvaluationIndex(Projection):
             elif kind is EvalFinished:
                 self._ends[self._index[data.run_id]] = RunEnd(microseconds(event.moment), data.reason, data.elapsed_ns)
             elif kind is EvalScenarioCaptured or kind is EvalScenarioRevised:
-                self._known[data.scenario_id] = ScenarioLabels(data.name, data.family, data.failure_type)
+                self._labels[data.scenario_id] = ScenarioLabels(data.name, data.family, data.failure_type)
         self._start_us.frombytes(microseconds_column(starts))
         self._time_us.frombytes(microseconds_column(times))
 
     def _score(self, data: EvalScored) -> None:
         run = self._index[data.run_id]
-        by, on = (
-            attribute_score(self._started[run], data),
-            ScenarioVersion(data.fixture_digest, data.expectation_digest, data.weight),
-        )
-        number = self._attributions.setdefault(by, len(self._attributions))
+        attribution = attribute_score(self._started[run], data)
+        scenario_version = ScenarioVersion(data.fixture_digest, data.expectation_digest, data.weight)
+        number = self._attributions.setdefault(attribution, len(self._attributions))
+        version_number = self._scenario_versions.setdefault(scenario_version, len(self._scenario_versions))
         self._run_attributions.setdefault(run, set()).add(number)
-        self._by.append(number)
+        self._attribution.append(number)
         self._run.append(run)
         self._scenario.append(self._scenarios.setdefault(data.scenario_id, len(self._scenarios)))
         self._attempt.append(data.attempt)
         self._outcome.append(score_outcome(data))
         self._points.append(_NAN if data.total_score is None else data.total_score)
-        self._on.append(self._scenario_versions.setdefault(on, len(self._scenario_versions)))
+        self._scenario_version.append(version_number)
 
     def encode(self) -> bytes:
         return pack(
@@ -153,11 +155,11 @@ class EvaluationIndex(Projection):
                 "started": self._started,
                 "ends": list(self._ends.items()),
                 "scenarios": pack_names(self._scenarios),
-                "known": list(self._known.items()),
+                "known": list(self._labels.items()),
                 "bys": list(self._attributions),
                 "ons": list(self._scenario_versions),
                 "start_us": self._start_us.tobytes(),
-                **{name: getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
+                **{_ENCODED_NAMES.get(name, name): getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
             }
         )
 
@@ -166,14 +168,16 @@ class EvaluationIndex(Projection):
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
         new._index, new._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
-        new._started, new._ends, new._known = parts.started, dict(parts.ends), dict(parts.known)
-        new._attributions = {by: number for number, by in enumerate(parts.bys)}
-        new._scenario_versions = {on: number for number, on in enumerate(parts.ons)}
-        for name in ("start_us", *_COLUMNS):
-            getattr(new, f"_{name}").frombytes(getattr(parts, name))
-        pairs = as_array(new._run, np.uint32).astype(np.int64) * len(new._attributions) + as_array(new._by, np.uint32)
+        new._started, new._ends, new._labels = parts.started, dict(parts.ends), dict(parts.known)
+        new._attributions = {attribution: number for number, attribution in enumerate(parts.bys)}
+        new._scenario_versions = {scenario_version: number for number, scenario_version in enumerate(parts.ons)}
+        new._start_us.frombytes(parts.start_us)
+        for name in _COLUMNS:
+            getattr(new, f"_{name}").frombytes(getattr(parts, _ENCODED_NAMES.get(name, name)))
+        width = len(new._attributions)
+        pairs = as_array(new._run, np.uint32).astype(np.int64) * width + as_array(new._attribution, np.uint32)
         for pair in np.unique(pairs).tolist():
-            new._run_attributions.setdefault(pair // len(new._attributions), set()).add(pair % len(new._attributions))
+            new._run_attributions.setdefault(pair // width, set()).add(pair % width)
         assert len(new._index) == len(new._started) == len(new._start_us), "runs of unlike number"
         assert len({len(getattr(new, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
         return new
@@ -183,14 +187,14 @@ class EvaluationIndex(Projection):
             "suites": sorted({started.suite for started in self._started}),
             "runs": len(self._index),
             "unfinished": len(self._index) - len(self._ends),
-            "scenarios": len(self._known.keys() | self._scenarios.keys()),
+            "scenarios": len(self._labels.keys() | self._scenarios.keys()),
             "scores": len(self._run),
         }
 
     @property
     def known(self) -> Mapping[str, ScenarioLabels]:
         """The labels of scenarios by id. Copy it before folding continues."""
-        return self._known
+        return self._labels
 
     def has(self, run_id: str) -> bool:
         """Tell whether an evaluation with exactly this id exists."""
@@ -198,33 +202,31 @@ class EvaluationIndex(Projection):
 
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
-        matches = (run_id for run_id in self._index if run_id.startswith(prefix))
-        return [run_id for run_id, _ in zip(matches, range(limit), strict=False)]
+        return names_starting_with(self._index, prefix, limit)
 
     def started(self, run_id: str) -> EvalStarted:
         """Return the start of an evaluation."""
         return self._started[self._index[run_id]]
 
     def agent(self, run_id: str) -> str | None:
-        """Return the evaluated agent: the one that the start names, else the one that all scores agree on."""
-        place = self._index[run_id]
-        own = self._run_attributions.get(place, set())
-        return run_agent(self._started[place], {by for by, number in self._attributions.items() if number in own})[0]
+        """Return the evaluated agent: the one that the start names, or the one that all scores agree on."""
+        row = self._index[run_id]
+        numbers = self._run_attributions.get(row, set())
+        attributions = {attribution for attribution, number in self._attributions.items() if number in numbers}
+        return run_agent(self._started[row], attributions)[0]
 
     def find(self, selection: EvaluationSelection) -> list[int]:
-        """Return the places of the evaluations that pass a filter, the latest start first."""
-        own = {number for by, number in self._attributions.items() if by.agent == selection.agent}
-        since = None if selection.range.since is None else microseconds(selection.range.since)
-        until = None if selection.range.until is None else microseconds(selection.range.until)
-        places = [
-            place
-            for place, started in enumerate(self._started)
+        """Return the row numbers of the evaluations that pass a filter, the latest start first."""
+        of_agent = {number for by, number in self._attributions.items() if by.agent == selection.agent}
+        since_us, until_us = selection.range.bounds_us()
+        rows = [
+            row
+            for row, started in enumerate(self._started)
             if selection.suite in (None, started.suite)
-            and (since is None or self._start_us[place] >= since)
-            and (until is None or self._start_us[place] <= until)
-            and (selection.agent in (None, started.agent) or not own.isdisjoint(self._run_attributions.get(place, ())))
+            and since_us <= self._start_us[row] <= until_us
+            and (selection.agent in (None, started.agent) or of_agent & self._run_attributions.get(row, set()))
         ]
-        return sorted(places, key=self._age, reverse=True)
+        return sorted(rows, key=self._age, reverse=True)
 
     def latest(self, suite: str | None, *, before: str | None = None, agent: str | None = None) -> str | None:
         """Return the newest finished evaluation of a suite and an agent (None: any) that is not of a baseline.
@@ -233,17 +235,17 @@ class EvaluationIndex(Projection):
         """
         names = list(self._index)
         candidate = None if before is None else self._index[before]
-        for place in self.find(EvaluationSelection(suite=suite, agent=agent)):
-            started = self._started[place]
+        for row in self.find(EvaluationSelection(suite=suite, agent=agent)):
+            started = self._started[row]
             fits = candidate is None or (
-                self._age(place) < self._age(candidate) and started.selection == self._started[candidate].selection
+                self._age(row) < self._age(candidate) and started.selection == self._started[candidate].selection
             )
-            if fits and place in self._ends and started.baseline is None:
-                return names[place]
+            if fits and row in self._ends and started.baseline is None:
+                return names[row]
         return None
 
-    def _age(self, place: int) -> tuple[int, int]:
-        return self._start_us[place], place
+    def _age(self, row: int) -> tuple[int, int]:
+        return self._start_us[row], row
 
     def scores(self) -> EvaluationScoreColumns:
         """Return copies of the columns for lists and scoreboards."""
@@ -255,19 +257,20 @@ class EvaluationIndex(Projection):
             outcome=as_array(self._outcome, np.uint8).copy(),
             points=as_array(self._points, np.float64).copy(),
             time_us=as_array(self._time_us, np.int64).copy(),
-            by=as_array(self._by, np.uint32).copy(),
-            on=as_array(self._on, np.uint32).copy(),
+            attribution=as_array(self._attribution, np.uint32).copy(),
+            scenario_version=as_array(self._scenario_version, np.uint32).copy(),
             attributions=list(self._attributions),
             scenario_versions=list(self._scenario_versions),
             scenarios=list(self._scenarios),
-            known=dict(self._known),
+            labels=dict(self._labels),
             runs=[RunSpan(run_id, begun, start_us, self._ends.get(n)) for n, (run_id, begun, start_us) in runs],
         )
 
 
 def stated_weights(scenario_versions: Collection[ScenarioVersion]) -> npt.NDArray[np.float64]:
     """Return the stated weight of each scenario version; NaN without one."""
-    return np.array([_NAN if on.weight is None else on.weight for on in scenario_versions], dtype=np.float64)
+    weights = (scenario_version.weight for scenario_version in scenario_versions)
+    return np.array([_NAN if weight is None else weight for weight in weights], dtype=np.float64)
 
 
 class _Parts(msgspec.Struct):

@@ -10,18 +10,18 @@ from projections.evaluation.score_context import run_fields
 from projections.evaluation.view_types import EvaluationSummary
 
 
-def summarize_runs(scores: EvaluationScoreColumns, places: Sequence[int]) -> list[EvaluationSummary]:
-    """Return the summaries of the evaluations at some places among the runs."""
-    scores = scores.select(np.isin(scores.run, places)).latest()
-    stated = stated_weights(scores.scenario_versions)[scores.on]
+def summarize_runs(scores: EvaluationScoreColumns, runs: Sequence[int]) -> list[EvaluationSummary]:
+    """Return the summaries of the evaluations with the given indices in `scores.runs`."""
+    scores = scores.select(np.isin(scores.run, runs)).latest()
+    stated = stated_weights(scores.scenario_versions)[scores.scenario_version]
     order = np.argsort(scores.run, kind="stable")
-    begins, ends = (np.searchsorted(scores.run[order], places, side) for side in ("left", "right"))
+    begins, ends = (np.searchsorted(scores.run[order], runs, side) for side in ("left", "right"))
     summaries = []
-    for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
-        own = order[begin:end]
-        chosen, scenario = np.unique(scores.scenario[own], return_inverse=True)
-        tally = tally_scores(scenario, scores.outcome[own], scores.points[own], len(chosen))
-        figures = pool_scores(tally, scenario_weights(scenario, stated[own], len(chosen)))
-        attributions = {scores.attributions[number] for number in np.unique(scores.by[own]).tolist()}
-        summaries.append(EvaluationSummary(**figures, **run_fields(scores.runs[place], attributions)))
+    for run, begin, end in zip(runs, begins.tolist(), ends.tolist(), strict=True):
+        run_rows = order[begin:end]
+        scenarios, scenario = np.unique(scores.scenario[run_rows], return_inverse=True)
+        tally = tally_scores(scenario, scores.outcome[run_rows], scores.points[run_rows], len(scenarios))
+        statistics = pool_scores(tally, scenario_weights(scenario, stated[run_rows], len(scenarios)))
+        attributions = {scores.attributions[number] for number in np.unique(scores.attribution[run_rows]).tolist()}
+        summaries.append(EvaluationSummary(**statistics, **run_fields(scores.runs[run], attributions)))
     return summaries

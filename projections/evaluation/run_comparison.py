@@ -1,8 +1,9 @@
-"""Comparison of two evaluations: is the candidate worse than the baseline?
+"""Comparison of two evaluations, a candidate and a baseline.
 
 Attempts are paired by scenario and number. Both must be scored or in error, with the same fixture, expectations and
-scorer. If only one run states one of these, the scenario is not comparable; if neither does, it is. A fixture's digest
-covers its expectations, so their own digest decides only if no fixture digest is stated.
+scorer. If only one run states one of these, the scenario is not comparable; if neither run states it, it is ignored.
+A fixture's digest covers its expectations, so the digest of the expectations is used only if no fixture digest is
+stated.
 
 A scenario has regressed if fewer of its paired attempts pass than before. Attempts without a pair do not count, so
 unequal numbers of attempts cause no regression. A regression of a flaky scenario may be chance: see the exact McNemar
@@ -30,13 +31,13 @@ from projections.evaluation.view_types import (
 )
 from projections.stats.intervals import mcnemar_p_value
 
-_SAME = 1e-9
-"""Points that differ by less count as equal."""
+_TOLERANCE = 1e-9
+"""Points that differ by less are treated as equal."""
 
 Pair = tuple[ScoreRow, ScoreRow]
 
 _Matched = dict[tuple[str, str], PatternFinding]
-"""Findings by expectation and pattern."""
+"""The findings of an attempt that matched, by expectation and pattern."""
 
 
 class _Compared(NamedTuple):
@@ -50,26 +51,26 @@ def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
     before = {result.scenario_id: result for result in baseline.results if result.attempts}
     after = {result.scenario_id: result for result in candidate.results}
     compared: list[_Compared] = []
-    missing, unlike, added = [], [], []
+    missing, not_comparable, added = [], [], []
     for scenario_id, was in before.items():
         now = after.get(scenario_id)
         if now is None or not now.attempts:
-            missing.append(_alone(was, None, "not scored" if now is None else "skipped"))
+            missing.append(_describe_alone(was, None, "not scored" if now is None else "skipped"))
             continue
         pairs = _pairs(was, now)
         reason = next((why for pair in pairs if (why := _incomparable_reason(*pair)) is not None), None)
         if not pairs:
             reason = "no attempt of the same number"
         if reason is not None:
-            unlike.append(_alone(was, now, reason))
+            not_comparable.append(_describe_alone(was, now, reason))
         else:
             compared.append(_Compared(_change(now, pairs), now.weight, pairs))
     for scenario_id, now in after.items():
         if now.attempts and scenario_id not in before:
-            added.append(_alone(None, now, None))
+            added.append(_describe_alone(None, now, None))
     changes = {result.change.scenario_id: result.change for result in compared}
-    errors = [_erroneous(result, changes.get(result.scenario_id)) for result in after.values() if result.errors]
-    return _build_comparison(baseline, candidate, compared, missing, unlike, added, errors)
+    errors = [_describe_errors(result, changes.get(result.scenario_id)) for result in after.values() if result.errors]
+    return _build_comparison(baseline, candidate, compared, missing, not_comparable, added, errors)
 
 
 def _build_comparison(
@@ -77,7 +78,7 @@ def _build_comparison(
     candidate: Evaluation,
     compared: Sequence[_Compared],
     missing: Sequence[ScenarioChange],
-    unlike: Sequence[ScenarioChange],
+    not_comparable: Sequence[ScenarioChange],
     added: Sequence[ScenarioChange],
     errors: Sequence[ScenarioChange],
 ) -> RunComparison:
@@ -85,22 +86,22 @@ def _build_comparison(
     before = np.array([item.change.before for item in compared], dtype=np.float64)
     after = np.array([item.change.after for item in compared], dtype=np.float64)
     gap, interval = mean_difference(before, after, weights)
-    nothing = np.zeros(len(compared))
+    zeros = np.zeros(len(compared))
     changes = [item.change for item in compared]
     regressed = [change for change in changes if _pass_change(change) < 0]
-    lower = [change for change in changes if _pass_change(change) == 0 and _point_change(change) < -_SAME]
+    lower = [change for change in changes if _pass_change(change) == 0 and _point_change(change) < -_TOLERANCE]
     improved = [
         change
         for change in changes
-        if _pass_change(change) > 0 or (_pass_change(change) == 0 and _point_change(change) > _SAME)
+        if _pass_change(change) > 0 or (_pass_change(change) == 0 and _point_change(change) > _TOLERANCE)
     ]
     return RunComparison(
         baseline=_summary(baseline),
         candidate=_summary(candidate),
         scenarios=len(compared),
         pairs=sum(len(item.pairs) for item in compared),
-        mean_baseline=mean_difference(nothing, before, weights)[0],
-        mean_candidate=mean_difference(nothing, after, weights)[0],
+        mean_baseline=mean_difference(zeros, before, weights)[0],
+        mean_candidate=mean_difference(zeros, after, weights)[0],
         difference=gap,
         difference_interval=interval,
         mcnemar=_mcnemar(pair for item in compared for pair in item.pairs),
@@ -112,7 +113,7 @@ def _build_comparison(
         improved=_worst_first(improved)[::-1],
         added=tuple(added),
         errors=tuple(errors),
-        not_comparable=tuple(unlike),
+        not_comparable=tuple(not_comparable),
     )
 
 
@@ -123,7 +124,7 @@ def _mcnemar(pairs: Iterable[Pair]) -> McNemarTest:
 
 
 def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:
-    """Pair the attempts of the same number; skipped ones have no pair."""
+    """Pair the attempts with the same number. Skipped attempts have no pair."""
     before = {row.attempt: row for row in was.rows if row.state != "skipped"}
     return [(before[row.attempt], row) for row in now.rows if row.state != "skipped" and row.attempt in before]
 
@@ -140,10 +141,10 @@ def _incomparable_reason(was: ScoreRow, now: ScoreRow) -> str | None:
     return expected if fixture is not None and expected == "expectations changed" else fixture
 
 
-def _differ(what: str, was: str | None, now: str | None, error: bool) -> str | None:
+def _differ(name: str, was: str | None, now: str | None, error: bool) -> str | None:
     if was == now or (error and None in (was, now)):
         return None
-    return f"{what} known on one side alone" if None in (was, now) else f"{what} changed"
+    return f"{name} known on one side alone" if None in (was, now) else f"{name} changed"
 
 
 def _scorer(row: ScoreRow) -> str | None:
@@ -173,13 +174,13 @@ def _change(now: ScenarioResult, pairs: Sequence[Pair]) -> ScenarioChange:
     )
 
 
-def _alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str | None) -> ScenarioChange:
+def _describe_alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str | None) -> ScenarioChange:
     """Describe a scenario without pairs by the results of each side that has it."""
-    about = now or was
-    assert about is not None
+    described = now or was
+    assert described is not None
     return ScenarioChange(
-        scenario_id=about.scenario_id,
-        name=about.name,
+        scenario_id=described.scenario_id,
+        name=described.name,
         before=None if was is None else was.mean,
         after=None if now is None else now.mean,
         passed_before=None if was is None else was.passed,
@@ -189,11 +190,11 @@ def _alone(was: ScenarioResult | None, now: ScenarioResult | None, reason: str |
     )
 
 
-def _erroneous(now: ScenarioResult, change: ScenarioChange | None) -> ScenarioChange:
-    """Describe a scenario with errors: its comparison if the errors are in it, else its own results."""
+def _describe_errors(now: ScenarioResult, change: ScenarioChange | None) -> ScenarioChange:
+    """Describe a scenario with errors: by its comparison if the errors are in it, or else by its results."""
     if change is not None and change.errors_after:
         return change
-    return _alone(None, now, _error_reason(next(row for row in now.rows if row.state == "error")))
+    return _describe_alone(None, now, _error_reason(next(row for row in now.rows if row.state == "error")))
 
 
 def _error_reason(row: ScoreRow) -> str:
@@ -202,26 +203,24 @@ def _error_reason(row: ScoreRow) -> str:
 
 
 def _changed_patterns(pairs: Sequence[Pair]) -> tuple[tuple[PatternFinding, ...], tuple[PatternFinding, ...]]:
-    """Return the patterns that matched in more attempts before, and those that match in more now.
+    """Return the patterns that matched in more attempts before, and those that match in more attempts now.
 
-    Each is as in the first attempt that matched.
+    Of each, return the finding of the first attempt that matched.
     """
     before, after = ([_matched(row) for row in rows] for rows in zip(*pairs, strict=True))
-    return _more(before, after), _more(after, before)
+    return _matched_more_often(before, after), _matched_more_often(after, before)
 
 
-def _more(
-    ones: Sequence[dict[tuple[str, str], PatternFinding]], others: Sequence[dict[tuple[str, str], PatternFinding]]
-) -> tuple[PatternFinding, ...]:
-    count = Counter(key for matched in ones for key in matched)
-    count.subtract(key for matched in others for key in matched)
-    first = {key: finding for matched in reversed(ones) for key, finding in matched.items()}
+def _matched_more_often(attempts: Sequence[_Matched], compared_with: Sequence[_Matched]) -> tuple[PatternFinding, ...]:
+    count = Counter(key for matched in attempts for key in matched)
+    count.subtract(key for matched in compared_with for key in matched)
+    first = {key: finding for matched in reversed(attempts) for key, finding in matched.items()}
     return tuple(first[key] for key in sorted(first) if count[key] > 0)
 
 
 def _matched(row: ScoreRow) -> _Matched:
-    found = (finding for component in row.components for finding in component.findings if finding.matched)
-    return {(finding.expectation, finding.pattern): finding for finding in found}
+    findings = (finding for component in row.components for finding in component.findings if finding.matched)
+    return {(finding.expectation, finding.pattern): finding for finding in findings}
 
 
 def _pass_change(change: ScenarioChange) -> int:

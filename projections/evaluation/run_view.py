@@ -28,21 +28,21 @@ _breakdown = msgspec.json.Decoder(tuple[Component, ...])
 
 
 def build_evaluation(
-    events: Sequence[EventFacts], known: Mapping[str, ScenarioLabels], texts: EvidenceTexts, *, analyses: bool = False
+    events: Sequence[EventFacts], labels: Mapping[str, ScenarioLabels], texts: EvidenceTexts, *, analyses: bool = False
 ) -> Evaluation:
     """Build the view of an evaluation from the events of its stream; `analyses` includes the answers.
 
-    Of several scores of one attempt the last counts.
+    Of several scores of one attempt, the last is used.
     """
     started, finished = events[0].data, events[-1].data
     assert isinstance(started, EvalStarted)
-    counted: dict[tuple[str, int], tuple[int, EvalScored]] = {}
+    latest: dict[tuple[str, int], tuple[int, EvalScored]] = {}
     for event in events:
         data = event.data
         if isinstance(data, EvalScored):
-            counted.pop((data.scenario_id, data.attempt), None)
-            counted[data.scenario_id, data.attempt] = event.position, data
-    scored = [data for _, data in counted.values()]
+            latest.pop((data.scenario_id, data.attempt), None)
+            latest[data.scenario_id, data.attempt] = event.position, data
+    scored = [data for _, data in latest.values()]
     numbers: dict[str, int] = {}
     scenario = np.array([numbers.setdefault(data.scenario_id, len(numbers)) for data in scored], dtype=np.int64)
     outcome = np.array([score_outcome(data) for data in scored], dtype=np.uint8)
@@ -51,7 +51,7 @@ def build_evaluation(
     weights = scenario_weights(scenario, stated, len(numbers))
     tally = tally_scores(scenario, outcome, points, len(numbers))
     rows: dict[str, list[ScoreRow]] = {}
-    for position, data in counted.values():
+    for position, data in latest.values():
         rows.setdefault(data.scenario_id, []).append(_row(started, data, position, texts, analyses=analyses))
     end = (
         RunEnd(microseconds(events[-1].moment), finished.reason, finished.elapsed_ns)
@@ -64,7 +64,7 @@ def build_evaluation(
         **run_fields(run, {attribute_score(started, data) for data in scored}),
         results=tuple(
             structs.replace(result, rows=tuple(sorted(rows[result.scenario_id], key=lambda row: row.attempt)))
-            for result in scenario_results(tally, weights, list(numbers), known)
+            for result in scenario_results(tally, weights, list(numbers), labels)
         ),
     )
 
@@ -108,7 +108,7 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceT
 
 
 def _components(data: EvalScored, texts: EvidenceTexts) -> tuple[Component, ...]:
-    """Return the components of a score: those of its stored breakdown if it is readable, else those in the event."""
+    """Return the components of a score: those of its stored breakdown if it is readable, or those in the event."""
     stored = texts.get(data.breakdown_digest or "")
     if stored is None:
         return data.components

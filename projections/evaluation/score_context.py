@@ -1,4 +1,4 @@
-"""The context of a score: agent, scorer, scenario version and run. What the score does not state, its run does."""
+"""The context of a score: agent, scorer, scenario version and run. Values that a score omits are those of its run."""
 
 from collections.abc import Set
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ class RunEnd(NamedTuple):
 
 
 class RunSpan(NamedTuple):
-    """A run from its start to its end. A run without an end is still going on, or was abandoned."""
+    """A run from its start to its end. A run without an end has not finished, or was abandoned."""
 
     run_id: str
     started: EvalStarted
@@ -47,7 +47,7 @@ class RunSpan(NamedTuple):
 
 
 def attribute_score(started: EvalStarted, data: EvalScored) -> ScoreAttribution:
-    """Return agent and scorer as a score states them, else as its run does.
+    """Return agent and scorer as the score states them, or as its run does.
 
     The run's version is not used for an agent or scorer that the run does not name.
     """
@@ -69,7 +69,9 @@ def _stated(
 
 def score_outcome(data: EvalScored) -> int:
     """Return the number of the outcome of an attempt."""
-    return _outcome[data.state] if data.state != "scored" else PASSED if data.passed else FAILED
+    if data.state != "scored":
+        return _outcome[data.state]
+    return PASSED if data.passed else FAILED
 
 
 def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, Any]:
@@ -101,17 +103,17 @@ def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, A
 
 
 def run_agent(started: EvalStarted, attributions: Set[ScoreAttribution]) -> tuple[str | None, str | None]:
-    """Return the evaluated agent and its version: as the start states them, else as all scores agree."""
+    """Return the evaluated agent and its version: as the start states them, or as all scores agree."""
     return _agreed({(by.agent, by.agent_version) for by in attributions}, (started.agent, started.agent_version))
 
 
 def _agreed(
     in_scores: Set[tuple[str | None, str | None]], stated: tuple[str | None, str | None]
 ) -> tuple[str | None, str | None]:
-    """Return a name and its version: the stated ones, else those that all scores agree on."""
+    """Return a name and its version: the stated ones, or those that all scores agree on."""
     names = {name for name, _ in in_scores if name is not None} if stated[0] is None else {stated[0]}
     if len(names) != 1:
         return stated
     (name,) = names
-    versions = {version for other, version in in_scores if other == name and version is not None}
+    versions = {version for version_name, version in in_scores if version_name == name and version is not None}
     return name, stated[1] if stated[1] is not None or len(versions) != 1 else versions.pop()

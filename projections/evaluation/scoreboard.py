@@ -1,13 +1,13 @@
-"""The scoreboard: by suite, the scores of each version of an agent, and whether a version made it worse.
+"""The scoreboard: by suite, the scores of each version of an agent, and whether a version is worse than the one before.
 
-All comparable scores of one version count together: those with the current version of each scenario and the current
-scorer of the suite. Current is what the newest score that states it says. A score that states something else is
-superseded; a score that states nothing counts.
+The comparable scores of a version are pooled: those for the current version of each scenario and by the current scorer
+of the suite. The current value is the one in the newest score that states any. A score that states another value is
+superseded; a score that states none is used.
 
 Versions are ordered by the time of their first run. Each is compared with the previous version of the agent over the
-scenarios of both. All attempts at such a scenario count, however many each side has, so a single additional failure
-means little. The scenario has regressed if its verdict became worse (stable, flaky, then failing or only errors), or if
-it passes less often and the two Wilson intervals do not overlap.
+scenarios of both. All attempts at such a scenario are used, even if their numbers differ, so a single additional
+failure has little effect. The scenario has regressed if its verdict became worse (stable, flaky, then failing or only
+errors), or if it passes less often and the two Wilson intervals do not overlap.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class AgentVersion(NamedTuple):
 
 
 class ScoreboardEntry(NamedTuple):
-    """A row under construction: scores by scenario, first run as (start, number), and the row as shown."""
+    """A row that is being built: its scores by scenario, its first run as (start, number), and the row to show."""
 
     tally: ScoreTally
     first: tuple[int, int]
@@ -76,45 +76,45 @@ def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> 
     suite_of = np.array([by.suite for by in scores.attributions], dtype=object)
     suites = sorted(set(suite_of.tolist()))
     boards = [
-        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.by]), query)
+        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.attribution]), query)
         for suite in suites
         if query.suite in (None, suite)
     ]
     return Scoreboard(suites=tuple(boards))
 
 
-def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: ScoreboardQuery) -> SuiteScoreboard:
-    places = places[np.argsort(scores.time_us[places], kind="stable")]
-    chosen, scenario = np.unique(scores.scenario[places], return_inverse=True)
-    names = [scores.scenarios[number] for number in chosen.tolist()]
-    scorer = _scorer(scores, places)
-    counts = np.array(
+def _suite(scores: EvaluationScoreColumns, suite: str, row_numbers: Places, query: ScoreboardQuery) -> SuiteScoreboard:
+    row_numbers = row_numbers[np.argsort(scores.time_us[row_numbers], kind="stable")]
+    scenario_numbers, scenario = np.unique(scores.scenario[row_numbers], return_inverse=True)
+    names = [scores.scenarios[number] for number in scenario_numbers.tolist()]
+    scorer = _scorer(scores, row_numbers)
+    is_current = np.array(
         [
             _is_current(by.scorer_id, scorer[0]) and _is_current(by.scorer_version, scorer[1])
             for by in scores.attributions
         ]
     )
-    keep = counts[scores.by[places]]
+    keep = is_current[scores.attribution[row_numbers]]
     for field in ("fixture_digest", "expectation_digest"):
-        keep &= _states_current(scores, field, places, scenario, len(chosen))
-    weights = scenario_weights(
-        scenario[keep], stated_weights(scores.scenario_versions)[scores.on[places[keep]]], len(chosen)
-    )
+        keep &= _states_current(scores, field, row_numbers, scenario, len(scenario_numbers))
+    weight_by_version = stated_weights(scores.scenario_versions)
+    stated = weight_by_version[scores.scenario_version[row_numbers[keep]]]
+    weights = scenario_weights(scenario[keep], stated, len(scenario_numbers))
     agents: list[ScoreboardEntry] = []
     baselines: list[ScoreboardEntry] = []
-    for version, own in _versions(scores, places).items():
+    for version, indices in _versions(scores, row_numbers).items():
         if version.baseline is not None or query.agent in (None, version.agent):
-            row = _row(scores, version, places[own], scenario[own], keep[own], weights)
+            row = _row(scores, version, row_numbers[indices], scenario[indices], keep[indices], weights)
             (agents if version.baseline is None else baselines).append(row)
     compared = _compare_versions(agents, weights, names)
     rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
     return SuiteScoreboard(
         suite=suite,
-        scenarios=len(chosen),
+        scenarios=len(scenario_numbers),
         scorer_id=scorer[0],
         scorer_version=scorer[1],
         rows=tuple(
-            structs.replace(row.shown, results=scenario_results(row.tally, weights, names, scores.known))
+            structs.replace(row.shown, results=scenario_results(row.tally, weights, names, scores.labels))
             for row in rows
         ),
         left_out=len(agents) + len(baselines) - len(rows),
@@ -122,16 +122,16 @@ def _suite(scores: EvaluationScoreColumns, suite: str, places: Places, query: Sc
     )
 
 
-def _scorer(scores: EvaluationScoreColumns, places: Places) -> tuple[str | None, str | None]:
-    """Return the scorer that the newest score names, and the newest version that any of its scores states."""
+def _scorer(scores: EvaluationScoreColumns, rows: Places) -> tuple[str | None, str | None]:
+    """Return the scorer that the newest score names, and the newest version that a score of this scorer states."""
     newest = np.full(len(scores.attributions), MISSING)
-    newest[scores.by[places]] = np.arange(len(places))
+    newest[scores.attribution[rows]] = np.arange(len(rows))
     attributions = [scores.attributions[number] for number in np.argsort(-newest).tolist() if newest[number] != MISSING]
-    named: ScoreAttribution | None = next((by for by in attributions if by.scorer_id is not None), None)
-    if named is None:
+    scored: ScoreAttribution | None = next((by for by in attributions if by.scorer_id is not None), None)
+    if scored is None:
         return None, None
-    of = (by.scorer_version for by in attributions if by.scorer_id == named.scorer_id and by.scorer_version is not None)
-    return named.scorer_id, next(of, None)
+    versions = (by.scorer_version for by in attributions if by.scorer_id == scored.scorer_id)
+    return scored.scorer_id, next((version for version in versions if version is not None), None)
 
 
 def _is_current(stated: str | None, current: str | None) -> bool:
@@ -139,28 +139,27 @@ def _is_current(stated: str | None, current: str | None) -> bool:
 
 
 def _states_current(
-    scores: EvaluationScoreColumns, field: str, places: Places, scenario: npt.NDArray[Any], size: int
+    scores: EvaluationScoreColumns, field: str, row_numbers: Places, scenario: npt.NDArray[Any], size: int
 ) -> npt.NDArray[np.bool_]:
-    """Return a mask of scores, oldest first, that state the scenario's newest value of a field, or none."""
+    """Return a mask of the scores, oldest first, that state the scenario's newest value of a field, or no value."""
     numbers: dict[str | None, int] = {None: MISSING}
-    digest = np.array(
-        [numbers.setdefault(getattr(on, field), len(numbers)) for on in scores.scenario_versions], dtype=np.int64
-    )
-    stated = digest[scores.on[places]]
+    values = (getattr(version, field) for version in scores.scenario_versions)
+    number_by_version = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
+    stated = number_by_version[scores.scenario_version[row_numbers]]
     newest = np.full(size, MISSING)
     newest[scenario[stated != MISSING]] = stated[stated != MISSING]
     fits: npt.NDArray[np.bool_] = (stated == MISSING) | (stated == newest[scenario])
     return fits
 
 
-def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersion, Places]:
-    """Return the places of the scores of each version, among the given ones."""
+def _versions(scores: EvaluationScoreColumns, row_numbers: Places) -> dict[AgentVersion, Places]:
+    """Return the indices in `row_numbers` of the scores of each version."""
     versions: dict[AgentVersion, int] = {}
-    of_by = [
+    version_numbers = [
         versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions))
         for by in scores.attributions
     ]
-    numbers = np.array(of_by)[scores.by[places]]
+    numbers = np.array(version_numbers)[scores.attribution[row_numbers]]
     present = set(np.unique(numbers).tolist())
     return {version: np.flatnonzero(numbers == number) for version, number in versions.items() if number in present}
 
@@ -168,14 +167,14 @@ def _versions(scores: EvaluationScoreColumns, places: Places) -> dict[AgentVersi
 def _row(
     scores: EvaluationScoreColumns,
     version: AgentVersion,
-    places: Places,
+    row_numbers: Places,
     scenario: npt.NDArray[Any],
     keep: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.float64],
 ) -> ScoreboardEntry:
-    kept = places[keep]
+    kept = row_numbers[keep]
     tally = tally_scores(scenario[keep], scores.outcome[kept], scores.points[kept], len(weights))
-    runs = np.unique(scores.run[places])
+    runs = np.unique(scores.run[row_numbers])
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = ScoreboardRow(
         **pool_scores(tally, weights),
@@ -184,7 +183,7 @@ def _row(
         baseline=version.baseline,
         runs=len(runs),
         unfinished=sum(scores.runs[run].end is None for run in runs.tolist()),
-        superseded=len(places) - len(kept),
+        superseded=len(row_numbers) - len(kept),
         first_at=moment_of(min(began)[0]),
         last_at=moment_of(max(began)[0]),
     )
@@ -216,28 +215,31 @@ def _compare_versions(
 def _regressed(before: ScoreTally, after: ScoreTally, names: Sequence[str]) -> tuple[str, ...]:
     """Return the scenarios that regressed, the most points lost first."""
     both = (before.attempts > 0) & (after.attempts > 0)
-    fell = after.passed * before.attempts < before.passed * after.attempts
-    lost = [
-        (float(after.mean[place] - before.mean[place]), names[place])
-        for place in np.flatnonzero(both & fell).tolist()
-        if _rank(after, place) > _rank(before, place)
-        or _pass_interval(after, place).high < _pass_interval(before, place).low
+    rate_fell = after.passed * before.attempts < before.passed * after.attempts
+    regressions = [
+        (float(after.mean[index] - before.mean[index]), names[index])
+        for index in np.flatnonzero(both & rate_fell).tolist()
+        if _rank(after, index) > _rank(before, index)
+        or _pass_interval(after, index).high < _pass_interval(before, index).low
     ]
-    return tuple(scenario_id for _, scenario_id in sorted(lost))
+    return tuple(scenario_id for _, scenario_id in sorted(regressions))
 
 
-def _rank(tally: ScoreTally, place: int) -> int:
+def _rank(tally: ScoreTally, index: int) -> int:
     """Rank a verdict: 0 stable, 1 flaky, 2 failing or only errors."""
-    return 0 if tally.passed[place] == tally.attempts[place] else 1 if tally.passed[place] else 2
+    if tally.passed[index] == tally.attempts[index]:
+        return 0
+    return 1 if tally.passed[index] else 2
 
 
-def _pass_interval(tally: ScoreTally, place: int) -> Interval:
-    return wilson_interval(int(tally.passed[place]), int(tally.attempts[place]))
+def _pass_interval(tally: ScoreTally, index: int) -> Interval:
+    return wilson_interval(int(tally.passed[index]), int(tally.attempts[index]))
 
 
 def _newest(rows: Sequence[ScoreboardEntry], versions: int) -> list[ScoreboardEntry]:
     """Return the last `versions` rows of each agent, given rows sorted by agent and first run."""
-    return [row for _, own in groupby(rows, key=lambda row: row.shown.agent) for row in list(own)[-versions:]]
+    by_agent = groupby(rows, key=lambda row: row.shown.agent)
+    return [row for _, agent_rows in by_agent for row in list(agent_rows)[-versions:]]
 
 
 def _best_first(row: ScoreboardEntry) -> tuple[bool, float, str, str]:

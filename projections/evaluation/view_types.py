@@ -1,7 +1,7 @@
 """Types of the evaluation views: a run with its scenarios and scores, a comparison of runs, and the scoreboard.
 
-Points are 0..100, rates 0..1, intervals are 95%. In all means an error counts as not passed, with 0 points; skipped
-attempts do not count. An absent field is unknown, or cannot be computed from the data.
+Points are 0..100, rates 0..1, intervals are 95%. In all means, an error is an attempt that did not pass, with 0 points;
+skipped attempts are left out. An absent field is unknown, or cannot be computed from the data.
 """
 
 from datetime import datetime
@@ -23,9 +23,9 @@ class _View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ScoreRow(_View, frozen=True, kw_only=True):
     """One answer and its score; `position` is that of its event.
 
-    `weight` and the digests are as the score states them. The scorer is the run's if the score names none. A text that
-    is stored as evidence is given by its digest; `erased` tells that one of them was erased. `analysis` is present only
-    if it was requested.
+    `weight` and the digests are as the score states them. The scorer is the run's if the score names none.
+    Instead of a text that is stored as evidence, its digest is given; `erased` tells that such a text was erased.
+    `analysis` is present only if it was requested.
     """
 
     attempt: int
@@ -51,7 +51,7 @@ class ScoreRow(_View, frozen=True, kw_only=True):
 
 
 class ScenarioResult(_View, frozen=True, kw_only=True):
-    """The results of the attempts at one scenario. `rows` are present only in the whole view of a run.
+    """The results of the attempts at one scenario. `rows` are present only in the view of one run.
 
     `attempts` counts attempts that were scored or ended in an error, `skipped` the others. `pass_rate` is the share of
     `attempts` that passed, with Wilson's interval. `mean` is their mean points, `mean_scored` that of scored ones.
@@ -102,7 +102,7 @@ class PooledScores(_View, frozen=True, kw_only=True):
 
 
 class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
-    """A summary of an evaluation. One that has not `ended` is still going on, or was abandoned.
+    """A summary of an evaluation. One that has not `ended` is not finished, or was abandoned.
 
     `planned` is the announced number of attempts. Agent, version and scorer are those of the start; if it names none,
     those that all scores agree on.
@@ -148,8 +148,8 @@ class ScenarioChange(_View, frozen=True, kw_only=True):
     """One scenario in two runs. `before` and `after` are mean points over its `attempts` pairs.
 
     Without pairs, `before` and `after` are over all attempts of the side that has them. `reason` tells why the scenario
-    is not comparable, missing, or in error. `lost` are patterns that matched more often before, as they matched then;
-    `gained` are those that match more often now.
+    is not comparable, missing, or in error. `lost` are patterns that matched in more attempts before,
+    `gained` those that match in more attempts now.
     """
 
     scenario_id: str

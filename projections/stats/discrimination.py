@@ -1,4 +1,4 @@
-"""Discrimination of a probe: do its scores tell models apart?
+"""Discrimination of a probe: a measure of how well its scores tell models apart.
 
 A probe discriminates if scores of one model are closer to each other than to those of another. The measure is the share
 of the variance of a single score that is between models, corrected for differences of means that arise by chance:
@@ -8,15 +8,15 @@ ICC(1) of a one-way analysis of variance,
 
 with k models of n_i scores each, N in all, MSB and MSW the mean squares between and within models. 1 means that the
 model decides the score, 0 that it has no influence (negative estimates are shown as 0). ICC(1) needs repeats: one score
-of a model does not show how much its scores vary. So only models with two or more scores are compared, and with fewer
+of a model does not show how much its scores vary. Only models with two or more scores are compared. With fewer
 than two such models the result is None.
 
-Scores are clustered and bounded, so the actual level of the F test is far from the nominal one. A permutation test only
-asks whether the same scores, randomly assigned to the models, would differ as much. For many scores the F test is used.
+Scores are clustered and bounded, so the actual level of the F test is far from the nominal one. A permutation test
+computes how often the same scores, randomly assigned to the models, differ as much. For many scores the F test is used.
 
 A simpler measure needs no variance: the share of pairs of answers whose scores differ by DIFFERENCE_MIN or more. A
 scorer that always gives the same score separates no pair. A random scorer separates answers of one model as often as
-answers of two, which is equally useless.
+answers of two models, so it is of no use either.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ SIGNIFICANCE_LEVEL = 0.05
 """The probe distinguishes models if the p value is below this."""
 
 SHUFFLED_MAX = 2_000
-"""Above this number of scores the F distribution replaces the shuffling."""
+"""With more scores, the F distribution replaces the shuffling."""
 
 DIFFERENCE_MIN = 0.05
 """Smaller differences of two scores are ignored. Source: a fifth of the least weight in the total of probe refactor."""
@@ -94,22 +94,21 @@ class Discrimination(msgspec.Struct, frozen=True, kw_only=True):
 def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[float] = ()) -> Discrimination:
     """Measure how well a probe tells models apart, given the scores (0..1) of each model.
 
-    `others` are scores without a known model. They count only for saturation. The order of models and scores does not
-    matter.
+    `others` are scores without a known model, used only for saturation. The order of models and scores does not matter.
     """
-    groups = sorted((_grains(group) for group in models if len(group)), key=lambda group: group.tolist())
-    every = np.concatenate([*groups, _grains(others)])
+    groups = sorted((_to_millionths(group) for group in models if len(group)), key=lambda group: group.tolist())
+    pooled = np.concatenate([*groups, _to_millionths(others)])
     compared = [group for group in groups if len(group) >= REPEATS_MIN]
-    values, counts = np.unique(every, return_counts=True)
-    most = int(counts.argmax()) if len(counts) else None
+    values, counts = np.unique(pooled, return_counts=True)
+    mode = int(counts.argmax()) if len(counts) else None
     between, within = _pairs_distinguished(groups)
     share, p = _analyse(compared) if len(compared) >= MODELS_MIN else (None, None)
     result = Discrimination(
-        scores=len(every),
+        scores=len(pooled),
         distinct=len(values),
-        ceiling_share=None if most is None else float((every == _CEILING).mean()),
-        mode=None if most is None else float(values[most] / SCORE_SCALE),
-        mode_share=None if most is None else float(counts[most] / len(every)),
+        ceiling_share=None if mode is None else float((pooled == _CEILING).mean()),
+        mode=None if mode is None else float(values[mode] / SCORE_SCALE),
+        mode_share=None if mode is None else float(counts[mode] / len(pooled)),
         between=between,
         within=within,
         discrimination=None if between is None or within is None else between - within,
@@ -123,26 +122,26 @@ def measure_discrimination(models: Iterable[Sequence[float]], others: Sequence[f
     return structs.replace(result, says=_summarize(result))
 
 
-def _grains(scores: Sequence[float]) -> Ints:
+def _to_millionths(scores: Sequence[float]) -> Ints:
     return np.sort(np.rint(np.array(scores, dtype=np.float64) * SCORE_SCALE).astype(np.int64))
 
 
 def _pairs_distinguished(groups: Sequence[Ints]) -> tuple[float | None, float | None]:
     """Return the shares of pairs that scores tell apart, between models and within one. O(n log n)."""
-    every = np.sort(np.concatenate([*groups, np.zeros(0, dtype=np.int64)]))
-    alike_within, pairs_within = sum(map(_alike, groups)), sum(map(_pairs, groups))
-    pairs_between = _pairs(every) - pairs_within
-    return _share(_alike(every) - alike_within, pairs_between), _share(alike_within, pairs_within)
+    pooled = np.sort(np.concatenate([*groups, np.zeros(0, dtype=np.int64)]))
+    alike_within, pairs_within = sum(map(_count_alike, groups)), sum(map(_count_pairs, groups))
+    pairs_between = _count_pairs(pooled) - pairs_within
+    return _share(_count_alike(pooled) - alike_within, pairs_between), _share(alike_within, pairs_within)
 
 
-def _pairs(grains: Ints) -> int:
-    return len(grains) * (len(grains) - 1) // 2
+def _count_pairs(scores: Ints) -> int:
+    return len(scores) * (len(scores) - 1) // 2
 
 
-def _alike(grains: Ints) -> int:
+def _count_alike(scores: Ints) -> int:
     """Count the pairs of sorted scores that differ by less than DIFFERENCE_MIN."""
-    first = np.searchsorted(grains, grains - round(DIFFERENCE_MIN * SCORE_SCALE), side="right")
-    return int((np.arange(len(grains)) - first).sum())
+    first = np.searchsorted(scores, scores - round(DIFFERENCE_MIN * SCORE_SCALE), side="right")
+    return int((np.arange(len(scores)) - first).sum())
 
 
 def _share(alike: int, pairs: int) -> float | None:
@@ -157,13 +156,15 @@ def _analyse(groups: Sequence[Ints]) -> tuple[float, float] | tuple[None, None]:
     scores = scores - scores.mean()
     if np.ptp(scores) < _TOLERANCE:
         return None, None
-    whole = float(scores @ scores)
+    total = float(scores @ scores)
     between = float(_squares(scores[np.newaxis], sizes)[0])
-    mean_between, mean_within = between / (k - 1), max(0.0, whole - between) / (n - k)
+    mean_between, mean_within = between / (k - 1), max(0.0, total - between) / (n - k)
     n0 = (n - float(sizes @ sizes) / n) / (k - 1)
     share = (mean_between - mean_within) / (mean_between + (n0 - 1) * mean_within)
-    p = _shuffled(scores, sizes, between) if n <= SHUFFLED_MAX else _limit(mean_between, mean_within, k - 1, n - k)
-    return min(1.0, max(0.0, share)), p
+    share = min(1.0, max(0.0, share))
+    if n <= SHUFFLED_MAX:
+        return share, _permutation_p_value(scores, sizes, between)
+    return share, _f_test_p_value(mean_between, mean_within, k - 1, n - k)
 
 
 def _squares(rows: Floats, sizes: Ints) -> Floats:
@@ -172,13 +173,13 @@ def _squares(rows: Floats, sizes: Ints) -> Floats:
     return np.asarray((sums**2 / sizes).sum(axis=1))
 
 
-def _shuffled(scores: Floats, sizes: Ints, between: float) -> float:
+def _permutation_p_value(scores: Floats, sizes: Ints, between: float) -> float:
     rows = np.random.default_rng(_SEED).permuted(np.tile(scores, (_SHUFFLES, 1)), axis=1)
-    beyond = int((_squares(rows, sizes) >= between - _TOLERANCE).sum())
-    return (1 + beyond) / (1 + _SHUFFLES)
+    as_high = int((_squares(rows, sizes) >= between - _TOLERANCE).sum())
+    return (1 + as_high) / (1 + _SHUFFLES)
 
 
-def _limit(mean_between: float, mean_within: float, between: int, within: int) -> float:
+def _f_test_p_value(mean_between: float, mean_within: float, between: int, within: int) -> float:
     from scipy.special import fdtrc
 
     return float(fdtrc(between, within, mean_between / mean_within)) if mean_within > 0 else 0.0
@@ -191,22 +192,21 @@ def _summarize(result: Discrimination) -> str:
     same = round(result.mode_share * result.scores)
     alike = f"all {same}" if same == result.scores else f"{same} of {result.scores}"
     saturated = result.scores >= SATURATED_SCORES_MIN and result.mode_share >= SATURATED_SHARE
-    lead = f"saturated: {alike} scores are {result.mode:.2f}" if saturated else ""
+    saturation = f"saturated: {alike} scores are {result.mode:.2f}" if saturated else ""
     if saturated and result.distinct == 1:
-        return lead
-    return "; ".join(part for part in (lead, _compare(result)) if part)
+        return saturation
+    return "; ".join(part for part in (saturation, _compare(result)) if part)
 
 
 def _compare(result: Discrimination) -> str:
     if result.models < MODELS_MIN:
         needed = f"at least {MODELS_MIN} models with {REPEATS_MIN} scores each are needed"
         return f"too few repeats to compare models: {needed}; found {result.models}"
-    about = f"{result.compared} scores of {result.models} models"
+    scores = f"{result.compared} scores of {result.models} models"
     if result.variance_share is None or result.p is None:
-        return f"not shown to tell models apart: {about} are all the same"
+        return f"not shown to tell models apart: {scores} are all the same"
     chance = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.3f}"
     if result.tells_apart:
-        return (
-            f"tells models apart: {result.variance_share:.0%} of the variance of {about} is between models ({chance})"
-        )
-    return f"not shown to tell models apart: {about} could differ as far by chance ({chance})"
+        share = f"{result.variance_share:.0%}"
+        return f"tells models apart: {share} of the variance of {scores} is between models ({chance})"
+    return f"not shown to tell models apart: {scores} could differ as far by chance ({chance})"

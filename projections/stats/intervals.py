@@ -1,13 +1,13 @@
-"""95% intervals, and when one of them supports a verdict on a gap.
+"""95% intervals, and whether the interval of a gap supports a verdict.
 
 A success rate gets Wilson's interval, without continuity correction. A gap gets the interval of the mean outcome minus
-the mean stated confidence. It is valid for any mix of confidences, because a sum of successes with different
-probabilities varies less than one with equal probabilities (Hoeffding 1956).
+the mean stated confidence. It is valid for any mix of confidences, because the number of successes varies less if their
+probabilities differ than if they are equal (Hoeffding 1956).
 
-Below EXACT_REVIEWS_BELOW reviews this is the exact interval of Clopper and Pearson, with a partial outcome rounded
-outwards: it supports a wrong verdict in at most 5% of samples. From there on it is Jeffreys' interval, which does so in
-5% of samples on average over the probabilities. With 150 reviews it detects a gap of .10 in four samples of five; the
-exact interval would detect it less often.
+With fewer than EXACT_REVIEWS_BELOW reviews this is the exact interval of Clopper and Pearson, with a partial outcome
+rounded outwards: it supports a wrong verdict in at most 5% of samples. With more reviews it is Jeffreys' interval,
+which supports a wrong verdict in 5% of samples on average over the probabilities. With 150 reviews it detects a gap of
+.10 in four samples of five; the exact interval would detect it less often.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ GAP_MARGIN = 0.10
 """If the interval of a gap is within plus and minus this, the verdict "well calibrated" is supported."""
 
 REVIEWS_MAX = 10**9
-"""If a verdict needs more reviews than this, it counts as unreachable."""
+"""A verdict that needs more reviews than this is reported as unreachable."""
 
-_SAME = 1e-9
+_TOLERANCE = 1e-9
 
 GapSide = Literal["over", "under", "well"]
 
@@ -53,10 +53,10 @@ def wilson_interval(successes: float, n: float) -> Interval:
     return Interval(low, high)
 
 
-def mean_outcome_interval(worth: float, n: float) -> Interval:
+def mean_outcome_interval(outcome_sum: float, n: float) -> Interval:
     """Return the interval of the mean outcome, given the sum of outcomes; n > 0."""
-    worth = round(2 * worth) / 2  # a sum computed as mean times n may be off a multiple of one half by rounding
-    return _beta(floor(worth), ceil(worth), n) if n < EXACT_REVIEWS_BELOW else _beta(worth, worth, n)
+    total = round(2 * outcome_sum) / 2  # removes the rounding error of a sum that was computed as mean times n
+    return _beta(floor(total), ceil(total), n) if n < EXACT_REVIEWS_BELOW else _beta(total, total, n)
 
 
 def mean_score_interval(mean: float, spread: float, n: int) -> Interval | None:
@@ -66,7 +66,7 @@ def mean_score_interval(mean: float, spread: float, n: int) -> Interval | None:
     """
     from scipy.special import stdtrit
 
-    if spread < _SAME:
+    if spread < _TOLERANCE:
         return None
     half = float(stdtrit(n - 1, (1 + CONFIDENCE_LEVEL) / 2)) * spread / sqrt(n)
     return Interval(max(0.0, mean - half), min(1.0, mean + half))
@@ -85,10 +85,12 @@ def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: fl
     total = fsum(weights)
     mean = fsum(weights * values) / total
     spread = fsum(weights * (values - mean) ** 2) / total
-    worth = total * total / fsum(weights * weights)
-    if float(np.ptp(values)) < _SAME:
+    effective_n = total * total / fsum(weights * weights)
+    if float(np.ptp(values)) < _TOLERANCE:
         return mean, None
-    half = float(stdtrit(worth - 1, (1 + CONFIDENCE_LEVEL) / 2)) * sqrt(spread / (worth - 1)) if worth > 1 else inf
+    half = inf
+    if effective_n > 1:
+        half = float(stdtrit(effective_n - 1, (1 + CONFIDENCE_LEVEL) / 2)) * sqrt(spread / (effective_n - 1))
     if not half < inf:
         return mean, Interval(low, high)
     return mean, Interval(max(low, mean - half), min(high, mean + half))
@@ -102,9 +104,9 @@ def mcnemar_p_value(first: int, second: int) -> float | None:
     return min(1.0, 2.0 * float(bdtr(min(first, second), n, 0.5))) if n else None
 
 
-def gap_interval(worth: float, n: float, mean_confidence: float) -> Interval:
+def gap_interval(outcome_sum: float, n: float, mean_confidence: float) -> Interval:
     """Return the interval of the gap, accuracy minus mean stated confidence; n > 0."""
-    mean = mean_outcome_interval(worth, n)
+    mean = mean_outcome_interval(outcome_sum, n)
     return Interval(mean.low - mean_confidence, mean.high - mean_confidence)
 
 
@@ -118,20 +120,20 @@ def supports(side: GapSide, gap: Interval) -> bool:
     return gap.high < 0 if side == "over" else gap.low > 0
 
 
-def reviews_needed(side: GapSide, worth: float, n: float, mean_confidence: float) -> int | None:
-    """Return how many more reviews with the same averages would support a verdict; None if no number would."""
-    rate = worth / n
+def reviews_needed(side: GapSide, outcome_sum: float, n: float, mean_confidence: float) -> int | None:
+    """Return the number of further reviews with the same averages that would support a verdict; None if none would."""
+    rate = outcome_sum / n
 
     def is_supported(reviews: int) -> bool:
         mean = _beta(rate * reviews, rate * reviews, reviews)
         return supports(side, Interval(mean.low - mean_confidence, mean.high - mean_confidence))
 
-    enough = _least(is_supported, int(n) + 1)
+    enough = _smallest_supported(is_supported, int(n) + 1)
     return None if enough is None else enough - int(n)
 
 
-def _least(is_supported: Callable[[int], bool], low: int) -> int | None:
-    """Return the least number from `low` on that supports the verdict: search by doubling, then by halving."""
+def _smallest_supported(is_supported: Callable[[int], bool], low: int) -> int | None:
+    """Return the smallest number from `low` on that supports the verdict: double until it does, then bisect."""
     high = low
     while not is_supported(high):
         low, high = high + 1, 2 * high
@@ -144,13 +146,13 @@ def _least(is_supported: Callable[[int], bool], low: int) -> int | None:
 
 
 def _beta(low: float, high: float, n: float) -> Interval:
-    """Return the interval from beta quantiles: Clopper and Pearson's for a count between low and high, or Jeffreys'."""
+    """Return the interval from beta quantiles: Clopper and Pearson's for a count from low to high, or Jeffreys'."""
     from scipy.special import (
-        betaincinv,  # this import takes a quarter of a second, so only callers that need it pay for it
+        betaincinv,  # imported here because the import takes a quarter of a second
     )
 
-    tail, less = (1 - CONFIDENCE_LEVEL) / 2, 0.0 if n < EXACT_REVIEWS_BELOW else 0.5
+    tail, shift = (1 - CONFIDENCE_LEVEL) / 2, 0.0 if n < EXACT_REVIEWS_BELOW else 0.5
     return Interval(
-        float(betaincinv(low + less, n - low + 1 - less, tail)) if low > 0 else 0.0,
-        float(betaincinv(high + 1 - less, n - high + less, 1 - tail)) if high < n else 1.0,
+        float(betaincinv(low + shift, n - low + 1 - shift, tail)) if low > 0 else 0.0,
+        float(betaincinv(high + 1 - shift, n - high + shift, 1 - tail)) if high < n else 1.0,
     )

@@ -151,7 +151,7 @@ def test_the_curve_is_the_isotonic_regression(given: list[Certain]) -> None:
     found = bin_counts(*cells(*given))
     curve = decompose_brier(found, curves=True).curve
     assert curve is not None
-    n, worth = [0, *accumulate(found.n.tolist())], [0, *accumulate(found.worth.tolist())]
+    n, worth = [0, *accumulate(found.n.tolist())], [0, *accumulate(found.outcome_sum.tolist())]
     size = len(found.n)
     for place, point in enumerate(curve):
         expected = max(

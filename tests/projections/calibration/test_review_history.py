@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from events import Draft, agent_of
 from ledger import microseconds
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.counts import ReviewHistory
+from projections.calibration.review_history import ReviewHistory
 from projections.outcomes import OUTCOMES
 from projections.time_range import TimeRange
 from tests.projections import reference_model

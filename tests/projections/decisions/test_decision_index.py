@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import msgpack
 from msgspec.json import encode
 
 from events import Draft
@@ -140,6 +141,14 @@ def test_matching_gives_the_oldest_that_begin_so() -> None:
     assert not index.has("ab")
     again = DecisionIndex.decode(index.encode())
     assert again.ids_starting_with("abc", limit=9) == ["abc1", "abc", "abc2"]
+
+
+@pytest.mark.parametrize("column", ["shared", "tags", "confidence", "time_us", "outcome", "patterns"])
+def test_a_state_with_columns_of_unlike_length_is_refused(column: str) -> None:
+    parts = msgpack.decode(index_of([record("d"), record("e")]).encode())
+    size = len(parts[column])
+    with pytest.raises(AssertionError, match="columns of unlike length"):
+        DecisionIndex.decode(msgpack.encode(parts | {column: parts[column][: size // 2]}))
 
 
 def test_an_amendment_moves_tags_and_confidence() -> None:

@@ -1,0 +1,30 @@
+"""The history of reviewed decisions: one row for each, sorted by the time at which the decision was made."""
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from projections.arrays import Floats, Ints
+from projections.columns import GroupKey
+from projections.outcomes import OUTCOME_VALUES
+
+
+class ReviewHistory(msgspec.Struct, frozen=True):
+    """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of equal length.
+
+    `outcome` is an index into OUTCOMES, `group` one into `groups`, and `question` one into `questions` (-1: none). The
+    arrays are copies, so a thread may read them while folding continues.
+    """
+
+    groups: list[GroupKey]
+    questions: list[str]
+    time_us: Ints
+    confidence: Floats
+    outcome: npt.NDArray[np.uint8]
+    group: npt.NDArray[np.uint32]
+    question: Ints
+
+    @property
+    def outcome_value(self) -> Floats:
+        """The value of each outcome: 1, .5 or 0."""
+        return OUTCOME_VALUES[self.outcome]
