@@ -1,7 +1,7 @@
-"""Append batches one after another, and prepare the next one while one is written."""
+"""Append events in batches, one after another, and prepare the next batch while one is written."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -9,7 +9,10 @@ import msgspec
 from api.service.store import EventStore
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
+from events.limits import BATCH_BYTES_MAX
 from ledger.errors import AppendRefused
+
+BATCH_EVENTS = 1000
 
 
 class Batch(NamedTuple):
@@ -18,6 +21,15 @@ class Batch(NamedTuple):
     drafts: list[Draft]
     lines: Sequence[int]
     noun: str = "line"
+
+
+class DraftGroup(NamedTuple):
+    """Events of one line or decision, which are appended together."""
+
+    line: int
+    drafts: list[Draft]
+    size_bytes: int
+    """An upper estimate of their lines."""
 
 
 class AppendTotals(msgspec.Struct):
@@ -29,6 +41,23 @@ class AppendTotals(msgspec.Struct):
     last: int | None = None
 
 
+def group_batches(groups: Iterable[DraftGroup], noun: str) -> Iterator[Batch]:
+    """Yield batches of whole groups."""
+    drafts: list[Draft] = []
+    lines: list[int] = []
+    size_bytes = 0
+    for group in groups:
+        too_many = len(drafts) + len(group.drafts) > BATCH_EVENTS
+        if drafts and (too_many or size_bytes + group.size_bytes > BATCH_BYTES_MAX):
+            yield Batch(drafts, lines, noun)
+            drafts, lines, size_bytes = [], [], 0
+        drafts.extend(group.drafts)
+        lines.extend([group.line] * len(group.drafts))
+        size_bytes += group.size_bytes
+    if drafts:
+        yield Batch(drafts, lines, noun)
+
+
 async def append_batches(
     batches: Iterator[Batch], store: EventStore, totals: AppendTotals, name: str, report: Callable[[Batch], None]
 ) -> None:
@@ -38,7 +67,7 @@ async def append_batches(
     """
     pending: tuple[Batch, asyncio.Task[None]] | None = None
 
-    async def settle() -> None:
+    async def finish_pending() -> None:
         if pending is None:
             return
         batch, task = pending
@@ -59,13 +88,13 @@ async def append_batches(
         try:
             batch = await asyncio.to_thread(next, batches, None)
         except UnreadableLine as unreadable:
-            await settle()
+            await finish_pending()
             raise add_location(unreadable.error, name, Batch([], unreadable.lines), totals) from None
         except TallystickError as error:
-            await settle()
+            await finish_pending()
             error.advice = f"{error.advice} {_written(totals)}.".lstrip()
             raise
-        await settle()
+        await finish_pending()
         if batch is None:
             return
         pending = batch, asyncio.create_task(write(batch))
@@ -90,12 +119,12 @@ def add_location(error: TallystickError, name: str, batch: Batch, totals: Append
     written, lines, noun = _written(totals), batch.lines, batch.noun
     if isinstance(error, InvalidEvent | AppendRefused):
         index = error.index
-        whole = f"{noun}s {lines[0]} to {lines[-1]}"
-        at = f"{noun} {lines[index]}" if index is not None and index < len(lines) else whole
+        first_to_last = f"{noun}s {lines[0]} to {lines[-1]}"
+        location = f"{noun} {lines[index]}" if index is not None and index < len(lines) else first_to_last
         detail = error.detail.replace("; nothing was written", "")
-        error.detail = f"{name}, {at}: {detail}"
+        error.detail = f"{name}, {location}: {detail}"
         advice = error.advice.replace(" Nothing was written.", "")
-        batch_lines = whole if len(lines) > 1 else f"{noun} {lines[0]}"
+        batch_lines = first_to_last if len(lines) > 1 else f"{noun} {lines[0]}"
         error.advice = (
             f"{advice} {written}; nothing of its batch ({batch_lines}) was written. "
             "Running it again is safe for events with ids: those are not written twice."
@@ -106,12 +135,12 @@ def add_location(error: TallystickError, name: str, batch: Batch, totals: Append
 
 
 def count_lines(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
-    """Return a `report` for `append_batches` that passes on how many lines are done, and of how many."""
+    """Return a callback for `append_batches` that reports the number of written lines, and the total."""
     done = 0
 
-    def written(batch: Batch) -> None:
+    def count_batch(batch: Batch) -> None:
         nonlocal done
         done += len(set(batch.lines))
         report(done, total)
 
-    return written
+    return count_batch
