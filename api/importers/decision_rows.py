@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from api.importers.tables import TableFault, TableRows, Texts
+from api.importers.tables import VALUE_CHARS_MAX, TableFault, TableRows, Texts
 from api.importers.values import NUMBER, InvalidValue, check_unicode, parse_agent, parse_stream_id, parse_time
 from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome, Stakes
 from events.envelope import Draft, source_of, timestamp
@@ -35,9 +35,6 @@ TEXT_BYTES_MAX = LINE_BYTES_MAX - 5_535
 
 ID_CHARS, EVENT_ID_CHARS = 16, 32
 """Characters of the digests in the ids of decisions and events."""
-
-VALUE_CHARS_MAX = 60
-"""Characters of a value that a fault quotes."""
 
 _OUTCOMES: dict[str, Outcome] = {
     "success": "success", "partial": "partial", "failure": "failure", "abandoned": "abandoned",
