@@ -1,6 +1,6 @@
 """Write an export under a temporary name, sync it, and rename it once it is complete.
 
-An existing file is never overwritten. An export that fails leaves nothing; one that is killed leaves a `.part`.
+An existing file is never overwritten. If the export fails, no file is left; if its process is killed, a `.part` is.
 """
 
 import errno

@@ -78,7 +78,7 @@ class BenchmarkImport:
     async def write(self, store: EventStore, report: Report) -> ImportedCases:
         """Write and record the cases; call `report` with the number done, and of all.
 
-        Errors: InvalidQuery; those of `record_scenarios`. The fixtures written before stay, each complete: run it again.
+        Errors: InvalidQuery; those of `record_scenarios`. Fixtures written before stay, each complete: run it again.
         """
         changed = {*self._new, *self._different}
         recorded = RecordedScenarios()

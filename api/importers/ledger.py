@@ -32,7 +32,8 @@ def rebuild_ledger(
 ) -> LedgerImportResult:
     """Rebuild a ledger at a path without one.
 
-    Errors: UnusableExport, for a filtered export, or if it is not an export; LedgerUnusable, LedgerLocked, LedgerFull, InvalidQuery.
+    Errors: UnusableExport, for a filtered export, or if it is not an export; LedgerUnusable, LedgerLocked, LedgerFull,
+            InvalidQuery.
     """
     trusted = parse_key(key)
     with open_package(export) as package:

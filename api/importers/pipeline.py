@@ -14,6 +14,9 @@ from ledger.errors import AppendRefused
 
 BATCH_EVENTS = 1000
 
+STREAMS_MAX = 100
+"""Streams that are read in one request: so many of the longest names make a request line of 8 KB."""
+
 
 class Batch(NamedTuple):
     """Events that are appended together, and the line number of each; `noun` may name another unit than lines."""

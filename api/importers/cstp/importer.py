@@ -11,16 +11,13 @@ from api.importers.cstp.report import HALF, ZERO, CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision
 from api.importers.cstp.source_files import find_files, read_decisions
 from api.importers.cstp.to_events import LedgerState, SizedDraft, decision_events
-from api.importers.pipeline import AppendTotals, DraftGroup, append_batches, count_lines, group_batches
+from api.importers.pipeline import STREAMS_MAX, AppendTotals, DraftGroup, append_batches, count_lines, group_batches
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
 from events.decision import DecisionAmended, DecisionRecorded
 from events.envelope import Event
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import fold_decision
-
-STREAMS_MAX = 100
-"""Streams that are read in one request: so many of the longest names make a request line of 8 KB."""
 
 _ENVELOPE_BYTES = 500
 """The most bytes of a draft without its data."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.auth import is_valid_agent
+from api.importers.pipeline import STREAMS_MAX
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunDraft, RunEvents, run_events
@@ -27,9 +28,6 @@ from events.registry import VOCABULARY
 from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
 from projections.discovery.run_report import REPORTED_SCORER_ID, DiscoveryRun, RunReport, build_report
-
-STREAMS_MAX = 100
-"""Streams that are read in one request."""
 
 
 class FileFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
