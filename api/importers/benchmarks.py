@@ -6,13 +6,14 @@ folder has a different fixture, nothing is written. Importing the same cases aga
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
 import msgspec
 
+from api.progress import Report
 from api.service.evaluation.capture import check_writable, unwritable_error
 from api.service.evaluation.scenarios import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
@@ -31,8 +32,6 @@ SHOWN = 10
 """Existing fixtures that an error names one by one."""
 
 NOTHING = "Nothing was written."
-
-Report = Callable[[int, int], None]
 
 
 class ImportedCases(msgspec.Struct, frozen=True, kw_only=True):

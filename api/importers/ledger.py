@@ -5,8 +5,9 @@ from pathlib import Path
 import msgspec
 
 from api.export.manifest import CHECKPOINT, EVIDENCE
+from api.progress import Report
 from api.verify import VerifyReport
-from api.verify.export import Progress, read_manifest, verify_export
+from api.verify.export import read_manifest, verify_export
 from api.verify.package import Package, open_package
 from api.verify.report import parse_key, run_verification
 from events.limits import EVIDENCE_BYTES_MAX
@@ -28,7 +29,7 @@ class LedgerImportResult(msgspec.Struct, frozen=True):
 
 
 def rebuild_ledger(
-    export: Path, ledger: Path, key: str | None, *, progress: Progress = lambda done, total: None
+    export: Path, ledger: Path, key: str | None, *, progress: Report = lambda done, total: None
 ) -> LedgerImportResult:
     """Rebuild a ledger at a path without one.
 
