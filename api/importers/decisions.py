@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 
 from api.importers.decision_rows import DecisionDrafts, map_columns, rows_to_drafts
-from api.importers.pipeline import AppendTotals, Batch, DraftGroup, append_batches, count_lines, group_batches
+from api.importers.pipeline import AppendTotals, Batch, append_batches, count_lines, group_batches
 from api.importers.tables import TableFault, TableRows, open_rows
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
 from api.text import many, one_line
+from events.envelope import Draft
 from events.errors import InvalidEvent
 from ledger.errors import InvalidQuery
 
@@ -20,12 +21,6 @@ SHOWN = 20
 
 REPORT_ROWS = 1000
 """Rows between two reports of progress."""
-
-JSON_BYTES_MAX = 6
-"""The most bytes of a character in JSON."""
-
-OTHER_BYTES = 2_000
-"""The most bytes of an event without the decision's text."""
 
 
 class DecisionImportResult(msgspec.Struct, kw_only=True):
@@ -96,15 +91,15 @@ class DecisionImport:
         return result
 
     def _batches(self) -> Iterator[Batch]:
-        for batch in group_batches(self._groups(), "line"):
+        for batch in group_batches(self._drafts(), "line"):
             self._check_unchanged()
             yield batch
 
-    def _groups(self) -> Iterator[DraftGroup]:
+    def _drafts(self) -> Iterator[tuple[int, list[Draft]]]:
+        """Yield the events of each row that can be imported, with its line."""
         for result in rows_to_drafts(self._rows, self._columns):
             if isinstance(result, DecisionDrafts):
-                size_bytes = JSON_BYTES_MAX * len(result.row.decision) + OTHER_BYTES * len(result.drafts)
-                yield DraftGroup(result.line, result.drafts, size_bytes)
+                yield result.line, result.drafts
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:

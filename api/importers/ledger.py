@@ -1,5 +1,6 @@
 """Rebuild a ledger from a complete export, after verifying the export."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -45,12 +46,8 @@ def rebuild_ledger(
                 "A ledger needs all of them: export without filters.",
             )
         with LedgerRebuild.begin(ledger) as rebuild:
-            report = run_verification(
-                str(export),
-                "export",
-                trusted,
-                lambda findings: verify_export(findings, export, key=trusted, progress=progress, on_page=rebuild.add),
-            )
+            check = partial(verify_export, path=export, key=trusted, progress=progress, on_page=rebuild.add)
+            report = run_verification(str(export), "export", trusted, check)
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
             pieces = _put_evidence(package, ledger)

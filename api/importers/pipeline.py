@@ -17,6 +17,8 @@ BATCH_EVENTS = 1000
 STREAMS_MAX = 100
 """Streams that are read in one request: so many of the longest names make a request line of 8 KB."""
 
+_encode = msgspec.json.Encoder().encode
+
 
 class Batch(NamedTuple):
     """Events that are appended together, and the line number of each; `noun` may name another unit than lines."""
@@ -24,15 +26,6 @@ class Batch(NamedTuple):
     drafts: list[Draft]
     lines: Sequence[int]
     noun: str = "line"
-
-
-class DraftGroup(NamedTuple):
-    """Events of one line or decision, which are appended together."""
-
-    line: int
-    drafts: list[Draft]
-    size_bytes: int
-    """An upper estimate of their lines."""
 
 
 class AppendTotals(msgspec.Struct):
@@ -44,19 +37,19 @@ class AppendTotals(msgspec.Struct):
     last: int | None = None
 
 
-def group_batches(groups: Iterable[DraftGroup], noun: str) -> Iterator[Batch]:
-    """Yield batches of whole groups."""
+def group_batches(groups: Iterable[tuple[int, list[Draft]]], noun: str) -> Iterator[Batch]:
+    """Yield batches of whole groups. A group is the number of a line (or `noun`) and its events."""
     drafts: list[Draft] = []
     lines: list[int] = []
     size_bytes = 0
-    for group in groups:
-        too_many = len(drafts) + len(group.drafts) > BATCH_EVENTS
-        if drafts and (too_many or size_bytes + group.size_bytes > BATCH_BYTES_MAX):
+    for line, group in groups:
+        group_bytes = sum(len(_encode(draft)) for draft in group)
+        if drafts and (len(drafts) + len(group) > BATCH_EVENTS or size_bytes + group_bytes > BATCH_BYTES_MAX):
             yield Batch(drafts, lines, noun)
             drafts, lines, size_bytes = [], [], 0
-        drafts.extend(group.drafts)
-        lines.extend([group.line] * len(group.drafts))
-        size_bytes += group.size_bytes
+        drafts.extend(group)
+        lines.extend([line] * len(group))
+        size_bytes += group_bytes
     if drafts:
         yield Batch(drafts, lines, noun)
 

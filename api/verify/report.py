@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -43,12 +44,8 @@ def verify_ledger(
 ) -> VerifyReport:
     """Verify a ledger file. Errors: LedgerUnusable, InvalidQuery."""
     trusted, earlier = parse_key(key), read_note(since)
-    return run_verification(
-        str(path),
-        "ledger",
-        trusted,
-        lambda findings: verify_file(findings, path, key=trusted, earlier=earlier, quick=quick, progress=progress),
-    )
+    check = partial(verify_file, path=path, key=trusted, earlier=earlier, quick=quick, progress=progress)
+    return run_verification(str(path), "ledger", trusted, check)
 
 
 def verify_package(
@@ -56,32 +53,17 @@ def verify_package(
 ) -> VerifyReport:
     """Verify an export in a folder or a ZIP. Errors: UnusableExport, InvalidQuery."""
     trusted, earlier = parse_key(key), read_note(since)
-    return run_verification(
-        str(path),
-        "export",
-        trusted,
-        lambda findings: verify_export(findings, path, key=trusted, earlier=earlier, progress=progress),
-    )
+    check = partial(verify_export, path=path, key=trusted, earlier=earlier, progress=progress)
+    return run_verification(str(path), "export", trusted, check)
 
 
 def verify_server(
-    url: str,
-    token: str | None,
-    key: str | None,
-    since: Path | None,
-    *,
-    progress: Report = lambda done, total: None,
+    url: str, token: str | None, key: str | None, since: Path | None, *, progress: Report = lambda done, total: None
 ) -> VerifyReport:
     """Verify the tiles of a server. Errors: LedgerUnavailable, InvalidQuery, and those that the server answers."""
     trusted, earlier = parse_key(key), read_note(since)
-    return run_verification(
-        url,
-        "server",
-        trusted,
-        lambda findings: asyncio.run(
-            verify_served(findings, url, token, key=trusted, earlier=earlier, progress=progress)
-        ),
-    )
+    check = partial(verify_served, url=url, token=token, key=trusted, earlier=earlier, progress=progress)
+    return run_verification(url, "server", trusted, lambda findings: asyncio.run(check(findings)))
 
 
 def run_verification(

@@ -16,12 +16,7 @@ from events.decode_errors import UNDECODABLE
 from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
-from ledger.transparency.tiles import (
-    WIDTH,
-    Tile,
-    TileAddress,
-    tile_width,
-)
+from ledger.transparency.tiles import WIDTH, Tile, TileAddress, tile_width
 from ledger.verify import FileFindings, Findings, LineHeader, NoteCheck, OrderCheck, TreeRebuild, difference
 
 GROUP_TILES = 8

@@ -10,17 +10,14 @@ from api.importers.cstp.merge import merge_decisions
 from api.importers.cstp.report import HALF, ZERO, CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision
 from api.importers.cstp.source_files import find_files, read_decisions
-from api.importers.cstp.to_events import LedgerState, SizedDraft, decision_events
-from api.importers.pipeline import STREAMS_MAX, AppendTotals, DraftGroup, append_batches, count_lines, group_batches
+from api.importers.cstp.to_events import LedgerState, decision_events
+from api.importers.pipeline import STREAMS_MAX, AppendTotals, append_batches, count_lines, group_batches
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
 from events.decision import DecisionAmended, DecisionRecorded
-from events.envelope import Event
+from events.envelope import Draft, Event
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import fold_decision
-
-_ENVELOPE_BYTES = 500
-"""The most bytes of a draft without its data."""
 
 
 class CstpImport:
@@ -45,7 +42,7 @@ class CstpImport:
         if not dry_run:
             totals = AppendTotals()
             with self._progress("importing", "decisions") as show_progress:
-                batches = group_batches(map(_draft_group, range(1, len(groups) + 1), groups), "decision")
+                batches = group_batches(enumerate(groups, 1), "decision")
                 await append_batches(batches, store, totals, report.path, count_lines(show_progress, len(groups)))
             report.appended, report.duplicates, report.first, report.last = msgspec.structs.astuple(totals)
         report.no_place = dict(sorted(report.no_place.items()))
@@ -54,7 +51,7 @@ class CstpImport:
         report.elapsed_ms = round((time.monotonic() - self._began) * 1000)
         return report
 
-    async def _new_events(self, store: EventStore) -> list[list[SizedDraft]]:
+    async def _new_events(self, store: EventStore) -> list[list[Draft]]:
         """Return the new events of every decision that has any."""
         groups, counts = [], {"recorded": 0, "reviewed": 0, "amended": 0, "thought": 0}
         with self._progress("comparing", "decisions") as show_progress:
@@ -67,8 +64,8 @@ class CstpImport:
                     if events:
                         groups.append(events)
                     self._report.unchanged += events == []
-                    for event in events or ():
-                        counts[event.draft.name.split(".")[1]] += 1
+                    for draft in events or ():
+                        counts[draft.name.split(".")[1]] += 1
         report = self._report
         report.recorded, report.reviewed, report.amended, report.thoughts = counts.values()
         return groups
@@ -101,8 +98,3 @@ def _ledger_states(lines: bytes) -> dict[str, LedgerState]:
         times = (event.recordedtime for event in events if isinstance(event.data, DecisionRecorded | DecisionAmended))
         states[decision.decision_id] = LedgerState(decision, datetime.fromisoformat(max(times)))
     return states
-
-
-def _draft_group(number: int, events: list[SizedDraft]) -> DraftGroup:
-    size_bytes = sum(event.size_bytes + _ENVELOPE_BYTES for event in events)
-    return DraftGroup(number, [event.draft for event in events], size_bytes)

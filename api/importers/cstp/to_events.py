@@ -50,13 +50,6 @@ _encode = msgspec.json.Encoder().encode
 _draft = {kind.payload: kind.draft for kind in VOCABULARY.kinds.values()}
 
 
-class SizedDraft(NamedTuple):
-    """A draft, and the size of its data in bytes."""
-
-    draft: Draft
-    size_bytes: int
-
-
 class LedgerState(NamedTuple):
     """A decision in the ledger, and when the ledger recorded the newest statement about it."""
 
@@ -66,7 +59,7 @@ class LedgerState(NamedTuple):
 
 def decision_events(
     decision: SourceDecision, ledger_state: LedgerState | None, report: CstpImportResult
-) -> list[SizedDraft] | None:
+) -> list[Draft] | None:
     """Return the events that the ledger needs for a decision, in order; None if the decision was left out."""
     if ledger_state is not None and not _is_same(decision, ledger_state.decision):
         allowed = f"an id for one decision: {LEDGER} has it for another"
@@ -133,20 +126,19 @@ def _lose_long(decision: SourceDecision, field: str, value: object, report: Cstp
 
 def _event(
     decision: SourceDecision, payload: type[Payload], values: dict[str, Any], agent: str | None, time: datetime | None
-) -> SizedDraft:
+) -> Draft:
     data = payload(decision_id=decision.id, **values)
-    content = _encode(data)
     if payload is DecisionRecorded:
         identity = decision.id.encode()
     else:
         when = timestamp(time) if time is not None else ""
-        identity = f"{payload.__name__} {agent} {when} ".encode() + content
+        identity = f"{payload.__name__} {agent} {when} ".encode() + _encode(data)
     event_id = f"cstp-{sha256(identity).hexdigest()[:_ID_CHARS]}"
     source = source_of(agent if agent is not None else ANONYMOUS)
-    return SizedDraft(_draft[payload](id=event_id, source=source, time=time, data=data), len(content))
+    return _draft[payload](id=event_id, source=source, time=time, data=data)
 
 
-def _review_events(decision: SourceDecision, reviews: Iterable[SourceReview]) -> list[SizedDraft]:
+def _review_events(decision: SourceDecision, reviews: Iterable[SourceReview]) -> list[Draft]:
     return [_event(decision, DecisionReviewed, review.values, review.agent, review.time) for review in reviews]
 
 
@@ -162,7 +154,7 @@ class _LedgerUpdate:
         ]
         self._newer = decision.changed is not None and decision.changed > ledger_state.stated_at
 
-    def events(self) -> list[SizedDraft]:
+    def events(self) -> list[Draft]:
         decision = self._decision
         if decision.agent is not None and self._state.agent != decision.agent:
             self._lose_late("recorded_by", decision.agent)
@@ -175,7 +167,7 @@ class _LedgerUpdate:
             return [*thoughts, *review_events, *amendments]
         return [*thoughts, *amendments, *review_events]
 
-    def _amendments(self, changes: dict[str, Any]) -> list[SizedDraft]:
+    def _amendments(self, changes: dict[str, Any]) -> list[Draft]:
         """Return one amendment with all changes, or one for each if they do not fit on a line."""
         fits = sum(map(_size, changes.values())) <= DATA_BYTES_MAX
         parts = [changes] if fits else [{name: value} for name, value in changes.items()]
@@ -209,7 +201,7 @@ class _LedgerUpdate:
         earlier = (getattr(statement, name, None) for statement in self._statements[:-1])
         return any(stated is not None and not list(_differences(stated, value, name)) for stated in earlier)
 
-    def _thoughts(self) -> Iterator[SizedDraft]:
+    def _thoughts(self) -> Iterator[Draft]:
         """Yield steps that were added to the deliberation: CSTP appends thoughts on a recorded decision there."""
         stored, new = self._state.decision.deliberation, self._decision.values.get("deliberation")
         if stored is None or new is None or new.steps[: len(stored.steps)] != stored.steps:
