@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.auth import is_valid_agent
-from api.importers.pipeline import STREAMS_MAX
+from api.importers.pipeline import STREAMS_MAX, texts_without_outcome
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunDraft, RunEvents, run_events
@@ -91,8 +91,7 @@ def _check_agent(agent: str | None) -> None:
 
 def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> FileFault:
     """Return the fault of a file from an error."""
-    detail = error.detail.replace("; nothing was written", "")
-    advice = error.advice.replace(" Nothing was written.", "")
+    detail, advice = texts_without_outcome(error)
     return FileFault(file=path, run_id=run_id, field=getattr(error, "field", None), detail=detail, advice=advice)
 
 
@@ -144,12 +143,12 @@ def _batches(
             continue
         if rescore:
             result.unborne.extend(unsupported_scores(run))
-        run_events_count = sum(draft.events for draft in run.drafts)
-        run_size_bytes = sum(draft.size_bytes for draft in run.drafts)
-        events, size_bytes = events + run_events_count, size_bytes + run_size_bytes
+        run_length = sum(draft.events for draft in run.drafts)
+        run_bytes = sum(draft.size_bytes for draft in run.drafts)
+        events, size_bytes = events + run_length, size_bytes + run_bytes
         if batch and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX or run.run_id in batch):
             yield list(batch.values())
-            batch, events, size_bytes = {}, run_events_count, run_size_bytes
+            batch, events, size_bytes = {}, run_length, run_bytes
         batch[run.run_id] = run
     if batch:
         yield list(batch.values())
