@@ -39,12 +39,12 @@ async def download_export(
 
 
 async def _receive(response: httpx.Response, part: Path, report: Report) -> None:
-    done = 0
+    received_bytes = 0
     with part.open("xb") as file:
         async for piece in response.aiter_bytes():
             file.write(piece)
-            done += len(piece)
-            report(done, done)
+            received_bytes += len(piece)
+            report(received_bytes, received_bytes)
         file.flush()
         os.fsync(file.fileno())
 

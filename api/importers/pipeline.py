@@ -136,11 +136,11 @@ def texts_without_outcome(error: TallystickError) -> tuple[str, str]:
 
 def count_lines(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
     """Return a callback for `append_batches` that reports the number of written lines, and the total."""
-    done = 0
+    lines_done = 0
 
     def count_batch(batch: Batch) -> None:
-        nonlocal done
-        done += len(set(batch.lines))
-        report(done, total)
+        nonlocal lines_done
+        lines_done += len(set(batch.lines))
+        report(lines_done, total)
 
     return count_batch

@@ -104,13 +104,13 @@ def _rows(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
     """Yield the lines of a CSV file; each row must be the encoding of its line."""
     csv.field_size_limit(2 * RECORD_BYTES_MAX)
     sheet, before_header = CsvSheet(), True
-    done = 0
+    rows_read = 0
     for records in lines_of(source, b"\r\n", RECORD_BYTES_MAX, name, check):
         try:
             rows = list(csv.reader([record.decode() for record in records], strict=True))
             lines = [_line_of(row[-1]) for row in (rows[1:] if before_header else rows)]
         except (UnicodeDecodeError, csv.Error, IndexError, NotBase64, ValueError) as error:
-            check.fault(f"{name} is not a table that an export writes, after row {done:,}: {error}.")
+            check.fault(f"{name} is not a table that an export writes, after row {rows_read:,}: {error}.")
             raise ReadStopped from error
         actual = b"\r\n".join(records) + b"\r\n"
         expected = _encoded(sheet.encode, lines) if lines else sheet.finish()[0]
@@ -121,9 +121,9 @@ def _rows(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
                 for index, record in enumerate(records)
                 if index >= len(expected_rows) or record != expected_rows[index]
             )
-            check.fault(f"row {done + next(differing) + 1:,} of {name} differs from its line.")
+            check.fault(f"row {rows_read + next(differing) + 1:,} of {name} differs from its line.")
         before_header = False
-        done += len(records)
+        rows_read += len(records)
         if lines:
             yield lines
     if before_header:
@@ -156,7 +156,7 @@ def _batches(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]
     with TemporaryFile() as file:
         while block := source.read(BLOCK_BYTES):
             file.write(block)
-        done = 0
+        rows_read = 0
         try:
             with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
                 if parquet.schema_arrow != SCHEMA:
@@ -165,12 +165,12 @@ def _batches(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]
                 for batch in parquet.iter_batches(batch_size=BATCH_ROWS):
                     lines = [text.encode() for text in batch.column("line").to_pylist()]
                     if not _equals_lines(pa.Table.from_batches([batch]), table_of, lines):
-                        check.fault(f"a row of {name} after row {done:,} differs from its line.")
-                    done += len(lines)
+                        check.fault(f"a row of {name} after row {rows_read:,} differs from its line.")
+                    rows_read += len(lines)
                     yield lines
         except (pa.ArrowException, OSError, UnicodeDecodeError, AttributeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            check.fault(f"{name} cannot be read after row {done:,}: {reason}.")
+            check.fault(f"{name} cannot be read after row {rows_read:,}: {reason}.")
             raise ReadStopped from error
 
 

@@ -175,29 +175,29 @@ class _Export:
                 f"its consistency does not prove that the checkpoint continues {EARLIER}.",
             )
         if self._earlier is not None:
-            given = self._notes.read(self._earlier, "the earlier checkpoint")
-            if given is not None and not manifest.complete:
-                self._compare_given(given)
+            earlier = self._notes.read(self._earlier, "the earlier checkpoint")
+            if earlier is not None and not manifest.complete:
+                self._compare_earlier(earlier)
         if self._key is None:
             self._key = bundled_key(self._findings, manifest.verifier, MANIFEST)
         else:
             self._claim(manifest.verifier == str(self._key), "its verifier is not the key that was given.")
         self._notes.check_signatures(self._key)
 
-    def _compare_given(self, given: Checkpoint) -> None:
-        """Compare the given checkpoint with those in a filtered export, which proves only these."""
+    def _compare_earlier(self, earlier: Checkpoint) -> None:
+        """Compare an earlier checkpoint with those in a filtered export, which proves only these."""
         proven = [(self._manifest.size, self._manifest.root)]
         if self._manifest.consistency is not None:
             proven.append((self._manifest.consistency.size, self._manifest.consistency.root))
         roots = self._findings.check("roots", "roots")
         for size, root in proven:
-            if size == given.size:
+            if size == earlier.size:
                 roots.count += 1
-                if root != given.root:
+                if root != earlier.root:
                     roots.fault(f"at {size:,} events the root of the log differs from the earlier checkpoint.")
                 return
         self._findings.notes.append(
-            f"The earlier checkpoint is of {given.size:,} events: this filtered export does not prove that the log "
+            f"The earlier checkpoint is of {earlier.size:,} events: this filtered export does not prove that the log "
             "continues it."
         )
 

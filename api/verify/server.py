@@ -104,15 +104,15 @@ class _Served:
             )
             bundles, tiles = fetched[: len(addresses)], fetched[len(addresses) :]
             lines: list[bytes] = []
-            whole = True
+            complete_so_far = True
             for address, bundle in zip(addresses, bundles, strict=True):
                 self._entries.count += 1
                 entries = split_bundle(bundle or b"")
-                if whole and (entries is None or len(entries) != address.width):
+                if complete_so_far and (entries is None or len(entries) != address.width):
                     detail = f"tile/entries/{address} does not have {address.width} entries: {_entry_count(bundle)}."
                     self._entries.fault(detail, address.number * WIDTH + 1)
-                    whole = False
-                if whole:
+                    complete_so_far = False
+                if complete_so_far:
                     lines += entries or []
             leaves = leaf_hashes(lines)
             claimed = self._compare(addresses, tiles, leaves)
@@ -121,7 +121,7 @@ class _Served:
                 if tile.level > 0:
                     await self._check_tile(tile, WIDTH)
             progress(rebuild.edge.size, size)
-            if not whole:
+            if not complete_so_far:
                 return
 
     def _compare(self, addresses: list[TileAddress], tiles: list[bytes | None], leaves: list[bytes]) -> bytes:

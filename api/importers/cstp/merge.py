@@ -89,7 +89,7 @@ class _Merge(NamedTuple):
         """Return the reviews of both sources, oldest first. A review that both have gets the values of both."""
         reviews = list(first)
         for added in second:
-            index = next((at for at, review in enumerate(reviews) if same_review(review, added)), None)
+            index = next((index for index, review in enumerate(reviews) if same_review(review, added)), None)
             if index is None:
                 self._add_review(reviews, added)
                 continue
