@@ -15,10 +15,11 @@ _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be read. The text says why, `advice` what to do."""
+    """A file that cannot be read. The text says why, `advice` what to do. `problem` is the text without its `verb`."""
 
-    def __init__(self, what: str, advice: str) -> None:
-        super().__init__(what)
+    def __init__(self, problem: str, advice: str, *, verb: str = "") -> None:
+        super().__init__(f"{verb} {problem}".lstrip())
+        self.problem = problem
         self.advice = advice
 
 
@@ -59,7 +60,9 @@ class YamlReader:
             mark = getattr(error, "problem_mark", None)
             where = "" if mark is None else f"line {mark.line + 1}: "
             problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-            raise UnreadableFile(f"is not YAML: {where}{problem}", "Correct it there, or just before.") from None
+            raise UnreadableFile(
+                f"not YAML: {where}{problem}", "Correct it there, or just before.", verb="is"
+            ) from None
         if len(self._roots) > 1:
             raise UnreadableFile(f"holds {len(self._roots)} documents", "Keep one in each file.")
         return self._roots[0] if self._roots else None
@@ -154,7 +157,7 @@ def _events(body: bytes) -> Iterator[Any]:
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         raise UnreadableFile(
-            f"is not UTF-8: line {line} has the byte 0x{body[error.start]:02x}", "Save it as UTF-8."
+            f"not UTF-8: line {line} has the byte 0x{body[error.start]:02x}", "Save it as UTF-8.", verb="is"
         ) from None
     parser = _PARSER(text)
     try:

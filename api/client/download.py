@@ -1,4 +1,4 @@
-"""Download an export that a server makes."""
+"""Download an export from a server into a ZIP file."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ import httpx
 
 from api.client.remote import client_of, error_of
 from api.export.manifest import MANIFEST, Manifest, decode
-from api.export.output_path import Report, is_archive, temporary_output
+from api.export.output_path import is_archive, temporary_output
+from api.progress import Report
 from events.decode_errors import UNDECODABLE
 from ledger.errors import InvalidQuery, LedgerUnavailable
 
@@ -17,9 +18,9 @@ from ledger.errors import InvalidQuery, LedgerUnavailable
 async def download_export(
     url: str, token: str | None, parameters: Mapping[str, str], output: Path, report: Report
 ) -> Manifest:
-    """Download an export into a ZIP file; return its manifest. A download that breaks off leaves no file.
+    """Download an export into a ZIP file; return its manifest. If the download breaks off, no file is left.
 
-    Errors: the server's own, as if raised here; LedgerUnavailable, if it breaks off; those of `temporary_output`.
+    Errors: those that the server answers; LedgerUnavailable, if it breaks off; those of `temporary_output`.
     """
     if not is_archive(output):
         raise InvalidQuery("output", "a server exports only as a ZIP.", "Name a file that ends in .zip.")
@@ -38,12 +39,12 @@ async def download_export(
 
 
 async def _receive(response: httpx.Response, part: Path, report: Report) -> None:
-    done = 0
+    received_bytes = 0
     with part.open("xb") as file:
         async for piece in response.aiter_bytes():
             file.write(piece)
-            done += len(piece)
-            report(done, done)
+            received_bytes += len(piece)
+            report(received_bytes, received_bytes)
         file.flush()
         os.fsync(file.fileno())
 

@@ -10,7 +10,7 @@ from api.service.ledger import LedgerService
 from api.service.store import EmptyStore, EventStore, LocalStore
 
 FOLD_EVENTS_MIN = 10_000
-"""After this many events appended to a file, fold the projections and keep snapshots, so that readers need not."""
+"""If so many events were appended to a file, fold the projections and keep snapshots, so that readers need not."""
 
 
 @asynccontextmanager
@@ -22,7 +22,7 @@ async def open_store(
     writable: bool = True,
     progress: OpenProgress = no_progress,
 ) -> AsyncIterator[EventStore]:
-    """Open the server at `url`, or without one the ledger file.
+    """Open the server at `url`; if it is None, open the ledger file.
 
     A ledger file that does not exist is created if `writable`; otherwise the store is empty.
     Errors: LedgerLocked, LedgerUnusable, InvalidQuery.

@@ -1,4 +1,4 @@
-"""An event store at a server's address: its HTTP routes as the methods of `EventStore`."""
+"""The event store of a remote server: calls its HTTP routes as the methods of `EventStore`."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LINES = "application/x-ndjson"
 
 ANSWER_S = 120.0
-"""Seconds that a server may take for one batch."""
+"""Seconds to wait for the answer of a server."""
 
 _Answer = TypeVar("_Answer")
 _encode = msgspec.json.Encoder().encode
@@ -36,7 +36,7 @@ _errors = {slug(error.__name__): error for error in TABLE}
 
 
 class _Line(msgspec.Struct):
-    """The position of a stored line, at which the next page begins."""
+    """The position of a stored line. The next page begins after the last one."""
 
     position: int
 
@@ -67,8 +67,8 @@ class RemoteStore:
         return _decode(await self._post_json("/reviews", body), RecordedReview)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
-        chosen = {"subject": ",".join(subjects), "type": ",".join(types)}
-        parameters = {name: value for name, value in chosen.items() if value}
+        filters = {"subject": ",".join(subjects), "type": ",".join(types)}
+        parameters = {name: value for name, value in filters.items() if value}
         return (await self._request("GET", "/events", params=parameters, headers={"accept": LINES})).content
 
     async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
@@ -111,7 +111,7 @@ class RemoteStore:
         )
 
     async def get(self, path: str) -> bytes:
-        """Return the body at a path. Errors: the server's own, as if raised here."""
+        """Return the body at a path. Errors: those that the server answers."""
         return (await self._request("GET", path)).content
 
     async def _post_json(self, path: str, body: object) -> "httpx.Response":
@@ -126,9 +126,9 @@ class RemoteStore:
         params: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
     ) -> "httpx.Response":
-        """Send a request and return the answer; repeat it while the server is busy or the token is too fast.
+        """Send a request and return the answer. Repeat it while the server is busy or limits the token's rate.
 
-        Errors: the server's own, as if raised here.
+        Errors: those that the server answers; LedgerUnavailable; InvalidQuery, if it is not a Tallystick server.
         """
         request = self._client.build_request(method, path, content=content, params=params, headers=headers)
 
@@ -159,7 +159,7 @@ class RemoteStore:
 
 
 def error_of(response: "httpx.Response") -> TallystickError:
-    """Return the error that a server answered, as an exception."""
+    """Return the exception for the error that a server answered."""
     try:
         problem = msgspec.json.decode(response.content, type=Problem)
         kind = _errors[problem.type.rpartition(":")[2]]

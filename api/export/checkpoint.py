@@ -1,4 +1,4 @@
-"""Choose the checkpoint of an export: a new one if this process may sign, else the newest; and an earlier one."""
+"""Choose the checkpoint of an export, and one that was published before it."""
 
 import asyncio
 from contextlib import suppress
@@ -11,7 +11,7 @@ from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 
 
 class ExportCheckpoint(NamedTuple):
-    """The signed checkpoint of an export, the key that verifies it, and one that was published before it."""
+    """The signed checkpoint of an export, the key that verifies it, and a checkpoint that was published before it."""
 
     signed: SignedCheckpoint
     verifier: str
@@ -19,18 +19,19 @@ class ExportCheckpoint(NamedTuple):
 
 
 async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
-    """Return the checkpoint of the whole log if this process writes it, else the one that was signed last.
+    """Return a new checkpoint of the whole log if this process may sign, otherwise the one that was signed last.
+
+    `earlier` is the largest smaller checkpoint of the same log among the last published and the last witnessed one.
 
     Errors: NotFound, if nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
-    before = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
+    published = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
     head = (await ledger.reader.head()).position if ledger.log is not None else 0
     signed = await ledger.proving.checkpoint(head)
-    older = [before] if before is not None else []
+    candidates = [published] if published is not None else []
     with suppress(NotFound):
-        older.append(await ledger.proving.witnessed())
+        candidates.append(await ledger.proving.witnessed())
     origin = signed.checkpoint.origin
-    known = [one for one in older if one.checkpoint.origin == origin and one.size < signed.size]
-    return ExportCheckpoint(
-        signed, str(await ledger.proving.verifier()), max(known, key=lambda one: one.size, default=None)
-    )
+    smaller = [note for note in candidates if note.checkpoint.origin == origin and note.size < signed.size]
+    earlier = max(smaller, key=lambda note: note.size, default=None)
+    return ExportCheckpoint(signed, str(await ledger.proving.verifier()), earlier)

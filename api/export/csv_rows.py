@@ -1,8 +1,9 @@
-"""Write events as CSV (RFC 4180) in which no cell can become a formula of a spreadsheet.
+"""Write events as CSV (RFC 4180) without cells that a spreadsheet reads as formulas.
 
-A spreadsheet reads a cell that begins with one of = + - @ as a formula. One that expects semicolons finds such cells
-inside ours, in spite of the quotes. So an apostrophe is put before each such beginning in a cell, also after any
-separator. The bytes of `line` must not change: a line that contains such a beginning is written in base64.
+A spreadsheet reads a cell that begins with one of = + - @ as a formula. If it expects another separator, for example
+semicolons, it also splits our cells, in spite of the quotes. So an apostrophe is put before each such sign, at the
+beginning of a cell and after any separator. The bytes of `line` must not change: a line that contains such a sign
+after a separator is written in base64.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Encode pages of events as the bytes of a file: stored lines, or tables that contain them; gzipped or not."""
+"""Encode pages of events as the bytes of a file: as stored lines, or as tables that contain them; gzipped or not."""
 
 import zlib
 from typing import Protocol
@@ -12,7 +12,7 @@ GZIP_WINDOW = 16 + zlib.MAX_WBITS
 """zlib's number for the gzip format. Its header has no time and no name, so the same events give the same bytes."""
 
 Parts = tuple[bytes, ...] | list[bytes]
-"""Bytes in sequence, not joined: copying each page to append a line feed would take a fifth of the time of its hash."""
+"""Parts of a file in sequence, not joined: copying a page to append a line feed takes a fifth of its hash's time."""
 
 
 class Encoder(Protocol):

@@ -11,11 +11,11 @@ from ledger.errors import Damaged, Gone
 
 STORED = "evidence.stored.v1"
 
-_named = re.compile(rb'"([0-9a-f]{64})"')
+_quoted_digest = re.compile(rb'"([0-9a-f]{64})"')
 
 
 class ExportedEvidence(NamedTuple):
-    """Evidence that the ledger kept at the checkpoint; `data` is None if its bytes cannot be read."""
+    """Evidence that was not erased at the checkpoint; `data` is None if its bytes cannot be read."""
 
     digest: str
     data: bytes | None
@@ -24,27 +24,27 @@ class ExportedEvidence(NamedTuple):
 async def evidence_of(
     evidence: EvidenceService, pages: AsyncIterator[Page], size: int
 ) -> AsyncIterator[ExportedEvidence]:
-    """Yield the evidence that some events name, each once, as of a size of the log.
+    """Yield each evidence that some events name once, as it was when the log had `size` events.
 
-    Evidence that was erased up to then is left out. Evidence that was erased since, or is damaged, has no bytes.
+    Evidence that was erased before is left out. Evidence that was erased later, or is damaged, has no bytes.
     Memory: 32 bytes for each digest seen.
     """
     seen: set[bytes] = set()
     async for page in pages:
-        named = dict.fromkeys(_named.findall(page.ndjson))
-        new = [digest for digest in named if bytes.fromhex(digest.decode()) not in seen]
-        seen.update(bytes.fromhex(digest.decode()) for digest in new)
-        for digest in await _kept(evidence, [digest.decode() for digest in new], size):
+        digests = [digest.decode() for digest in dict.fromkeys(_quoted_digest.findall(page.ndjson))]
+        new = [digest for digest in digests if bytes.fromhex(digest) not in seen]
+        seen.update(map(bytes.fromhex, new))
+        for digest in await _kept(evidence, new, size):
             yield ExportedEvidence(digest, await _bytes_of(evidence, digest))
 
 
 async def _kept(evidence: EvidenceService, digests: Sequence[str], size: int) -> list[str]:
-    """Return the digests whose evidence was kept as of a size of the log."""
-    found = await evidence.known(digests)
+    """Return the digests whose evidence was stored and not erased when the log had `size` events."""
+    states = await evidence.known(digests)
     return [
         digest
-        for digest, known in found.items()
-        if known.position <= size and (known.erasure is None or known.erased_position > size)
+        for digest, state in states.items()
+        if state.position <= size and (state.erasure is None or state.erased_position > size)
     ]
 
 

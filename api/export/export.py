@@ -1,15 +1,15 @@
-"""Make an export: file by file, each in one pass, in memory that does not grow with the log.
+"""Make an export: file by file, each in one pass. The memory does not grow with the log.
 
 All reads end at the checkpoint's size, and events never change. So each file is made by a scan of its own, and nothing
 is kept between files.
 
-The export is as fast as reading. SQLite returns a page as one value, because a row at a time would double the time. A
-thread encodes, hashes and writes a page while the next one is read. Relative to the processor time of a bare scan,
-reading joined pages takes 1.05, their SHA-256 0.45, writing them 0.35. So no page is copied, and no long operation
-holds the interpreter's lock, for which both threads would wait. (A queue of one more page is slower: then each page is
-in memory that the processor's cache has lost.) The leaves of a complete export are copied from the stored tiles:
-computing them would take longer than everything else. They are not trusted: they only locate a wrong line, after the
-root has shown that there is one.
+The export takes no longer than reading. SQLite returns a page as one value, because reading row by row would double the
+time. A thread encodes, hashes and writes a page while the next one is read. Relative to the processor time of a bare
+scan, reading joined pages takes 1.05, their SHA-256 0.45, writing them 0.35. So no page is copied, and no long
+operation holds the interpreter's lock, for which both threads would wait. (A queue of one more page is slower: each
+page then leaves the processor's cache before it is written.) The leaves of a complete export are copied from the
+stored tiles, because computing them would take longer than everything else. They are not trusted: if the root differs,
+they show which line is wrong.
 """
 
 import asyncio
@@ -55,10 +55,10 @@ from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH
 
 TILES_READ = 256
-"""Tiles that are read at once: 2 MiB of leaves."""
+"""Tiles of one read: 2 MiB of leaves."""
 
 Piece = Callable[[], Parts]
-"""Makes a piece of a file, on the thread that writes it."""
+"""Makes a piece of a file. It is called on the thread that writes the file."""
 
 
 class Proof(msgspec.Struct):
@@ -115,13 +115,13 @@ class Export:
         try:
             async with aclosing(self._members()) as members:
                 async for member in members:
-                    written = FileWriter(target, member.name)
-                    await run_on_thread(written.begin)
+                    writer = FileWriter(target, member.name)
+                    await run_on_thread(writer.begin)
                     async with aclosing(member.pieces) as pieces:
                         async for piece in pieces:
-                            await run_on_thread(written.put, piece)
+                            await run_on_thread(writer.put, piece)
                             yield self._last or 0
-                    self._count(member.name, await run_on_thread(written.end))
+                    self._count(member.name, await run_on_thread(writer.end))
         finally:
             if self._counting is not None:
                 self._counting.cancel()
@@ -173,19 +173,19 @@ class Export:
     async def _leaves(self) -> AsyncGenerator[Piece, None]:
         """Yield the leaves of all events: the stored tiles, then the leaves that are in no full tile yet."""
         full = self.size // WIDTH
-        coming = asyncio.ensure_future(self._tiles(0, full))
+        next_tiles = asyncio.ensure_future(self._tiles(0, full))
         try:
             for first in range(0, full, TILES_READ):
-                tiles = await coming
-                coming = asyncio.ensure_future(self._tiles(first + TILES_READ, full))
+                tiles = await next_tiles
+                next_tiles = asyncio.ensure_future(self._tiles(first + TILES_READ, full))
                 yield partial(_joined, tiles)
         finally:
-            coming.cancel()
+            next_tiles.cancel()
         rest = await LogTree(self._reader).leaves(full * WIDTH, self.size)
         yield partial(_joined, rest)
 
     async def _tiles(self, first: int, end: int) -> list[bytes]:
-        """Read some tiles up to `end`, while the previous ones are written: that halves the time."""
+        """Read the next tiles, up to `end`. They are read while the previous ones are written: that halves the time."""
         return await self._reader.tiles(0, first, min(TILES_READ, end - first))
 
     async def _chosen_leaves(self) -> AsyncGenerator[Piece, None]:
@@ -250,9 +250,9 @@ _encode_lines = msgspec.json.Encoder().encode_lines
 
 @asynccontextmanager
 async def open_export(ledger: LedgerService, selection: ExportSelection) -> AsyncIterator[Export]:
-    """Open an export of a ledger. It has connections of its own, so that no other request waits for it.
+    """Open an export of a ledger. It has its own connections, so that no other request waits for it.
 
-    One connection reads, and one counts at the same time, which would otherwise take a tenth of all the time.
+    One connection reads the events, and another one counts them at the same time: that saves a tenth of the time.
 
     Errors: NotFound, if nothing is signed, or a stream or an agent is unknown; and those of signing.
     """

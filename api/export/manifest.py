@@ -21,7 +21,7 @@ FORMATS: tuple[Format, ...] = ("ndjson", "csv", "parquet")
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of the export. Without any, it has every event."""
+    """The filters of the export. An export without filters has every event."""
 
     since: str | None = None
     """Event time at or after this, as the ledger writes times."""
@@ -40,7 +40,7 @@ class FileSum(msgspec.Struct, frozen=True):
 
 
 class ConsistencyProof(msgspec.Struct, frozen=True):
-    """Proof that the checkpoint continues an earlier one (RFC 6962, 2.1.2), with that one's size and root."""
+    """The size and root of an earlier checkpoint, and the proof that the checkpoint continues it (RFC 6962, 2.1.2)."""
 
     size: int
     root: bytes
@@ -63,7 +63,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
     """The name of the log, from its checkpoint."""
     verifier: str
-    """The key that signed the checkpoint, as the exporter states it: compare it with one from another source."""
+    """The key that signed the checkpoint, as the exporter states it. Compare it with the key from another source."""
     size: int
     """Events under the checkpoint."""
     root: bytes
@@ -79,9 +79,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     consistency: ConsistencyProof | None
     evidence: EvidenceSum | None
     files: dict[str, FileSum]
-    """Every file but this one and the evidence, whose file names are their digests."""
+    """Every file except the manifest, and the evidence files, whose names are their digests."""
     digest: str = ""
-    """SHA-256 of this file's bytes with an empty digest: not a proof, but it shows accidental changes."""
+    """SHA-256 of the manifest's bytes with an empty digest. It proves nothing, but shows accidental changes."""
 
 
 decode = msgspec.json.Decoder(Manifest).decode

@@ -1,26 +1,24 @@
 """Write an export under a temporary name, sync it, and rename it once it is complete.
 
-An existing file is never overwritten. An export that fails leaves nothing; one that is killed leaves a `.part`.
+An existing file is never overwritten. If the export fails, no file is left; if its process is killed, a `.part` is.
 """
 
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 
 from api.export.export import Export
 from api.export.manifest import Manifest
 from api.export.targets import ExportTarget, FolderTarget, ZipTarget
+from api.progress import Report
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
 from ledger.threads import run_on_thread
 
 ZIP = ".zip"
-
-Report = Callable[[int, int], None]
-"""Called with the work done, and the whole work."""
 
 
 def is_archive(output: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Write events as Parquet: a row group for each run of pages, never the whole table in memory."""
+"""Write events as Parquet, a row group for some pages at a time: the whole table is never in memory."""
 
 from io import BytesIO
 
@@ -63,7 +63,7 @@ class ParquetEncoder:
 
 
 def table_of(lines: list[bytes]) -> pa.Table:
-    """Return a table of some lines. Arrow converts the times, a column at a time."""
+    """Return a table of some lines. Arrow converts the times, a whole column at once."""
     rows = [decode_row(line) for line in lines]
     columns = {name: [getattr(row, name) for row in rows] for name in CsvRow.__struct_fields__}
     columns["line"] = [line.decode() for line in lines]

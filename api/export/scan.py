@@ -8,7 +8,7 @@ from msgspec import structs
 from ledger import LogReader, Page, Query
 
 PAGE_BYTES = 8 << 20
-"""Approximate size of a page: so large that the cost per page does not matter."""
+"""Approximate size of a page: large enough that the cost of each query does not matter."""
 
 EVENTS_MIN, EVENTS_MAX = 64, 16_384
 """The least and the most events of a page; the first page has the least."""
@@ -17,19 +17,19 @@ EVENTS_MIN, EVENTS_MAX = 64, 16_384
 async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[Page, None]:
     """Yield every event up to a position that matches a query. Errors: LedgerUnavailable."""
     query = structs.replace(query, before=size + 1, limit=EVENTS_MIN, walk=True)
-    coming = asyncio.ensure_future(reader.read(query))
+    next_page = asyncio.ensure_future(reader.read(query))
     try:
         while True:
-            page = await coming
+            page = await next_page
             if page.more:
                 query = structs.replace(query, after=page.positions[-1], limit=_limit(page))
-                coming = asyncio.ensure_future(reader.read(query))
+                next_page = asyncio.ensure_future(reader.read(query))
             if page.positions:
                 yield page
             if not page.more:
                 return
     finally:
-        coming.cancel()
+        next_page.cancel()
 
 
 def _limit(page: Page) -> int:

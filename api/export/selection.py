@@ -1,4 +1,4 @@
-"""What to export: parameters of a request, or options of the command line."""
+"""The selection of an export: its filters and format, from a request's parameters or the command line's options."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -45,7 +45,7 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
         return self.filters == Filters()
 
     async def check(self, reader: LogReader) -> None:
-        """Check that the streams and the agent are in the log; a misspelt name is likely. Errors: NotFound."""
+        """Check that the streams and the agent are in the log, because a name may be misspelt. Errors: NotFound."""
         for subject in self.query.subjects:
             if not (await reader.read(Query(subjects=(subject,), limit=1))).positions:
                 raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
@@ -57,11 +57,11 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_selection(parameters: Mapping[str, str]) -> ExportSelection:
-    """Return what to export and how, from parameters by name. Errors: InvalidQuery."""
-    chosen = {name: parameters[name] for name in ("since", "until", "type", "subject") if name in parameters}
+    """Return the selection that parameters state by name. Errors: InvalidQuery."""
+    filters = {name: parameters[name] for name in ("since", "until", "type", "subject") if name in parameters}
     if AGENT.name in parameters:
-        chosen["source"] = parameters[AGENT.name]
-    query = parse_event_query(chosen)
+        filters["source"] = parameters[AGENT.name]
+    query = parse_event_query(filters)
     if query.since_us is not None and query.until_us is not None and query.since_us > query.until_us:
         raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
     format_, gzipped = FORMAT.read(parameters), GZIP.read(parameters)

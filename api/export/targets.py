@@ -13,8 +13,8 @@ from api.export.manifest import FileSum
 READABLE = 0o644
 
 AHEAD_BYTES = 8 << 20
-"""After this many bytes, advise the system that they are not read again. It starts to write them, so that the sync at
-the end of a large file has little to do (it took a quarter of an export's time)."""
+"""After this many bytes, advise the system that they are not read again. The system then begins to write them, so that
+the sync at the end of a large file is short (without the advice it took a quarter of an export's time)."""
 
 
 class ExportTarget(Protocol):
@@ -81,11 +81,11 @@ class ZipTarget:
     def __init__(self, write: Callable[[bytes], object], created: datetime) -> None:
         self._stream = _Stream(write)
         self._zip = ZipFile(self._stream, "w", ZIP_STORED)  # type: ignore[call-overload]
-        self._when = created.timetuple()[:6]
+        self._created = created.timetuple()[:6]
         self._file: IO[bytes] | None = None
 
     def begin(self, name: str) -> None:
-        info = ZipInfo(name, self._when)
+        info = ZipInfo(name, self._created)
         info.external_attr = READABLE << 16
         self._file = self._zip.open(info, "w", force_zip64=True)
 
@@ -106,7 +106,7 @@ class ZipTarget:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Close without writing: a ZipFile that is garbage collected would otherwise write its directory."""
+        """Close without writing: otherwise a ZipFile writes its directory when it is garbage collected."""
         self._stream.end()
         if self._file is not None:
             self._file.close()
@@ -147,7 +147,7 @@ class FileWriter:
         self._target.begin(self._name)
 
     def put(self, piece: Callable[[], Iterable[bytes]]) -> None:
-        """Make a piece, and write it part by part."""
+        """Call `piece`, and write the parts that it returns."""
         for part in piece():
             self._sum.update(part)
             self._size_bytes += len(part)

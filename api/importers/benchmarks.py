@@ -1,18 +1,19 @@
 """Import labelled cases of benchmarks as scenarios: read, check, write and record them.
 
-Every case is first written to a temporary folder, and loaded from there as any suite is. If one case is faulty, or a
-different fixture is in its place, nothing is written. Importing the same cases again writes and records nothing.
+Every case is first written to a temporary folder, and loaded from there as any suite is. If a case is faulty, or its
+folder has a different fixture, nothing is written. Importing the same cases again writes and records nothing.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
 import msgspec
 
+from api.progress import Report
 from api.service.evaluation.capture import check_writable, unwritable_error
 from api.service.evaluation.scenarios import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
@@ -32,14 +33,12 @@ SHOWN = 10
 
 NOTHING = "Nothing was written."
 
-Report = Callable[[int, int], None]
-
 
 class ImportedCases(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an import.
 
     Fixtures: `written` are new, `replaced` were different, `there` existed and are equal. Scenarios: `captured` are new
-    to the ledger, `revised` differ from what it has, `knew` are unchanged.
+    in the ledger, `revised` differ from the ledger's, `knew` are unchanged.
     """
 
     format: Format
@@ -56,8 +55,8 @@ class ImportedCases(msgspec.Struct, frozen=True, kw_only=True):
 class BenchmarkImport:
     """The cases of a file or folder, read and checked; nothing is written yet.
 
-    Shapes: `output` is the suite's folder; each case becomes a folder in it, named with `prefix`. `force` replaces
-            different fixtures. `report` is called with the number of checked cases, and of all cases.
+    Shapes: `output` is the suite's folder; each case becomes a folder in it, whose name begins with `prefix`. `force`
+            replaces different fixtures. `report` is called with the number of checked cases, and of all cases.
     Errors: BadFixtures, which names every fault; FixtureExists; InvalidQuery, if `output` cannot be written.
     """
 
@@ -69,105 +68,105 @@ class BenchmarkImport:
         self._output = output
         check_writable(output.resolve())
         self._cases = _by_folder(read_cases(kind, path), prefix)
-        with TemporaryDirectory() as made:
-            self._scenarios = _write_and_load(self._cases, Path(made), report)
-            self._new, self._other = _find_changes(self._cases, Path(made), output)
-        if self._other and not force:
-            raise _existing_fixtures(output, self._other)
+        with TemporaryDirectory() as folder:
+            self._scenarios = _write_and_load(self._cases, Path(folder), report)
+            self._new, self._different = _find_changes(self._cases, Path(folder), output)
+        if self._different and not force:
+            raise _existing_fixtures(output, self._different)
 
     async def write(self, store: EventStore, report: Report) -> ImportedCases:
         """Write and record the cases; call `report` with the number done, and of all.
 
-        Errors: InvalidQuery and those of `record`. Fixtures written before stay, each complete: run it again.
+        Errors: InvalidQuery; those of `record_scenarios`. Fixtures written before stay, each complete: run it again.
         """
-        changed = {*self._new, *self._other}
-        done = RecordedScenarios()
+        changed = {*self._new, *self._different}
+        recorded = RecordedScenarios()
         for start in range(0, len(self._scenarios), BATCH):
             batch = self._scenarios[start : start + BATCH]
             for scenario in batch:
                 if scenario.title in changed:
-                    one = self._cases[scenario.title]
+                    case = self._cases[scenario.title]
                     folder = self._output / scenario.title
                     try:
-                        write_scenario(folder, one.description, one.investigation, one.readme, force=True)
+                        write_scenario(folder, case.description, case.investigation, case.readme, force=True)
                     except OSError as error:
                         raise unwritable_error(folder, error.strerror or type(error).__name__) from None
-            placed = [msgspec.structs.replace(one, folder=self._output / one.title) for one in batch]
-            done = _sum(done, await record_scenarios(store, placed, source=self._kind))
+            written = [msgspec.structs.replace(scenario, folder=self._output / scenario.title) for scenario in batch]
+            recorded = _sum(recorded, await record_scenarios(store, written, source=self._kind))
             report(start + len(batch), len(self._scenarios))
         return ImportedCases(
             format=self._kind,
             cases=len(self._cases),
             written=len(self._new),
-            replaced=len(self._other),
+            replaced=len(self._different),
             there=len(self._cases) - len(changed),
-            captured=done.captured,
-            revised=done.revised,
-            knew=done.unchanged,
+            captured=recorded.captured,
+            revised=recorded.revised,
+            knew=recorded.unchanged,
             elapsed_ms=round((time.monotonic() - self._began) * 1000),
         )
 
 
-def _sum(one: RecordedScenarios, other: RecordedScenarios) -> RecordedScenarios:
+def _sum(total: RecordedScenarios, batch: RecordedScenarios) -> RecordedScenarios:
     return RecordedScenarios(
-        one.captured + other.captured, one.revised + other.revised, one.unchanged + other.unchanged
+        total.captured + batch.captured, total.revised + batch.revised, total.unchanged + batch.unchanged
     )
 
 
-def _by_folder(found: Iterable[Case | FixtureFault], prefix: str | None) -> dict[str, Case]:
+def _by_folder(cases: Iterable[Case | FixtureFault], prefix: str | None) -> dict[str, Case]:
     """Return cases by the names of their folders. Errors: BadFixtures."""
     faults: list[FixtureFault] = []
-    named: dict[str, Case] = {}
-    first: dict[str, Case] = {}
-    for one in found:
-        if isinstance(one, FixtureFault):
-            faults.append(one)
+    by_folder: dict[str, Case] = {}
+    by_casefolded: dict[str, Case] = {}
+    for case in cases:
+        if isinstance(case, FixtureFault):
+            faults.append(case)
             continue
         try:
-            name = folder_name(one.id, prefix)
-        except CaseError as wrong:
-            faults.append(wrong.at(one.where))
+            name = folder_name(case.id, prefix)
+        except CaseError as error:
+            faults.append(error.at(case.where))
             continue
-        other = first.setdefault(name.casefold(), one)
-        if other is one:
-            named[name] = one
+        first = by_casefolded.setdefault(name.casefold(), case)
+        if first is case:
+            by_folder[name] = case
         else:
-            what = f"{one.id!r} makes the folder {name}, as {other.id!r} of {other.where} does"
-            faults.append(FixtureFault(one.where, "id", what, "Give each case an id of its own."))
+            detail = f"{case.id!r} makes the folder {name}, as {first.id!r} of {first.where} does"
+            faults.append(FixtureFault(case.where, "id", detail, "Give each case an id of its own."))
     if faults:
         raise BadFixtures(faults, NOTHING)
-    return named
+    return by_folder
 
 
-def _write_and_load(named: dict[str, Case], into: Path, report: Report) -> tuple[Scenario, ...]:
-    """Write and load every case. Errors: BadFixtures, which names the place of each faulty case."""
-    for number, (name, case) in enumerate(named.items(), 1):
-        write_scenario(into / name, case.description, case.investigation, case.readme)
-        report(number, len(named))
+def _write_and_load(cases: dict[str, Case], folder: Path, report: Report) -> tuple[Scenario, ...]:
+    """Write every case to a folder, and load them. Errors: BadFixtures, with the source of each faulty case."""
+    for number, (name, case) in enumerate(cases.items(), 1):
+        write_scenario(folder / name, case.description, case.investigation, case.readme)
+        report(number, len(cases))
     try:
-        return load(into).scenarios
+        return load(folder).scenarios
     except BadFixtures as error:
         faults = [
-            msgspec.structs.replace(fault, file=named[Path(fault.file).relative_to(into).parts[0]].where)
+            msgspec.structs.replace(fault, file=cases[Path(fault.file).relative_to(folder).parts[0]].where)
             for fault in error.faults
         ]
         raise BadFixtures(faults, NOTHING) from None
 
 
-def _find_changes(named: Iterable[str], made: Path, output: Path) -> tuple[list[str], list[str]]:
-    """Return the cases that have no fixture, and those that have a different one."""
-    new, other = [], []
-    for name in named:
-        there = {file for file in (*FILES, *SCENARIO_FILES) if os.path.lexists(output / name / file)}
-        if not there:
+def _find_changes(names: Iterable[str], folder: Path, output: Path) -> tuple[list[str], list[str]]:
+    """Return the cases of a folder that have no fixture in the output, and those that have a different one."""
+    new, different = [], []
+    for name in names:
+        existing = {file for file in (*FILES, *SCENARIO_FILES) if os.path.lexists(output / name / file)}
+        if not existing:
             new.append(name)
-        elif there != set(FILES) or any(_differ(made / name / file, output / name / file) for file in FILES):
-            other.append(name)
-    return new, other
+        elif existing != set(FILES) or any(_differ(folder / name / file, output / name / file) for file in FILES):
+            different.append(name)
+    return new, different
 
 
-def _differ(one: Path, other: Path) -> bool:
-    return not other.is_file() or one.read_bytes() != other.read_bytes()
+def _differ(file: Path, existing: Path) -> bool:
+    return not existing.is_file() or file.read_bytes() != existing.read_bytes()
 
 
 def _existing_fixtures(output: Path, names: list[str]) -> FixtureExists:

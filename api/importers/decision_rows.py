@@ -1,13 +1,12 @@
 """Convert table rows into decision events: map columns to fields, and check each value.
 
-The ids of decisions and events are digests of the row, so that importing the same file again adds nothing:
+The same row always gives the same ids of decisions and events, so that importing a file again adds nothing:
 
 - A row with an id is the decision of that id. A later file may add its outcome.
-- A row without an id is identified by all of its content, and by its number among rows with the same content.
-- The question that it answers is not part of either, so that a later file can add it to existing decisions.
+- The id of a row without one is a digest of its content, and of its number among rows with the same content.
+- The question of a row is not part of its content, so that a later file can add it to existing decisions.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -16,13 +15,11 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from api.auth import is_valid_agent
-from api.importers.tables import TableFault, TableRows, Texts
-from api.parameters import parse_instant
+from api.importers.tables import VALUE_CHARS_MAX, TableFault, TableRows, Texts
+from api.importers.values import NUMBER, InvalidValue, check_unicode, parse_agent, parse_stream_id, parse_time
 from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome, Stakes
 from events.envelope import Draft, source_of, timestamp
-from events.limits import LABEL_CHARS_MAX, LINE_BYTES_MAX, STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
+from events.limits import LABEL_CHARS_MAX, LINE_BYTES_MAX
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_index import STAKES
@@ -36,21 +33,18 @@ REQUIRED = ("agent", "decision")
 TEXT_BYTES_MAX = LINE_BYTES_MAX - 5_535
 """The most bytes of a decision's text as JSON; the rest of the line may need the others."""
 
+ID_CHARS, EVENT_ID_CHARS = 16, 32
+"""Characters of the digests in the ids of decisions and events."""
+
 _OUTCOMES: dict[str, Outcome] = {
     "success": "success", "partial": "partial", "failure": "failure", "abandoned": "abandoned",
     "1": "success", "1.0": "success", "0.5": "partial", ".5": "partial", "0": "failure", "0.0": "failure",
 }  # fmt: skip
 
-_number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_stream_id = re.compile(STREAM_ID_PATTERN)
 _encode = msgspec.json.Encoder().encode
 _recorded = VOCABULARY.kinds["decision.recorded.v1"].draft
 _asked = VOCABULARY.kinds["decision.asked.v1"].draft
 _reviewed = VOCABULARY.kinds["decision.reviewed.v1"].draft
-
-
-class RowError(Exception):
-    """A value that a field cannot have; the text says what is allowed."""
 
 
 class DecisionRow(NamedTuple):
@@ -79,8 +73,8 @@ class DecisionDrafts(NamedTuple):
 
 
 def map_columns(rows: TableRows, mapping: Sequence[str]) -> dict[str, str]:
-    """Return the column of each field, by `field=column` and by name. Errors: InvalidQuery, naming the columns."""
-    there = f"The columns of {rows.path} are: {', '.join(rows.columns) or 'none'}."
+    """Return the column of each field: the one of `field=column`, or of the same name. Errors: InvalidQuery."""
+    columns = f"The columns of {rows.path} are: {', '.join(rows.columns) or 'none'}."
     chosen = {name: name for name in FIELDS if name in rows.columns}
     mapped: set[str] = set()
     for pair in mapping:
@@ -91,7 +85,7 @@ def map_columns(rows: TableRows, mapping: Sequence[str]) -> dict[str, str]:
         if field in mapped:
             raise InvalidQuery("map", f"{field} is mapped twice.", "Omit one.")
         if column not in rows.columns:
-            raise InvalidQuery("map", f"the column {column!r} does not exist.", there)
+            raise InvalidQuery("map", f"the column {column!r} does not exist.", columns)
         mapped.add(field)
         chosen[field] = column
     if "question" not in mapped and chosen.get("question") in {chosen[field] for field in mapped}:
@@ -99,16 +93,16 @@ def map_columns(rows: TableRows, mapping: Sequence[str]) -> dict[str, str]:
     if missing := [field for field in REQUIRED if field not in chosen]:
         raise InvalidQuery(
             "map",
-            f"no column for {' and '.join(missing)}. {there}",
+            f"no column for {' and '.join(missing)}. {columns}",
             f"Name it: {' '.join(f'--map {field}=COLUMN' for field in missing)}.",
         )
     return chosen
 
 
 def rows_to_drafts(rows: TableRows, columns: Mapping[str, str]) -> Iterator[DecisionDrafts | TableFault]:
-    """Yield every row as events, or its fault; deterministic, so that reading twice gives the same."""
+    """Yield every row as events, or its fault. Reading a file twice gives the same events."""
     occurrences: dict[int, int] = {}
-    ids: dict[str, tuple[int, int]] = {}
+    rows_by_id: dict[str, tuple[int, int]] = {}
     for line, texts in rows.read([columns.get(field) for field in FIELDS]):
         if isinstance(texts, TableFault):
             yield texts
@@ -118,18 +112,23 @@ def rows_to_drafts(rows: TableRows, columns: Mapping[str, str]) -> Iterator[Deci
             yield row
             continue
         content = sha256(_encode(_content(row))).digest()
-        short = int.from_bytes(content[:8])
+        content_key = int.from_bytes(content[:8])
         if row.id is None:
-            number = occurrences[short] = occurrences.get(short, 0) + 1
-            name = sha256(content + number.to_bytes(8)).hexdigest()
-            yield DecisionDrafts(line, row, _drafts(row, name[:16], name[:32]))
+            number = occurrences[content_key] = occurrences.get(content_key, 0) + 1
+            digest = sha256(content + number.to_bytes(8)).hexdigest()
+            yield DecisionDrafts(line, row, _drafts(row, digest[:ID_CHARS], digest[:EVENT_ID_CHARS]))
             continue
-        digest = hash((short, row.question))
-        first, other = ids.setdefault(row.id, (line, digest))
-        if other != digest:
-            yield TableFault(line, "id", row.id, f"an id for one decision: line {first} has it with other content")
+        row_key = hash((content_key, row.question))
+        first_line, first_key = rows_by_id.setdefault(row.id, (line, row_key))
+        if first_key != row_key:
+            allowed = f"an id for one decision: line {first_line} has it with other content"
+            yield TableFault(line, "id", row.id, allowed)
             continue
-        yield DecisionDrafts(line, row, _drafts(row, row.id, sha256(row.id.encode()).hexdigest()[:32]))
+        yield DecisionDrafts(line, row, _drafts(row, row.id, _event_id(row.id)))
+
+
+def _event_id(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:EVENT_ID_CHARS]
 
 
 def _content(row: DecisionRow) -> list[object]:
@@ -137,7 +136,7 @@ def _content(row: DecisionRow) -> list[object]:
     return [timestamp(value) if isinstance(value, datetime) else value for value in row[:-1]]
 
 
-def _drafts(row: DecisionRow, decision_id: str, name: str) -> list[Draft]:
+def _drafts(row: DecisionRow, decision_id: str, event_id: str) -> list[Draft]:
     source = source_of(row.agent)
     recorded = DecisionRecorded(
         decision_id=decision_id,
@@ -148,16 +147,16 @@ def _drafts(row: DecisionRow, decision_id: str, name: str) -> list[Draft]:
         project=row.project,
         feature=row.feature,
     )
-    drafts = [_recorded(id=f"import-{name}", source=source, time=row.time, data=recorded)]
+    drafts = [_recorded(id=f"import-{event_id}", source=source, time=row.time, data=recorded)]
     if row.question is not None:
         asked = DecisionAsked(decision_id=decision_id, question=row.question)
-        question = sha256(f"{name} asked {row.question}".encode()).hexdigest()[:32]
+        question = _event_id(f"{event_id} asked {row.question}")
         drafts.append(_asked(id=f"import-{question}", source=source, time=row.time, data=asked))
     if row.outcome is not None:
         reviewed = DecisionReviewed(decision_id=decision_id, outcome=row.outcome)
         # The id includes the outcome: a later file with another outcome is another review, which supersedes this one.
         when = timestamp(row.review_time) if row.review_time is not None else ""
-        review = sha256(f"{name} {row.outcome} {when}".encode()).hexdigest()[:32]
+        review = _event_id(f"{event_id} {row.outcome} {when}")
         drafts.append(_reviewed(id=f"import-{review}", source=source, time=row.review_time, data=reviewed))
     return drafts
 
@@ -167,89 +166,73 @@ def _parse_row(line: int, texts: Texts) -> DecisionRow | TableFault:
     for field, text in zip(FIELDS, texts, strict=True):
         try:
             values.append(_PARSERS[field](text))
-        except RowError as wrong:
-            return TableFault(line, field, text if len(text) <= 60 else f"{text[:57]}...", str(wrong))
+        except InvalidValue as error:
+            shown = text if len(text) <= VALUE_CHARS_MAX else f"{text[: VALUE_CHARS_MAX - 3]}..."
+            return TableFault(line, field, shown, str(error))
     return DecisionRow(
         *cast(tuple[str, None, str, None, None, None, None, None, None, None, None, None], tuple(values))
     )
 
 
-@lru_cache(4096)
-def _agent(text: str) -> str:
-    if not is_valid_agent(text):
-        raise RowError("1..64 letters, digits and ._:@/+-, beginning with a letter or digit")
-    return text
-
-
-def _decision(text: str) -> str:
+def _parse_decision(text: str) -> str:
     if not text:
-        raise RowError("a text that is not empty")
-    try:
-        size_bytes = len(text) if text.isascii() and len(text) < 1000 else len(_encode(text))
-    except UnicodeEncodeError:
-        raise RowError("a text of whole Unicode characters") from None
+        raise InvalidValue("a text that is not empty")
+    size_bytes = len(text) if text.isascii() and len(text) < 1000 else len(_encode(check_unicode(text)))
     if size_bytes > TEXT_BYTES_MAX:
-        raise RowError(f"at most {TEXT_BYTES_MAX:,} bytes as JSON")
+        raise InvalidValue(f"at most {TEXT_BYTES_MAX:,} bytes as JSON")
     return text
 
 
 @lru_cache(4096)
-def _confidence(text: str) -> float | None:
-    if not text:
-        return None
-    if _number.fullmatch(text) is None or not 0 <= float(text) <= 1:
-        raise RowError("a number from 0 to 1, or empty")
+def _parse_confidence(text: str) -> float:
+    if NUMBER.fullmatch(text) is None or not 0 <= float(text) <= 1:
+        raise InvalidValue("a number from 0 to 1")
     return float(text) + 0.0
 
 
-def _outcome(text: str) -> Outcome | None:
-    if not text:
-        return None
-    known = _OUTCOMES.get(text) or _OUTCOMES.get(text.lower())
-    if known is None:
-        raise RowError("success, partial, failure, abandoned, 1, 0.5, 0, or empty")
-    return known
+def _parse_outcome(text: str) -> Outcome:
+    outcome = _OUTCOMES.get(text) or _OUTCOMES.get(text.lower())
+    if outcome is None:
+        raise InvalidValue("success, partial, failure, abandoned, 1, 0.5, 0")
+    return outcome
 
 
-def _id(text: str) -> str | None:
-    if not text:
-        return None
-    if len(text) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(text) is None:
-        raise RowError(f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-', or empty")
-    return text
-
-
-def _time(text: str) -> datetime | None:
-    if not text:
-        return None
-    try:
-        return parse_instant("time", text)
-    except InvalidQuery:
-        raise RowError("a date or an RFC 3339 time (2026-02-05, 2026-02-05T14:30:00Z), or empty") from None
-
-
-@lru_cache(16)
-def _stakes(text: str) -> Stakes | None:
-    if not text:
-        return None
+def _parse_stakes(text: str) -> Stakes:
     if text.lower() not in STAKES:
-        raise RowError(f"{', '.join(STAKES)}, or empty")
+        raise InvalidValue(", ".join(STAKES))
     return cast(Stakes, text.lower())
 
 
 @lru_cache(4096)
-def _label(text: str) -> str | None:
+def _parse_label(text: str) -> str | None:
     if len(text) > LABEL_CHARS_MAX:
-        raise RowError(f"at most {LABEL_CHARS_MAX} characters")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise RowError("a text of whole Unicode characters") from None
-    return text or None
+        raise InvalidValue(f"at most {LABEL_CHARS_MAX} characters")
+    return check_unicode(text) or None
+
+
+def _or_empty(parse: Callable[[str], object]) -> Callable[[str], object]:
+    """Return a parser that returns None for an empty text."""
+
+    def parse_or_empty(text: str) -> object:
+        try:
+            return parse(text) if text else None
+        except InvalidValue as error:
+            raise InvalidValue(f"{error}, or empty") from None
+
+    return parse_or_empty
 
 
 _PARSERS: dict[str, Callable[[str], object]] = {
-    "agent": _agent, "category": _label, "decision": _decision, "confidence": _confidence, "outcome": _outcome,
-    "id": _id, "time": _time, "review_time": _time, "stakes": _stakes, "project": _label, "feature": _label,
-    "question": _label,
-}  # fmt: skip
+    "agent": lru_cache(4096)(parse_agent),
+    "category": _parse_label,
+    "decision": _parse_decision,
+    "confidence": _or_empty(_parse_confidence),
+    "outcome": _or_empty(_parse_outcome),
+    "id": _or_empty(parse_stream_id),
+    "time": _or_empty(parse_time),
+    "review_time": _or_empty(parse_time),
+    "stakes": _or_empty(_parse_stakes),
+    "project": _parse_label,
+    "feature": _parse_label,
+    "question": _parse_label,
+}

@@ -1,12 +1,14 @@
 """Rebuild a ledger from a complete export, after verifying the export."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from api.export.manifest import CHECKPOINT, EVIDENCE
+from api.progress import Report
 from api.verify import VerifyReport
-from api.verify.export import Progress, read_manifest, verify_export
+from api.verify.export import read_manifest, verify_export
 from api.verify.package import Package, open_package
 from api.verify.report import parse_key, run_verification
 from events.limits import EVIDENCE_BYTES_MAX
@@ -28,11 +30,12 @@ class LedgerImportResult(msgspec.Struct, frozen=True):
 
 
 def rebuild_ledger(
-    export: Path, ledger: Path, key: str | None, *, progress: Progress = lambda done, total: None
+    export: Path, ledger: Path, key: str | None, *, progress: Report = lambda done, total: None
 ) -> LedgerImportResult:
-    """Rebuild a ledger where none exists.
+    """Rebuild a ledger at a path without one.
 
-    Errors: UnusableExport, for a filtered export, or none; LedgerUnusable, LedgerLocked, LedgerFull, InvalidQuery.
+    Errors: UnusableExport, for a filtered export, or if it is not an export; LedgerUnusable, LedgerLocked, LedgerFull,
+            InvalidQuery.
     """
     trusted = parse_key(key)
     with open_package(export) as package:
@@ -42,21 +45,15 @@ def rebuild_ledger(
                 f"{export} is a filtered export: it has {manifest.events:,} of {manifest.size:,} events.",
                 "A ledger needs all of them: export without filters.",
             )
-        with LedgerRebuild.begin(ledger) as rebuilding:
-            report = run_verification(
-                str(export),
-                "export",
-                trusted,
-                lambda findings: verify_export(
-                    findings, export, key=trusted, progress=progress, on_page=rebuilding.add
-                ),
-            )
+        with LedgerRebuild.begin(ledger) as rebuild:
+            check = partial(verify_export, path=export, key=trusted, progress=progress, on_page=rebuild.add)
+            report = run_verification(str(export), "export", trusted, check)
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
             pieces = _put_evidence(package, ledger)
             with package.open(CHECKPOINT) as file:
                 replace_whole(path_beside(ledger, IMPORTED), file.read())
-            rebuilding.finish(report.root)
+            rebuild.finish(report.root)
     return LedgerImportResult(str(ledger), True, pieces, report)
 
 

@@ -1,4 +1,4 @@
-"""Read NDJSON lines from a file or a pipe, in batches. A pipe that pauses ends a batch early."""
+"""Read NDJSON lines from a file or a pipe, in batches. If a pipe pauses, the batch ends early."""
 
 import os
 import select
@@ -16,7 +16,7 @@ from ledger.errors import InvalidQuery
 
 CHUNK_BYTES = 1 << 20
 PAUSE_S = 0.2
-"""Seconds after which a pause of a pipe ends the batch."""
+"""Seconds without input after which a batch from a pipe ends."""
 
 
 class LineBatches:
@@ -51,21 +51,21 @@ class LineBatches:
             os.close(descriptor)
 
     def batches(self, events_max: int, agent: str | None) -> Iterator[Batch]:
-        """Yield batches of drafts; `agent` is the source of those that name none. Errors: UnreadableLine."""
+        """Yield batches of drafts; `agent` is the source of drafts without one. Errors: UnreadableLine."""
         rest = b""
         while (chunk := self._read()) is not None:
             if not chunk:
                 yield from self._flush(agent)
                 continue
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
                 if self._add(line, events_max):
                     yield from self._flush(agent)
         self._add(rest, events_max)
         yield from self._flush(agent)
 
     def _read(self) -> bytes | None:
-        """Return the next bytes; none if the pipe pauses while lines wait; None at the end."""
+        """Return the next bytes; no bytes if a pipe pauses while lines wait in the batch; None at the end."""
         while not select.select([self._descriptor], [], [], PAUSE_S)[0]:
             if self.stopped:
                 return None

@@ -1,7 +1,7 @@
-"""Append batches one after another, and prepare the next one while one is written."""
+"""Append events in batches, one after another, and prepare the next batch while one is written."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -9,7 +9,15 @@ import msgspec
 from api.service.store import EventStore
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
+from events.limits import BATCH_BYTES_MAX
 from ledger.errors import AppendRefused
+
+BATCH_EVENTS = 1000
+
+STREAMS_MAX = 100
+"""Streams that are read in one request: so many of the longest names make a request line of 8 KB."""
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Batch(NamedTuple):
@@ -29,6 +37,23 @@ class AppendTotals(msgspec.Struct):
     last: int | None = None
 
 
+def group_batches(groups: Iterable[tuple[int, list[Draft]]], noun: str) -> Iterator[Batch]:
+    """Yield batches of whole groups. A group is the number of a line (or `noun`) and its events."""
+    drafts: list[Draft] = []
+    lines: list[int] = []
+    size_bytes = 0
+    for line, group in groups:
+        group_bytes = sum(len(_encode(draft)) for draft in group)
+        if drafts and (len(drafts) + len(group) > BATCH_EVENTS or size_bytes + group_bytes > BATCH_BYTES_MAX):
+            yield Batch(drafts, lines, noun)
+            drafts, lines, size_bytes = [], [], 0
+        drafts.extend(group)
+        lines.extend([line] * len(group))
+        size_bytes += group_bytes
+    if drafts:
+        yield Batch(drafts, lines, noun)
+
+
 async def append_batches(
     batches: Iterator[Batch], store: EventStore, totals: AppendTotals, name: str, report: Callable[[Batch], None]
 ) -> None:
@@ -38,7 +63,7 @@ async def append_batches(
     """
     pending: tuple[Batch, asyncio.Task[None]] | None = None
 
-    async def settle() -> None:
+    async def finish_pending() -> None:
         if pending is None:
             return
         batch, task = pending
@@ -59,13 +84,13 @@ async def append_batches(
         try:
             batch = await asyncio.to_thread(next, batches, None)
         except UnreadableLine as unreadable:
-            await settle()
+            await finish_pending()
             raise add_location(unreadable.error, name, Batch([], unreadable.lines), totals) from None
         except TallystickError as error:
-            await settle()
+            await finish_pending()
             error.advice = f"{error.advice} {_written(totals)}.".lstrip()
             raise
-        await settle()
+        await finish_pending()
         if batch is None:
             return
         pending = batch, asyncio.create_task(write(batch))
@@ -90,12 +115,11 @@ def add_location(error: TallystickError, name: str, batch: Batch, totals: Append
     written, lines, noun = _written(totals), batch.lines, batch.noun
     if isinstance(error, InvalidEvent | AppendRefused):
         index = error.index
-        whole = f"{noun}s {lines[0]} to {lines[-1]}"
-        at = f"{noun} {lines[index]}" if index is not None and index < len(lines) else whole
-        detail = error.detail.replace("; nothing was written", "")
-        error.detail = f"{name}, {at}: {detail}"
-        advice = error.advice.replace(" Nothing was written.", "")
-        batch_lines = whole if len(lines) > 1 else f"{noun} {lines[0]}"
+        first_to_last = f"{noun}s {lines[0]} to {lines[-1]}"
+        location = f"{noun} {lines[index]}" if index is not None and index < len(lines) else first_to_last
+        detail, advice = texts_without_outcome(error)
+        error.detail = f"{name}, {location}: {detail}"
+        batch_lines = first_to_last if len(lines) > 1 else f"{noun} {lines[0]}"
         error.advice = (
             f"{advice} {written}; nothing of its batch ({batch_lines}) was written. "
             "Running it again is safe for events with ids: those are not written twice."
@@ -105,13 +129,18 @@ def add_location(error: TallystickError, name: str, batch: Batch, totals: Append
     return error
 
 
+def texts_without_outcome(error: TallystickError) -> tuple[str, str]:
+    """Return the detail and advice of an error without the statement that nothing was written."""
+    return error.detail.replace("; nothing was written", ""), error.advice.replace(" Nothing was written.", "")
+
+
 def count_lines(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:
-    """Return a `report` for `append_batches` that passes on how many lines are done, and of how many."""
-    done = 0
+    """Return a callback for `append_batches` that reports the number of written lines, and the total."""
+    lines_done = 0
 
-    def written(batch: Batch) -> None:
-        nonlocal done
-        done += len(set(batch.lines))
-        report(done, total)
+    def count_batch(batch: Batch) -> None:
+        nonlocal lines_done
+        lines_done += len(set(batch.lines))
+        report(lines_done, total)
 
-    return written
+    return count_batch

@@ -1,4 +1,4 @@
-"""Read rows of a CSV or JSON Lines file as texts by column, each with the number of its first line."""
+"""Read the rows of a CSV or JSON Lines file as texts, each row with the number of its first line."""
 
 import csv
 import os
@@ -14,10 +14,16 @@ from events.decode_errors import UNDECODABLE
 from ledger.errors import InvalidQuery
 
 FIELD_CHARS_MAX = 16 * 1024 * 1024
-"""The most characters of a CSV field, far more than a ledger line holds; it stops at a quote that is never closed."""
+"""The most characters of a CSV field: far more than a line of the ledger holds. The limit stops an unclosed quote."""
 
 PEEK_ROWS = 100
 """Rows of a JSON Lines file that are read to find its columns."""
+
+VALUE_CHARS_MAX = 60
+"""Characters of a value that a fault quotes."""
+
+REPORT_LINES = 256
+"""Lines of a CSV file between two updates of `read_bytes`."""
 
 
 class TableFault(msgspec.Struct, frozen=True):
@@ -56,7 +62,7 @@ class TableRows(ABC):
 
 
 def open_rows(path: Path) -> TableRows:
-    """Open a file of rows by its suffix. Errors: InvalidQuery."""
+    """Open a file of rows in the format that its suffix names. Errors: InvalidQuery."""
     try:
         os.close(os.open(path, os.O_RDONLY))
         if not path.is_file():
@@ -80,8 +86,8 @@ class CsvRows(TableRows):
             except (csv.Error, UnicodeDecodeError) as error:
                 raise InvalidQuery("FILE", f"{self.path} is not a CSV file in UTF-8: {error}.", "Convert it.") from None
         columns = [name.strip() for name in header]
-        if twice := sorted({name for name in columns if name and columns.count(name) > 1}):
-            raise InvalidQuery("FILE", f"{self.path} has the column {twice[0]!r} twice.", "Rename one of them.")
+        if repeated := sorted({name for name in columns if name and columns.count(name) > 1}):
+            raise InvalidQuery("FILE", f"{self.path} has the column {repeated[0]!r} twice.", "Rename one of them.")
         return columns
 
     def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:
@@ -110,7 +116,7 @@ class CsvRows(TableRows):
                     yield line, TableFault(line, "line", f"{len(row)} cells", f"{width} cells, as in the header")
                     continue
                 row.append("")
-                if not line % 256:
+                if not line % REPORT_LINES:
                     self.read_bytes = file.buffer.tell()
                 yield line, tuple(map(str.strip, pick(row)))
 
@@ -140,7 +146,7 @@ class JsonRows(TableRows):
                 try:
                     row = decode(line)
                 except UNDECODABLE as error:
-                    shown = line[:60].decode("utf-8", "replace").strip()
+                    shown = line[:VALUE_CHARS_MAX].decode("utf-8", "replace").strip()
                     yield number, TableFault(number, "line", shown, f"one JSON object ({error})")
                     continue
                 yield number, _texts(number, row, columns)
@@ -167,5 +173,7 @@ def _texts(number: int, row: dict[str, object], columns: Sequence[str | None]) -
         elif isinstance(value, int | float):
             texts.append(repr(value))
         else:
-            return TableFault(number, name or "", msgspec.json.encode(value).decode()[:60], "a text or a number")
+            return TableFault(
+                number, name or "", msgspec.json.encode(value).decode()[:VALUE_CHARS_MAX], "a text or a number"
+            )
     return tuple(texts)

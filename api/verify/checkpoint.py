@@ -1,4 +1,4 @@
-"""Compare the lines of an export with its checkpoint: all lines by their root, selected lines by a proof each."""
+"""Compare the lines of an export with its checkpoint: all lines by their root, or each selected line by its proof."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -11,57 +11,56 @@ from api.verify.event_files import EventFile, lines_of
 from events.envelope import source_of
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_inclusion
 from ledger.transparency.signed_note import Checkpoint
-from ledger.verify import Check, Findings, LineHeader, LineHeaders, NoteCheck, TreeRebuild
-from ledger.verify import OrderCheck as Run
+from ledger.verify import Check, Findings, LineHeader, LineHeaders, NoteCheck, OrderCheck, TreeRebuild
 
 PROOF_BYTES_MAX = 8_192
-"""The most bytes of a line of proofs; the longest has 63 hashes."""
+"""The most bytes of a line of the proofs' file; the longest line has 63 hashes."""
 
 
 class CheckpointCheck(Protocol):
     """Checks lines, page by page."""
 
-    run: Run[Any]
-    beside: tuple[str, ...]
-    """The files that are read together with the lines."""
+    order: OrderCheck[Any]
+    side_files: tuple[str, ...]
+    """The names of the files that are read together with the lines."""
 
-    def take(self, page: list[bytes], found: list[Any], beside: Mapping[str, EventFile | None]) -> None:
-        """Check the next lines, with their decoded headers and the next bytes of the files beside them."""
+    def check_page(self, page: list[bytes], headers: list[Any], files: Mapping[str, EventFile | None]) -> None:
+        """Check the next lines, with their decoded headers and the next bytes of the side files."""
         ...
 
-    def judge(self, beside: Mapping[str, EventFile | None]) -> None:
-        """Finish: compare the whole, and check that the files beside the lines have ended."""
+    def finish(self, files: Mapping[str, EventFile | None]) -> None:
+        """Compare the whole after the last page, and check that the side files have ended."""
         ...
 
     @property
     def root(self) -> bytes:
-        """The root of the log, as far as the lines show it."""
+        """The root of the log: computed if every line is there, otherwise the signed one."""
         ...
 
 
 class CompleteCheck:
     """Checks every line of a log."""
 
-    beside: tuple[str, ...] = (LEAVES,)
+    side_files: tuple[str, ...] = (LEAVES,)
 
     def __init__(self, findings: Findings, notes: NoteCheck, form: type[LineHeader]) -> None:
-        self.run: Run[Any] = Run(findings, form, complete=True, streams=True)
+        self.order: OrderCheck[Any] = OrderCheck(findings, form, complete=True, streams=True)
         self._leaves = findings.check(LEAVES, "hashes")
         self._positions = findings.check("positions", "events")
         self._notes = notes
         self._rebuild = TreeRebuild(notes.sizes)
 
-    def take(self, page: list[bytes], found: list[Any], beside: Mapping[str, EventFile | None]) -> None:
+    def check_page(self, page: list[bytes], headers: list[Any], files: Mapping[str, EventFile | None]) -> None:
         leaves = leaf_hashes(page)
-        self._rebuild.grow(leaves, claimed_of(beside[LEAVES], len(page), self._leaves))
+        self._rebuild.grow(leaves, claimed_of(files[LEAVES], len(page), self._leaves))
 
-    def judge(self, beside: Mapping[str, EventFile | None]) -> None:
+    def finish(self, files: Mapping[str, EventFile | None]) -> None:
         """Compare the lines with the signed root, their number, and the file `leaves`."""
-        check_end(beside[LEAVES], LEAVES, self._leaves)
+        check_end(files[LEAVES], LEAVES, self._leaves)
         self._notes.compare_roots(self._rebuild, LEAVES)
-        size = self._notes.sizes[0] if self._notes.sizes else self.run.events
-        if self.run.events > size:
-            extra = f"{self.run.events - size:,} more follow the {size:,} of the checkpoint."
+        size = self._notes.sizes[0] if self._notes.sizes else self.order.events
+        if self.order.events > size:
+            extra = f"{self.order.events - size:,} more follow the {size:,} of the checkpoint."
             self._positions.fault(extra, size + 1)
         first = self._rebuild.first
         if first is not None and self._notes.right:
@@ -81,37 +80,39 @@ _decode = msgspec.json.Decoder(_Proof).decode
 
 
 class SelectionCheck:
-    """Checks some lines of a log, each by its proof."""
+    """Checks some lines of a log, each one by its proof."""
 
-    beside: tuple[str, ...] = (LEAVES, PROOFS)
+    side_files: tuple[str, ...] = (LEAVES, PROOFS)
 
     def __init__(self, findings: Findings, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
         filters = manifest.filters
-        self.run: Run[Any] = Run(
+        self.order: OrderCheck[Any] = OrderCheck(
             findings, LineHeaders, complete=False, streams=filters == Filters(subjects=filters.subjects)
         )
         self._leaves = findings.check(LEAVES, "hashes")
         self._proofs = findings.check("proofs", "proofs")
         self._filters = findings.check("filters", "events")
-        self._wanted = filters
+        self._manifest_filters = filters
         self._checkpoint = checkpoint or Checkpoint(manifest.origin, manifest.size, manifest.root)
         self._records: Iterator[bytes] | None = None
         findings.notes.append(
             "It is a filtered export: it proves that each of its events is in the log, but not that it has every match."
         )
 
-    def take(self, page: list[bytes], found: list[Any], beside: Mapping[str, EventFile | None]) -> None:
-        claimed = claimed_of(beside[LEAVES], len(page), self._leaves)
-        proofs = self._next(beside[PROOFS], len(page))
-        if len(found) != len(page):
+    def check_page(self, page: list[bytes], headers: list[Any], files: Mapping[str, EventFile | None]) -> None:
+        claimed = claimed_of(files[LEAVES], len(page), self._leaves)
+        proofs = self._next(files[PROOFS], len(page))
+        if len(headers) != len(page):
             return
-        for at, (header, leaf) in enumerate(zip(found, leaf_hashes(page), strict=True)):
+        for index, (header, leaf) in enumerate(zip(headers, leaf_hashes(page), strict=True)):
             self._check_filters(header)
-            self._check_proof(header.position, leaf, claimed[at * HASH_BYTES :][:HASH_BYTES], proofs[at : at + 1])
+            self._check_proof(
+                header.position, leaf, claimed[index * HASH_BYTES :][:HASH_BYTES], proofs[index : index + 1]
+            )
 
-    def judge(self, beside: Mapping[str, EventFile | None]) -> None:
-        check_end(beside[LEAVES], LEAVES, self._leaves)
-        if self._next(beside[PROOFS], 1):
+    def finish(self, files: Mapping[str, EventFile | None]) -> None:
+        check_end(files[LEAVES], LEAVES, self._leaves)
+        if self._next(files[PROOFS], 1):
             self._proofs.fault(f"{PROOFS} has more proofs than there are events.")
 
     @property
@@ -126,26 +127,26 @@ class SelectionCheck:
         return list(islice(self._records or (), count))
 
     def _check_filters(self, header: LineHeaders) -> None:
-        wanted = self._wanted
+        filters = self._manifest_filters
         self._filters.count += 1
         if not (
-            (not wanted.types or header.type in wanted.types)
-            and (not wanted.subjects or header.subject in wanted.subjects)
-            and (wanted.agent is None or header.source == source_of(wanted.agent))
-            and (wanted.since is None or header.time >= wanted.since)
-            and (wanted.until is None or header.time <= wanted.until)
+            (not filters.types or header.type in filters.types)
+            and (not filters.subjects or header.subject in filters.subjects)
+            and (filters.agent is None or header.source == source_of(filters.agent))
+            and (filters.since is None or header.time >= filters.since)
+            and (filters.until is None or header.time <= filters.until)
         ):
             self._filters.fault("the event does not match the filters.", header.position)
 
     def _check_proof(self, position: int, leaf: bytes, claimed: bytes, proofs: Sequence[bytes]) -> None:
-        """Check that a leaf is at its position. If the claimed leaf is, then the line is wrong."""
+        """Check that the proof leads from a leaf to the root. If it does from the claimed leaf, the line is wrong."""
         _, size, root = self._checkpoint
         self._proofs.count += 1
         try:
             (proof,) = map(_decode, proofs)
         except (ValueError, RecursionError) as error:
-            why = error if proofs else "it is missing"
-            self._proofs.fault(f"the proof of position {position:,} is unusable: {why}.", position)
+            reason = error if proofs else "it is missing"
+            self._proofs.fault(f"the proof of position {position:,} is unusable: {reason}.", position)
             return
         if proof.position != position:
             detail = f"the proof of position {proof.position:,} is in place of that of {position:,}."
@@ -161,11 +162,12 @@ class SelectionCheck:
 
 def claimed_of(source: EventFile | None, count: int, check: Check) -> bytes:
     """Read the claimed hashes of the next lines; fewer if the file ends."""
-    held = source.read(count * HASH_BYTES) if source is not None else b""
-    check.count += len(held) // HASH_BYTES
-    if len(held) < count * HASH_BYTES and check.right:
+    data = source.read(count * HASH_BYTES) if source is not None else b""
+    hashes = len(data) // HASH_BYTES
+    check.count += hashes
+    if hashes < count and check.right:
         check.fault(f"{LEAVES} ends after {check.count:,} hashes.")
-    return held[: len(held) // HASH_BYTES * HASH_BYTES]
+    return data[: hashes * HASH_BYTES]
 
 
 def check_end(source: EventFile | None, name: str, check: Check) -> None:

@@ -1,7 +1,7 @@
 """Read the events file of an export as pages of lines, from NDJSON, CSV or Parquet.
 
-A table is encoded again from its column of lines and compared with the file, so that no column can differ from its
-line.
+A table is encoded again from its column of lines and compared with the file, so that no other column can differ from
+the line.
 """
 
 import csv
@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 from typing import Protocol
 
 from api.export.csv_rows import CsvSheet
+from api.export.encoders import GZIP_WINDOW
 from api.verify.package import BLOCK_BYTES
 from events.decode_errors import UNDECODABLE
 from events.limits import LINE_BYTES_MAX
@@ -20,22 +21,23 @@ from ledger import Page
 from ledger.errors import UnusableExport
 from ledger.verify import Check
 
-GZIP_WINDOW = 16 + zlib.MAX_WBITS
-
 RECORD_BYTES_MAX = 4 * LINE_BYTES_MAX
-"""The most bytes of a row: a line of only quotes, doubled or in base64, and its other columns."""
+"""The most bytes of a row: its line, which doubled quotes or base64 make longer, and its other columns."""
+
+BATCH_ROWS = 4096
+"""Rows of a Parquet file that are read at once."""
 
 
 class EventFile(Protocol):
-    """A source of bytes."""
+    """A file that is read from its beginning."""
 
     def read(self, size: int = ...) -> bytes:
-        """Return the next bytes; none at the end."""
+        """Return the next bytes; no bytes at the end."""
         ...
 
 
 class ReadStopped(Exception):
-    """The rest of a file cannot be read as events; a fault says why."""
+    """The rest of a file cannot be read as events. A fault with the reason was added before."""
 
 
 class GunzipReader:
@@ -67,7 +69,7 @@ class GunzipReader:
 
 
 def pages_of(name: str, source: EventFile, check: Check) -> Iterator[list[bytes]]:
-    """Yield the lines of an events file, a page at a time; report faults to `check`."""
+    """Yield the lines of an events file, a page at a time; add faults to `check`."""
     plain = name.removesuffix(".gz")
     if plain != name:
         source = GunzipReader(source, check, name)
@@ -101,26 +103,30 @@ def lines_of(source: EventFile, end: bytes, bytes_max: int, name: str, check: Ch
 def _rows(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]]:
     """Yield the lines of a CSV file; each row must be the encoding of its line."""
     csv.field_size_limit(2 * RECORD_BYTES_MAX)
-    sheet, head = CsvSheet(), True
-    done = 0
+    sheet, before_header = CsvSheet(), True
+    rows_read = 0
     for records in lines_of(source, b"\r\n", RECORD_BYTES_MAX, name, check):
         try:
             rows = list(csv.reader([record.decode() for record in records], strict=True))
-            lines = [_line_of(row[-1]) for row in (rows[1:] if head else rows)]
+            lines = [_line_of(row[-1]) for row in (rows[1:] if before_header else rows)]
         except (UnicodeDecodeError, csv.Error, IndexError, NotBase64, ValueError) as error:
-            check.fault(f"{name} is not a table that an export writes, after row {done:,}: {error}.")
+            check.fault(f"{name} is not a table that an export writes, after row {rows_read:,}: {error}.")
             raise ReadStopped from error
         actual = b"\r\n".join(records) + b"\r\n"
         expected = _encoded(sheet.encode, lines) if lines else sheet.finish()[0]
         if expected is not None and expected != actual:
-            again = expected.split(b"\r\n")
-            place = next(at for at, record in enumerate(records) if at >= len(again) or record != again[at])
-            check.fault(f"row {done + place + 1:,} of {name} differs from its line.", None)
-        head = False
-        done += len(records)
+            expected_rows = expected.split(b"\r\n")
+            differing = (
+                index
+                for index, record in enumerate(records)
+                if index >= len(expected_rows) or record != expected_rows[index]
+            )
+            check.fault(f"row {rows_read + next(differing) + 1:,} of {name} differs from its line.")
+        before_header = False
+        rows_read += len(records)
         if lines:
             yield lines
-    if head:
+    if before_header:
         check.fault(f"{name} has no header row.")
 
 
@@ -150,21 +156,21 @@ def _batches(source: EventFile, name: str, check: Check) -> Iterator[list[bytes]
     with TemporaryFile() as file:
         while block := source.read(BLOCK_BYTES):
             file.write(block)
-        done = 0
+        rows_read = 0
         try:
             with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
                 if parquet.schema_arrow != SCHEMA:
                     check.fault(f"{name} does not have the columns that an export writes.")
                     raise ReadStopped
-                for batch in parquet.iter_batches(batch_size=4096):
+                for batch in parquet.iter_batches(batch_size=BATCH_ROWS):
                     lines = [text.encode() for text in batch.column("line").to_pylist()]
                     if not _equals_lines(pa.Table.from_batches([batch]), table_of, lines):
-                        check.fault(f"a row of {name} after row {done:,} differs from its line.")
-                    done += len(lines)
+                        check.fault(f"a row of {name} after row {rows_read:,} differs from its line.")
+                    rows_read += len(lines)
                     yield lines
         except (pa.ArrowException, OSError, UnicodeDecodeError, AttributeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            check.fault(f"{name} cannot be read after row {done:,}: {reason}.")
+            check.fault(f"{name} cannot be read after row {rows_read:,}: {reason}.")
             raise ReadStopped from error
 
 

@@ -1,8 +1,8 @@
 """Verify an export: compare its files with its manifest, and its lines with its checkpoint.
 
 The manifest is not signed and proves nothing, but its statements must be true. The lines of a complete export must give
-the signed root; in a filtered one each line has a proof. `leaves` is never trusted: if the root differs, it shows which
-line does.
+the signed root; in a filtered export each line has a proof. `leaves` is never trusted: if the root differs, it shows
+which line is wrong.
 """
 
 from collections import Counter
@@ -25,6 +25,7 @@ from api.export.manifest import (
     decode,
     encode,
 )
+from api.progress import Report
 from api.verify.checkpoint import CheckpointCheck, CompleteCheck, SelectionCheck
 from api.verify.event_files import pages_of
 from api.verify.package import UNREADABLE, HashedReader, Package, open_hashed, open_package
@@ -44,11 +45,12 @@ from ledger.verify import (
 )
 
 MANIFEST_BYTES_MAX = 64 << 20
-"""Far more than a manifest with all types and very many absent pieces of evidence."""
+"""Far more than a manifest with all types and very many absent pieces of evidence needs."""
 
 NOTE_BYTES_MAX = 1 << 20
 
-Progress = Callable[[int, int], None]
+FORMAT_CHARS_MAX = 80
+"""Characters of an unknown format that an error quotes."""
 
 OnPage = Callable[[list[bytes], list[LineHeaders]], None]
 """Called with each verified page of lines, and their headers."""
@@ -60,10 +62,10 @@ def verify_export(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Report = lambda done, total: None,
     on_page: OnPage | None = None,
 ) -> FileFindings:
-    """Verify an export, in a folder or a ZIP; report faults to `findings`.
+    """Verify an export, in a folder or a ZIP; add faults to `findings`.
 
     `earlier` is a checkpoint that was published before. `on_page` is called with every page after it was checked.
     Errors: UnusableExport, if it is not an export at all.
@@ -91,7 +93,8 @@ def read_manifest(package: Package, path: Path) -> tuple[Manifest, bytes]:
         raise UnusableExport(f"{MANIFEST} of {path} is not a manifest: {error}.", "Copy the export again.") from error
     if manifest.format != FORMAT:
         raise UnusableExport(
-            f"{path} has the format {manifest.format[:80]!r}; this version reads {FORMAT}.", "Use a newer Tallystick."
+            f"{path} has the format {manifest.format[:FORMAT_CHARS_MAX]!r}; this version reads {FORMAT}.",
+            "Use a newer Tallystick.",
         )
     return manifest, raw
 
@@ -113,7 +116,7 @@ class _Export:
         self._key = key
         self._earlier = earlier
 
-    def run(self, raw: bytes, progress: Progress, on_page: OnPage | None) -> FileFindings:
+    def run(self, raw: bytes, progress: Report, on_page: OnPage | None) -> FileFindings:
         """Verify everything."""
         manifest = self._manifest
         self._claim(raw == encode(manifest), "its bytes are not as an export writes them.")
@@ -124,11 +127,11 @@ class _Export:
             lines = CompleteCheck(self._findings, self._notes, LineHeader if on_page is None else LineHeaders)
         else:
             lines = SelectionCheck(self._findings, manifest, self._checkpoint)
-        self._read_lines(lines, lambda: progress(lines.run.events, manifest.events), on_page)
-        self._check_counts(lines.run)
+        self._read_lines(lines, lambda: progress(lines.order.events, manifest.events), on_page)
+        self._check_counts(lines.order)
         self._check_evidence()
-        self._check_sum(README)
-        return FileFindings(lines.run.events, lines.root, self._key)
+        self._check_file_sum(README)
+        return FileFindings(lines.order.events, lines.root, self._key)
 
     def _claim(self, holds: bool, detail: str) -> None:
         """Check a statement of the manifest."""
@@ -140,20 +143,20 @@ class _Export:
         """Check that the files are those that the manifest names."""
         manifest, names = self._manifest, self._package.names()
         self._events_name = next((name for name in manifest.files if name.startswith("events.")), "events.ndjson")
-        wanted = {self._events_name, LEAVES, CHECKPOINT, README} | ({PROOFS} if not manifest.complete else set())
+        expected = {self._events_name, LEAVES, CHECKPOINT, README} | ({PROOFS} if not manifest.complete else set())
         if manifest.consistency is not None:
-            wanted.add(EARLIER)
-        self._claim(set(manifest.files) == wanted, f"its files are not {', '.join(sorted(wanted))}.")
-        there = [name for name in names if not name.startswith(f"{EVIDENCE}/")]
+            expected.add(EARLIER)
+        self._claim(set(manifest.files) == expected, f"its files are not {', '.join(sorted(expected))}.")
+        existing = {name for name in names if not name.startswith(f"{EVIDENCE}/")}
         for name in sorted(Counter(names) - Counter(set(names))):
             self._files.fault(f"{name} is there more than once.")
-        for name in sorted(wanted - set(there)):
+        for name in sorted(expected - existing):
             self._files.fault(f"{name} is missing.")
-        for name in sorted(set(there) - wanted - {MANIFEST}):
+        for name in sorted(existing - expected - {MANIFEST}):
             self._findings.notes.append(f"{name} is not part of the export and was ignored.")
 
     def _read_notes(self) -> None:
-        """Check the checkpoint, and the earlier ones that it must continue."""
+        """Check the checkpoint, and that it continues the earlier ones."""
         manifest = self._manifest
         self._checkpoint = self._read_note(CHECKPOINT)
         if self._checkpoint is not None:
@@ -172,29 +175,29 @@ class _Export:
                 f"its consistency does not prove that the checkpoint continues {EARLIER}.",
             )
         if self._earlier is not None:
-            given = self._notes.read(self._earlier, "the earlier checkpoint")
-            if given is not None and not manifest.complete:
-                self._compare_given(given)
+            earlier = self._notes.read(self._earlier, "the earlier checkpoint")
+            if earlier is not None and not manifest.complete:
+                self._compare_earlier(earlier)
         if self._key is None:
             self._key = bundled_key(self._findings, manifest.verifier, MANIFEST)
         else:
             self._claim(manifest.verifier == str(self._key), "its verifier is not the key that was given.")
         self._notes.check_signatures(self._key)
 
-    def _compare_given(self, given: Checkpoint) -> None:
-        """Compare an earlier checkpoint with those in a filtered export, which proves nothing about others."""
-        known = [(self._manifest.size, self._manifest.root)]
+    def _compare_earlier(self, earlier: Checkpoint) -> None:
+        """Compare an earlier checkpoint with those in a filtered export, which proves only these."""
+        proven = [(self._manifest.size, self._manifest.root)]
         if self._manifest.consistency is not None:
-            known.append((self._manifest.consistency.size, self._manifest.consistency.root))
+            proven.append((self._manifest.consistency.size, self._manifest.consistency.root))
         roots = self._findings.check("roots", "roots")
-        for size, root in known:
-            if size == given.size:
+        for size, root in proven:
+            if size == earlier.size:
                 roots.count += 1
-                if root != given.root:
+                if root != earlier.root:
                     roots.fault(f"at {size:,} events the root of the log differs from the earlier checkpoint.")
                 return
         self._findings.notes.append(
-            f"The earlier checkpoint is of {given.size:,} events: this filtered export does not prove that the log "
+            f"The earlier checkpoint is of {earlier.size:,} events: this filtered export does not prove that the log "
             "continues it."
         )
 
@@ -206,44 +209,45 @@ class _Export:
             return None
         return self._notes.read(data, name)
 
-    def _read_lines(self, lines: CheckpointCheck, step: Callable[[], None], on_page: OnPage | None) -> None:
+    def _read_lines(self, lines: CheckpointCheck, report_progress: Callable[[], None], on_page: OnPage | None) -> None:
         """Check every page of events."""
         format_ = self._findings.check("events' file", "files")
         format_.count += 1
         with ExitStack() as stack:
-            beside = {name: self._opened(stack, name) for name in lines.beside}
-            events = self._opened(stack, self._events_name)
+            side_files = {name: self._open(stack, name) for name in lines.side_files}
+            events = self._open(stack, self._events_name)
             if events is None:
                 return
             for page in pages_of(self._events_name, events, format_):
-                found = lines.run.check(page)
-                self._evidence.add(found, page)
-                lines.take(page, found, beside)
+                headers = lines.order.check(page)
+                self._evidence.add(headers, page)
+                lines.check_page(page, headers, side_files)
                 if on_page is not None:
-                    on_page(page, found)
-                step()
-            lines.run.end()
-            lines.judge(beside)
+                    on_page(page, headers)
+                report_progress()
+            lines.order.end()
+            lines.finish(side_files)
 
-    def _opened(self, stack: ExitStack, name: str) -> HashedReader | None:
+    def _open(self, stack: ExitStack, name: str) -> HashedReader | None:
         try:
             return stack.enter_context(open_hashed(self._package, name, self._files, self._manifest.files.get(name)))
         except KeyError:
             return None
 
-    def _check_sum(self, name: str) -> None:
+    def _check_file_sum(self, name: str) -> None:
         try:
             with open_hashed(self._package, name, self._files, self._manifest.files.get(name)):
                 pass
         except KeyError:
             return
 
-    def _check_counts(self, run: OrderCheck[Any]) -> None:
+    def _check_counts(self, order: OrderCheck[Any]) -> None:
         manifest = self._manifest
-        self._claim(manifest.events == run.events, f"it states {manifest.events:,} events; there are {run.events:,}.")
-        ends = (run.first, run.last if run.events else None)
+        detail = f"it states {manifest.events:,} events; there are {order.events:,}."
+        self._claim(manifest.events == order.events, detail)
+        ends = (order.first, order.last if order.events else None)
         self._claim((manifest.first, manifest.last) == ends, f"first and last are {ends[0]} and {ends[1]}.")
-        self._claim(manifest.types == dict(run.types), "its counts of types differ from the events.")
+        self._claim(manifest.types == dict(order.types), "its counts of types differ from the events.")
         self._claim(manifest.complete == (manifest.filters == Filters()), "`complete` contradicts its filters.")
 
     def _check_evidence(self) -> None:
@@ -257,18 +261,19 @@ class _Export:
         check, size_bytes = self._findings.check("evidence", "pieces"), 0
         for name in names:
             with open_hashed(self._package, name, check, None) as file:
-                found = file.sum()
-            size_bytes += found.bytes
-            if found.sha256 != name.removeprefix(prefix):
-                place = self._evidence.kept.get(name.removeprefix(prefix))
-                check.fault(f"the bytes of {name} do not match its name.", place[0] if place else None)
+                actual = file.sum()
+            size_bytes += actual.bytes
+            digest = name.removeprefix(prefix)
+            if actual.sha256 != digest:
+                position, _ = self._evidence.kept.get(digest, (None, 0))
+                check.fault(f"the bytes of {name} do not match its name.", position)
         self._claim((stated.files, stated.bytes) == (len(names), size_bytes), "its count of evidence is wrong.")
         if manifest.complete:
-            there = {name.removeprefix(prefix) for name in names} | set(stated.absent)
+            listed = {name.removeprefix(prefix) for name in names} | set(stated.absent)
             for digest, (position, _) in self._evidence.kept.items():
-                if digest not in there:
+                if digest not in listed:
                     check.fault(f"evidence {digest} is missing, and the manifest does not list it as absent.", position)
-            for digest in sorted(there - set(self._evidence.kept)):
+            for digest in sorted(listed - set(self._evidence.kept)):
                 check.fault(f"no event names evidence {digest}.")
         if stated.absent:
             self._findings.notes.append(

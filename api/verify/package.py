@@ -1,4 +1,4 @@
-"""The files of an export, by name, in a folder or a ZIP; each is read once and hashed."""
+"""Open the files of an export by name, in a folder or a ZIP. Each file is read once, and hashed."""
 
 import hashlib
 import zlib
@@ -19,7 +19,7 @@ BLOCK_BYTES = 1 << 20
 """Bytes read at once."""
 
 THREAD_BYTES_MIN = 1 << 16
-"""From this size on, a piece is hashed on a thread."""
+"""Pieces of this size or larger are hashed on a thread."""
 
 UNREADABLE = (OSError, BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """Errors of reading a damaged archive or disk."""
@@ -29,7 +29,7 @@ class Readable(Protocol):
     """A file that is read from its beginning."""
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes; none at the end. Errors: UNREADABLE."""
+        """Return the next bytes; no bytes at the end. Errors: UNREADABLE."""
         ...
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Package(Protocol):
         ...
 
     def open_unchecked(self, name: str) -> Readable:
-        """Open a file whose checksum is compared only at its end. Errors: KeyError, UNREADABLE."""
+        """Open a file; its checksum is compared at its end. Errors: KeyError, UNREADABLE."""
         ...
 
 
@@ -60,8 +60,8 @@ class FolderPackage:
         self._path = path
 
     def names(self) -> list[str]:
-        inner = self._path / EVIDENCE
-        evidence = [f"{EVIDENCE}/{file.name}" for file in inner.iterdir()] if inner.is_dir() else []
+        folder = self._path / EVIDENCE
+        evidence = [f"{EVIDENCE}/{file.name}" for file in folder.iterdir()] if folder.is_dir() else []
         return [file.name for file in self._path.iterdir() if file.name != EVIDENCE] + evidence
 
     def open(self, name: str) -> IO[bytes]:
@@ -91,18 +91,18 @@ class ZipPackage:
 
 
 class _Member:
-    """A file of a ZIP. Its CRC is compared after its last byte: zipfile returns nothing of a file with a wrong CRC."""
+    """A file of a ZIP whose bytes are returned even if its CRC is wrong. The CRC is compared after the last byte."""
 
     def __init__(self, archive: ZipFile, name: str) -> None:
         info = copy(archive.getinfo(name))
-        self._wanted, self._crc = info.CRC, 0
+        self._stated_crc, self._crc = info.CRC, 0
         del info.CRC
         self._file = archive.open(info)
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
         self._crc = zlib.crc32(data, self._crc)
-        if not data and self._crc != self._wanted:
+        if not data and self._crc != self._stated_crc:
             raise BadZipFile("its CRC-32 differs from the one in the ZIP")
         return data
 
@@ -131,8 +131,9 @@ def open_package(path: Path) -> Iterator[Package]:
 class HashedReader:
     """Reads a file to its end and computes its size and SHA-256.
 
-    A file that cannot be read further is reported as a fault once, and ends there. A long piece is hashed on a thread
-    while its content is checked: hashing releases the interpreter's lock, and took a tenth of a verification.
+    If the file cannot be read further, a fault is added once, and the reader returns no more bytes. A long piece is
+    hashed on a thread while its content is checked: hashing releases the interpreter's lock, and took a tenth of the
+    time of a verification.
     """
 
     def __init__(self, file: Readable, name: str, check: Check, thread: Executor) -> None:
@@ -173,20 +174,20 @@ class HashedReader:
 
 
 @contextmanager
-def open_hashed(package: Package, name: str, check: Check, wanted: FileSum | None) -> Iterator[HashedReader]:
-    """Read a file, and compare its size and digest at the end. Errors: KeyError, if it does not exist."""
+def open_hashed(package: Package, name: str, check: Check, stated: FileSum | None) -> Iterator[HashedReader]:
+    """Open a file; at the end compare its size and digest with the stated ones. Errors: KeyError, if it is missing."""
     check.count += 1
-    opened: Readable
+    file: Readable
     try:
-        opened = package.open_unchecked(name)
+        file = package.open_unchecked(name)
     except UNREADABLE as error:
         check.fault(f"{name} cannot be opened: {error}.")
-        opened = BytesIO()
-    with closing(opened), ThreadPoolExecutor(1) as thread:
-        file = HashedReader(opened, name, check, thread)
-        yield file
-        found = file.sum()
-    if wanted is not None and found.bytes != wanted.bytes:
-        check.fault(f"{name} has {found.bytes:,} bytes; the manifest says {wanted.bytes:,}.")
-    elif wanted is not None and found != wanted:
+        file = BytesIO()
+    with closing(file), ThreadPoolExecutor(1) as thread:
+        reader = HashedReader(file, name, check, thread)
+        yield reader
+        actual = reader.sum()
+    if stated is not None and actual.bytes != stated.bytes:
+        check.fault(f"{name} has {actual.bytes:,} bytes; the manifest says {stated.bytes:,}.")
+    elif stated is not None and actual != stated:
         check.fault(f"the SHA-256 of {name} differs from the one in the manifest.")

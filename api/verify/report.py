@@ -3,23 +3,24 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from api.progress import Report
 from api.verify.export import verify_export
 from api.verify.server import verify_served
 from ledger import Verifier
 from ledger.errors import BadNote, InvalidQuery
 from ledger.verify import Check, FileFindings, Finding, Findings, verify_file
-from ledger.verify.ledger_file import Progress
 
 Kind = Literal["export", "ledger", "server"]
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a verification: its subject, whether all is right, and otherwise the first fault."""
+    """The result of a verification: its subject (`what`), whether it is right, and the first fault if it is not."""
 
     what: str
     kind: Kind
@@ -30,7 +31,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     """The key that verified the checkpoints; None if there was none."""
     key_given: bool
-    """Whether --key gave it: only then does a signature prove the signer."""
+    """Whether the caller gave the key with --key: only then does a signature prove the signer."""
     first: Finding | None
     """The fault at the lowest position."""
     checks: list[Check]
@@ -39,49 +40,30 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_ledger(
-    path: Path, key: str | None, since: Path | None, *, quick: bool, progress: Progress = lambda done, total: None
+    path: Path, key: str | None, since: Path | None, *, quick: bool, progress: Report = lambda done, total: None
 ) -> VerifyReport:
     """Verify a ledger file. Errors: LedgerUnusable, InvalidQuery."""
     trusted, earlier = parse_key(key), read_note(since)
-    return run_verification(
-        str(path),
-        "ledger",
-        trusted,
-        lambda findings: verify_file(findings, path, key=trusted, earlier=earlier, quick=quick, progress=progress),
-    )
+    check = partial(verify_file, path=path, key=trusted, earlier=earlier, quick=quick, progress=progress)
+    return run_verification(str(path), "ledger", trusted, check)
 
 
 def verify_package(
-    path: Path, key: str | None, since: Path | None, *, progress: Progress = lambda done, total: None
+    path: Path, key: str | None, since: Path | None, *, progress: Report = lambda done, total: None
 ) -> VerifyReport:
     """Verify an export in a folder or a ZIP. Errors: UnusableExport, InvalidQuery."""
     trusted, earlier = parse_key(key), read_note(since)
-    return run_verification(
-        str(path),
-        "export",
-        trusted,
-        lambda findings: verify_export(findings, path, key=trusted, earlier=earlier, progress=progress),
-    )
+    check = partial(verify_export, path=path, key=trusted, earlier=earlier, progress=progress)
+    return run_verification(str(path), "export", trusted, check)
 
 
 def verify_server(
-    url: str,
-    token: str | None,
-    key: str | None,
-    since: Path | None,
-    *,
-    progress: Progress = lambda done, total: None,
+    url: str, token: str | None, key: str | None, since: Path | None, *, progress: Report = lambda done, total: None
 ) -> VerifyReport:
-    """Verify the tiles of a server. Errors: LedgerUnavailable, InvalidQuery, and those that it answers."""
+    """Verify the tiles of a server. Errors: LedgerUnavailable, InvalidQuery, and those that the server answers."""
     trusted, earlier = parse_key(key), read_note(since)
-    return run_verification(
-        url,
-        "server",
-        trusted,
-        lambda findings: asyncio.run(
-            verify_served(findings, url, token, key=trusted, earlier=earlier, progress=progress)
-        ),
-    )
+    check = partial(verify_served, url=url, token=token, key=trusted, earlier=earlier, progress=progress)
+    return run_verification(url, "server", trusted, lambda findings: asyncio.run(check(findings)))
 
 
 def run_verification(
@@ -90,14 +72,14 @@ def run_verification(
     """Run a verification and return its report."""
     began = time.monotonic()
     findings = Findings()
-    found = check(findings)
+    verified = check(findings)
     return VerifyReport(
         what=what,
         kind=kind,
         right=findings.right,
-        events=found.events,
-        root=found.root,
-        key=str(found.key) if found.key else None,
+        events=verified.events,
+        root=verified.root,
+        key=str(verified.key) if verified.key else None,
         key_given=key is not None,
         first=findings.first,
         checks=findings.checks,

@@ -1,36 +1,35 @@
 """Verify the tiles of a server (C2SP tlog-tiles): fetch and hash every entry, and compare every tile with them.
 
-The server is not trusted. The root is computed from the entries. Tiles are compared with the entries; if the root
-differs, they show which line was changed.
+The server is not trusted. The root is computed from the entries. The tiles are compared with the entries: if the root
+differs, the tiles show which line was changed.
 """
 
 import asyncio
-from collections.abc import Callable
 from itertools import takewhile
 
 import httpx
 import msgspec
 
 from api.client.remote import client_of, error_of
+from api.progress import Report
 from events.decode_errors import UNDECODABLE
 from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
-from ledger.transparency.tiles import (
-    WIDTH,
-    Tile,
-    TileAddress,
-    tile_width,
-)
+from ledger.transparency.tiles import WIDTH, Tile, TileAddress, tile_width
 from ledger.verify import FileFindings, Findings, LineHeader, NoteCheck, OrderCheck, TreeRebuild, difference
 
 GROUP_TILES = 8
-"""Tiles fetched at once, with their entries."""
+"""Tiles that are fetched at once, with their entries."""
+
+LENGTH_BYTES = 2
+"""Bytes of the length of an entry in a bundle (big-endian)."""
 
 TRIES = 10
-"""Requests to a busy server, after waiting as long as it asks for."""
+"""Repeated requests to a busy server, each after the time that its answer states."""
 
-Progress = Callable[[int, int], None]
+BUSY_STATUSES = (429, 503)
+"""HTTP statuses of a server that is busy, or limits the rate of requests."""
 
 
 async def verify_served(
@@ -40,9 +39,9 @@ async def verify_served(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Report = lambda done, total: None,
 ) -> FileFindings:
-    """Verify the entries and tiles under a server's checkpoint; report faults to `findings`.
+    """Verify the entries and tiles under a server's checkpoint; add faults to `findings`.
 
     `earlier` is a checkpoint that was published before.
     Errors: LedgerUnavailable, if the server cannot be reached; the errors that it answers instead of a checkpoint.
@@ -71,7 +70,7 @@ class _Served:
         self._entries = findings.check("entries", "bundles")
         self._tiles = findings.check("tiles", "tiles")
 
-    async def run(self, earlier: bytes | None, progress: Progress) -> FileFindings:
+    async def run(self, earlier: bytes | None, progress: Report) -> FileFindings:
         """Verify everything."""
         response = await self._get("checkpoint")
         if response.status_code != 200:
@@ -85,16 +84,16 @@ class _Served:
         self._notes.check_signatures(self._key)
         rebuild = TreeRebuild(self._notes.sizes)
         if checkpoint is not None:
-            run = OrderCheck(self._findings, LineHeader, complete=True, streams=True)
-            await self._read(checkpoint.size, rebuild, run, progress)
-            run.end()
+            order = OrderCheck(self._findings, LineHeader, complete=True, streams=True)
+            await self._read(checkpoint.size, rebuild, order, progress)
+            order.end()
             await self._check_partial(rebuild)
             if older is not None:
                 await self._check_consistency(older, checkpoint)
         self._notes.compare_roots(rebuild, "the tiles")
         return FileFindings(rebuild.edge.size, rebuild.edge.root(), self._key)
 
-    async def _read(self, size: int, rebuild: TreeRebuild, run: OrderCheck[LineHeader], progress: Progress) -> None:
+    async def _read(self, size: int, rebuild: TreeRebuild, order: OrderCheck[LineHeader], progress: Report) -> None:
         """Read every entry with its tile of level 0, and the tiles above as they fill."""
         for first in range(0, -(-size // WIDTH), GROUP_TILES):
             numbers = range(first, min(first + GROUP_TILES, -(-size // WIDTH)))
@@ -105,43 +104,42 @@ class _Served:
             )
             bundles, tiles = fetched[: len(addresses)], fetched[len(addresses) :]
             lines: list[bytes] = []
-            whole = True
+            complete_so_far = True
             for address, bundle in zip(addresses, bundles, strict=True):
                 self._entries.count += 1
-                found = split_bundle(bundle or b"")
-                if whole and (found is None or len(found) != address.width):
-                    where = address.number * WIDTH + 1
+                entries = split_bundle(bundle or b"")
+                if complete_so_far and (entries is None or len(entries) != address.width):
                     detail = f"tile/entries/{address} does not have {address.width} entries: {_entry_count(bundle)}."
-                    self._entries.fault(detail, where)
-                    whole = False
-                if whole:
-                    lines += found or []
+                    self._entries.fault(detail, address.number * WIDTH + 1)
+                    complete_so_far = False
+                if complete_so_far:
+                    lines += entries or []
             leaves = leaf_hashes(lines)
             claimed = self._compare(addresses, tiles, leaves)
-            run.check(lines)
+            order.check(lines)
             for tile in rebuild.grow(leaves, claimed):
                 if tile.level > 0:
                     await self._check_tile(tile, WIDTH)
             progress(rebuild.edge.size, size)
-            if not whole:
+            if not complete_so_far:
                 return
 
     def _compare(self, addresses: list[TileAddress], tiles: list[bytes | None], leaves: list[bytes]) -> bytes:
         """Compare tiles of level 0 with their leaves; return the hashes they claim, up to the first damaged tile."""
-        whole = []
-        for at, (address, served) in enumerate(zip(addresses, tiles, strict=True)):
-            expected = b"".join(leaves[at * WIDTH : at * WIDTH + address.width])
+        comparable = []
+        for index, (address, served) in enumerate(zip(addresses, tiles, strict=True)):
+            expected = b"".join(leaves[index * WIDTH : index * WIDTH + address.width])
             self._tiles.count += 1
             if len(expected) < address.width * HASH_BYTES:
                 continue
             if served != expected:
                 self._tiles.fault(*difference(Tile(0, address.number, expected), served))
-            whole.append((address, served))
-        kept = takewhile(lambda one: one[1] is not None and len(one[1]) == one[0].width * HASH_BYTES, whole)
-        return b"".join(served or b"" for _, served in kept)
+            comparable.append((served or b"", len(expected)))
+        undamaged = takewhile(lambda tile: len(tile[0]) == tile[1], comparable)
+        return b"".join(served for served, _ in undamaged)
 
     async def _check_partial(self, rebuild: TreeRebuild) -> None:
-        """Check the tiles at the right edge above level 0."""
+        """Check the partial tiles above level 0, at the right edge of the tree."""
         size = rebuild.edge.size
         for level, hashes in enumerate(rebuild.edge.levels):
             if level and hashes:
@@ -154,7 +152,7 @@ class _Served:
             self._tiles.fault(*difference(tile, served))
 
     async def _check_consistency(self, older: Checkpoint, newer: Checkpoint) -> None:
-        """Check that the server's consistency proof, too, shows that its log continues the earlier checkpoint."""
+        """Check that the server's own consistency proof shows that its log continues the earlier checkpoint."""
         check = self._findings.check("consistency", "proofs")
         check.count += 1
         response = await self._get(f"proofs/consistency?from={older.size}&to={newer.size}")
@@ -166,7 +164,7 @@ class _Served:
             check.fault("the proof does not show that the log continues the earlier checkpoint.")
 
     async def _fetch(self, path: str) -> bytes | None:
-        """Fetch the bytes at a path; None, after a fault, if they are not served."""
+        """Fetch the bytes at a path; None, with a fault, if they are not served."""
         response = await self._get(path)
         if response.status_code == 200:
             return response.content
@@ -176,7 +174,7 @@ class _Served:
     async def _get(self, path: str) -> httpx.Response:
         response = await self._client.get(path)
         for _ in range(TRIES):
-            if response.status_code not in (429, 503):
+            if response.status_code not in BUSY_STATUSES:
                 break
             await asyncio.sleep(float(response.headers.get("retry-after", "1")))
             response = await self._client.get(path)
@@ -184,14 +182,14 @@ class _Served:
 
 
 def split_bundle(bundle: bytes) -> list[bytes] | None:
-    """Split a bundle into entries, each after its length in two bytes; None if the last one is cut off."""
-    entries, at = [], 0
-    while at < len(bundle):
-        end = at + 2 + int.from_bytes(bundle[at : at + 2])
+    """Split a bundle into entries, each with its length before it; None if the last one is cut off."""
+    entries, end = [], 0
+    while end < len(bundle):
+        start = end + LENGTH_BYTES
+        end = start + int.from_bytes(bundle[end:start])
         if end > len(bundle):
             return None
-        entries.append(bundle[at + 2 : end])
-        at = end
+        entries.append(bundle[start:end])
     return entries
 
 

@@ -1,7 +1,8 @@
-"""Convert CSTP's values to the fields of our events: keep what fits, and note the rest value by value.
+"""Convert CSTP's values to the fields of our events: keep what fits, and report each value that does not.
 
-A value that does not fit is left out, with the smallest part that requires it: a reason without a text, a step without
-a thought, or the whole decision without its text. Numbers written as text are numbers, as for CSTP. Nothing is guessed.
+A value that does not fit is left out. If it is required, the smallest part that requires it is left out: a reason
+without a text, a step without a thought, the whole decision without its text. Numbers may be written as text, as in
+CSTP. No value is guessed.
 """
 
 import re
@@ -15,80 +16,76 @@ import msgspec
 from msgspec import inspect
 
 from api.importers.cstp.cstp_yaml import TaggedValue
-from api.importers.cstp.report import ReportBuilder, quote
-from api.parameters import parse_instant
+from api.importers.cstp.report import CstpImportResult, quote
+from api.importers.values import NUMBER, InvalidValue, check_unicode, parse_time
 from api.type_text import describe_type, strip_annotations
 from events.limits import ITEMS_MAX
-from ledger.errors import InvalidQuery
 
-_number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _index = re.compile(r"\[\d+\]")
-_capital = re.compile(r"_([a-z])")
+_after_underscore = re.compile(r"_([a-z])")
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _ALIASES = {"function": "purpose"}
 _EMPTY: tuple[object, ...] = ("", [], (), {})
 """Values that CSTP writes for fields without a value."""
 _LEFT_OUT: Any = object()
-
-
-class CoercionError(Exception):
-    """A value that its field cannot have; the text says what is allowed."""
+"""Stands for a value that does not fit."""
 
 
 class Coercion:
-    """Converts the values of one decision; losses are noted with its file and id."""
+    """Converts the values of one decision; reports losses with its file and id."""
 
-    def __init__(self, notes: ReportBuilder, file: str, decision_id: str | None) -> None:
-        self._notes = notes
+    def __init__(self, report: CstpImportResult, file: str, decision_id: str) -> None:
+        self._report = report
         self._file = file
-        self._id = decision_id
+        self._decision_id = decision_id
 
     def fields(
         self,
         struct: type[msgspec.Struct],
-        given: Mapping[str, Any],
+        values: Mapping[str, Any],
         path: str = "",
         *,
-        whole: str = "decision",
-        without: frozenset[str] = frozenset(),
+        left_out: str = "decision",
+        except_for: frozenset[str] = frozenset(),
     ) -> dict[str, Any] | None:
-        """Return the given fields of a struct that fit; None, if a required one is missing.
+        """Return the fields of a struct from values by name, without `except_for`; None if a required one is missing.
 
-        `whole` names what is then left out, unless the struct is part of another.
+        `path` is the place of the struct in the decision. A struct without a path is reported as `left_out` if a
+        required field is missing.
         """
-        before = len(self._notes.losses)
-        fields, missing = _fields_of(struct), False
-        values: dict[str, Any] = {}
-        for key, value in given.items():
-            name = key if key in fields else _name_of(struct, key)
+        losses_before = len(self._report.losses)
+        fields = _fields_of(struct)
+        converted: dict[str, Any] = {}
+        for key, value in values.items():
+            name = key if key in fields else _field_name(struct, key)
             field = fields.get(name)
             if field is None:
                 if path and value is not None:
-                    self._notes.no_place[_index.sub("[]", f"{path}.{key}")] += 1
-            elif value is not None and name not in without and (field.required or value not in _EMPTY):
-                converted = self.convert(field.convert, value, f"{path}.{name}" if path else name)
-                if converted is not _LEFT_OUT and (field.required or converted not in _EMPTY):
-                    values[name] = converted
-        for name in _required_of(struct) - without - values.keys():
-            missing = True
-            if given.get(name) is None:
-                self.lose(f"{path}.{name}" if path else name, None, f"{fields[name].allowed}, which is required")
-        if missing:
-            for loss in self._notes.losses[before:]:
-                loss.left_out = path or whole
-            return None
-        return values
+                    self._report.no_place[_index.sub("[]", f"{path}.{key}")] += 1
+            elif value is not None and name not in except_for and (field.required or value not in _EMPTY):
+                result = self.convert(field.convert, value, _join(path, name))
+                if result is not _LEFT_OUT and (field.required or result not in _EMPTY):
+                    converted[name] = result
+        missing = {name for name, field in fields.items() if field.required} - except_for - converted.keys()
+        if not missing:
+            return converted
+        for name in missing:
+            if values.get(name) is None:
+                self.add_loss(_join(path, name), None, f"{fields[name].allowed}, which is required")
+        for loss in self._report.losses[losses_before:]:
+            loss.left_out = path or left_out
+        return None
 
-    def lose(self, field: str, value: object, must_be: str, left_out: str | None = None) -> None:
-        """Note a value of this decision that is left out."""
-        self._notes.lose(self._file, field, value, must_be, left_out, self._id)
+    def add_loss(self, field: str, value: object, allowed: str, left_out: str = "") -> None:
+        """Report a value of this decision that is left out."""
+        self._report.add_loss(self._file, field, value, allowed, left_out=left_out, decision_id=self._decision_id)
 
     def convert(self, convert: "_Convert", value: object, path: str) -> object:
         """Return the value in its field's type, or as much of it as fits."""
         try:
             return convert(self, value, path)
-        except CoercionError as error:
-            self.lose(path, value, str(error))
+        except InvalidValue as error:
+            self.add_loss(path, value, str(error))
             return _LEFT_OUT
 
 
@@ -101,6 +98,10 @@ class _Field(NamedTuple):
     convert: _Convert
     required: bool
     allowed: str
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
 def _converter(info: inspect.Type) -> _Convert:
@@ -120,62 +121,55 @@ def _converter(info: inspect.Type) -> _Convert:
 
 def _to_struct(struct: type[msgspec.Struct], coercion: Coercion, value: object, path: str) -> object:
     if not isinstance(value, dict):
-        raise CoercionError("an object")
+        raise InvalidValue("an object")
     values = coercion.fields(struct, value, path)
     return _LEFT_OUT if values is None else struct(**values)
 
 
-def _to_items(item: _Convert, texts: bool, coercion: Coercion, value: object, path: str) -> object:
+def _to_items(convert: _Convert, texts: bool, coercion: Coercion, value: object, path: str) -> object:
     if texts and isinstance(value, str):
         value = [value]
     if not isinstance(value, list):
-        raise CoercionError("a list")
+        raise InvalidValue("a list")
     if len(value) > ITEMS_MAX:
-        coercion.lose(path, f"{len(value)} items", f"at most {ITEMS_MAX} items", f"{path}[{ITEMS_MAX}:]")
-    found = [coercion.convert(item, one, f"{path}[{index}]") for index, one in enumerate(value[:ITEMS_MAX])]
-    return tuple(one for one in found if one is not _LEFT_OUT)
+        coercion.add_loss(path, f"{len(value)} items", f"at most {ITEMS_MAX} items", f"{path}[{ITEMS_MAX}:]")
+    items = [coercion.convert(convert, item, f"{path}[{index}]") for index, item in enumerate(value[:ITEMS_MAX])]
+    return tuple(item for item in items if item is not _LEFT_OUT)
 
 
-def _to_mapping(inner: _Convert, coercion: Coercion, value: object, path: str) -> object:
+def _to_mapping(convert: _Convert, coercion: Coercion, value: object, path: str) -> object:
     if not isinstance(value, dict):
-        raise CoercionError("an object")
-    found = {str(key): coercion.convert(inner, one, f"{path}.{quote(key)}") for key, one in value.items()}
-    return {key: one for key, one in found.items() if one is not _LEFT_OUT}
+        raise InvalidValue("an object")
+    items = {str(key): coercion.convert(convert, item, f"{path}.{quote(key)}") for key, item in value.items()}
+    return {key: item for key, item in items.items() if item is not _LEFT_OUT}
 
 
 def to_text(value: object) -> str:
-    """Return a text of whole Unicode characters; a bare number or boolean as it is written. Errors: CoercionError."""
+    """Return a text of whole Unicode characters; a bare number or boolean as it is written. Errors: InvalidValue."""
     if isinstance(value, TaggedValue):
-        raise CoercionError("a plain value without a tag")
+        raise InvalidValue("a plain value without a tag")
     if isinstance(value, bool | int | float):
         return msgspec.json.encode(value).decode()
     if not isinstance(value, str):
-        raise CoercionError("a text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise CoercionError("a text of whole Unicode characters") from None
-    return value
+        raise InvalidValue("a text")
+    return check_unicode(value)
 
 
 def to_time(value: object) -> datetime:
-    """Return an instant; UTC without an offset, midnight for a bare date. Errors: CoercionError."""
-    try:
-        return parse_instant("time", to_text(value).strip())
-    except InvalidQuery:
-        raise CoercionError("a date or an RFC 3339 time (2026-02-05, 2026-02-05T14:30:00Z)") from None
+    """Return a time; without an offset it is UTC, a date alone is midnight. Errors: InvalidValue."""
+    return parse_time(to_text(value).strip())
 
 
 def _single_converter(info: inspect.Type) -> Callable[[object], object]:
     match info:
-        case inspect.StrType(min_length=least, max_length=most):
-            return partial(_to_limited_text, least or 0, most)
+        case inspect.StrType(min_length=chars_min, max_length=chars_max):
+            return partial(_to_limited_text, chars_min or 0, chars_max)
         case inspect.LiteralType(values=values):
             return partial(_to_word, frozenset(values), describe_type(info))
-        case inspect.FloatType(ge=low, le=high):
-            return partial(_to_number, low, high, describe_type(info))
-        case inspect.IntType(ge=low, le=high):
-            return partial(_to_integer, low, high, describe_type(info))
+        case inspect.FloatType(ge=lowest, le=highest):
+            return partial(_to_number, lowest, highest, describe_type(info))
+        case inspect.IntType(ge=lowest, le=highest):
+            return partial(_to_integer, lowest, highest, describe_type(info))
         case inspect.BoolType():
             return _to_bool
         case inspect.DateTimeType():
@@ -183,43 +177,45 @@ def _single_converter(info: inspect.Type) -> Callable[[object], object]:
     raise AssertionError(f"the vocabulary has a type that this module cannot convert: {info}")
 
 
-def _to_limited_text(least: int, most: int | None, value: object) -> str:
+def _to_limited_text(chars_min: int, chars_max: int | None, value: object) -> str:
     text = to_text(value)
-    if len(text) < least or (most is not None and len(text) > most):
-        raise CoercionError(f"a text of 1..{most} characters" if most is not None else "a text that is not empty")
+    if len(text) < chars_min or (chars_max is not None and len(text) > chars_max):
+        raise InvalidValue(
+            f"a text of 1..{chars_max} characters" if chars_max is not None else "a text that is not empty"
+        )
     return text
 
 
-def _to_word(words: frozenset[object], allowed_words: str, value: object) -> str:
+def _to_word(words: frozenset[object], allowed: str, value: object) -> str:
     word = to_text(value).strip().lower()
     if word not in words:
-        raise CoercionError(allowed_words)
+        raise InvalidValue(allowed)
     return word
 
 
-def _to_number(low: float | None, high: float | None, allowed_range: str, value: object) -> float:
+def _to_number(lowest: float | None, highest: float | None, allowed: str, value: object) -> float:
     """Return a finite number, given as a number or as a text."""
-    if isinstance(value, str) and _number.fullmatch(value.strip()):
+    if isinstance(value, str) and NUMBER.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise CoercionError(allowed_range)
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise CoercionError(allowed_range)
+        raise InvalidValue(allowed)
+    if (lowest is not None and value < lowest) or (highest is not None and value > highest):
+        raise InvalidValue(allowed)
     return value + 0.0
 
 
-def _to_integer(low: float | None, high: float | None, allowed_range: str, value: object) -> int:
-    number = _to_number(low, high, allowed_range, value)
+def _to_integer(lowest: float | None, highest: float | None, allowed: str, value: object) -> int:
+    number = _to_number(lowest, highest, allowed, value)
     if number != int(number):
-        raise CoercionError(allowed_range)
+        raise InvalidValue(allowed)
     return int(number)
 
 
 def _to_bool(value: object) -> bool:
-    known = _BOOLEANS.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(known, bool):
-        raise CoercionError("true or false")
-    return known
+    boolean = _BOOLEANS.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(boolean, bool):
+        raise InvalidValue("true or false")
+    return boolean
 
 
 @cache
@@ -231,15 +227,10 @@ def _fields_of(struct: type[msgspec.Struct]) -> dict[str, _Field]:
     }
 
 
-@cache
-def _required_of(struct: type[msgspec.Struct]) -> frozenset[str]:
-    return frozenset(name for name, field in _fields_of(struct).items() if field.required)
-
-
 @lru_cache(4096)
-def _name_of(struct: type[msgspec.Struct], key: str) -> str:
-    """Return the field that a key names: as it is, in camelCase, or by CSTP's other name for it."""
+def _field_name(struct: type[msgspec.Struct], key: str) -> str:
+    """Return the field that a key names as it is, in camelCase, or by CSTP's other name for it."""
     for name in _fields_of(struct):
-        if key in {name, _capital.sub(lambda found: found[1].upper(), name), _ALIASES.get(name)}:
+        if key in {name, _after_underscore.sub(lambda match: match[1].upper(), name), _ALIASES.get(name)}:
             return name
     return key

@@ -1,7 +1,7 @@
-"""Read CSTP's YAML files: mappings, lists, texts and None.
+"""Read CSTP's YAML files as mappings, lists, texts and None.
 
-A scalar stays the text that is in the file (`0.80`, `0123456`, `2026-02-05`), because only the field that it belongs to
-says what it should be; a plain `null` is None. CSTP's own files are dumps of JSON values, so they need no more.
+A scalar stays the text that is in the file (`0.80`, `0123456`, `2026-02-05`): its type depends on the field, which the
+reader does not know. A plain `null` is None. CSTP's own files are dumps of JSON values, so they need no more.
 """
 
 from typing import NamedTuple
@@ -20,13 +20,13 @@ _SCALAR_TAGS = frozenset(
 
 
 class TaggedValue(NamedTuple):
-    """The tag of a value that only the program that wrote it could construct; it fits no field."""
+    """A value with a tag of another program, which is not constructed. It fits no field."""
 
     tag: str
 
 
 class CstpYaml(YamlReader):
-    """Reads one file; `repeated` names the keys of its outermost mapping that occur twice. The last one counts."""
+    """Reads one file. `repeated` names the keys that occur twice in its outermost mapping; the last value is used."""
 
     values_max = 100_000
 

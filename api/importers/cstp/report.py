@@ -1,4 +1,4 @@
-"""The report of a CSTP import: counts, and everything that could not be kept as CSTP stored it."""
+"""The report of a CSTP import: counts, and every value that could not be kept as CSTP stored it."""
 
 from collections import Counter
 
@@ -31,7 +31,7 @@ class Loss(msgspec.Struct, kw_only=True):
 
 
 class SourceConflict(msgspec.Struct, kw_only=True, frozen=True):
-    """Two sources with different values of one field. `taken` counts; its source changed later."""
+    """Two sources with different values of one field. `taken` is used: its source changed later."""
 
     decision_id: str
     field: str
@@ -65,8 +65,8 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
     without_time: int = 0
     losses: list[Loss] = []
     contradictions: list[SourceConflict] = []
-    no_place: dict[str, int] = {}
-    doubtful: dict[str, int] = {}
+    no_place: dict[str, int] = msgspec.field(default_factory=Counter)
+    doubtful: dict[str, int] = msgspec.field(default_factory=Counter)
     passed_over: list[str] = []
     unchanged: int = 0
     recorded: int = 0
@@ -79,38 +79,26 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
     last: int | None = None
     elapsed_ms: int = 0
 
-
-class ReportBuilder:
-    """Collects what could not be kept."""
-
-    def __init__(self) -> None:
-        self.losses: list[Loss] = []
-        self.contradictions: list[SourceConflict] = []
-        self.no_place: Counter[str] = Counter()
-        self.doubtful: Counter[str] = Counter()
-        self.passed_over: list[str] = []
-
-    def lose(
-        self, file: str, field: str, value: object, allowed: str, left_out: str | None = None, of: str | None = None
+    def add_loss(
+        self, file: str, field: str, value: object, allowed: str, *, left_out: str = "", decision_id: str | None = None
     ) -> None:
-        """Note a loss, of a decision if its id is known; without `left_out` the field itself is left out."""
+        """Add a value that cannot be kept. Without `left_out`, only the field itself is left out."""
+        quoted, left_out = quote(value), left_out or field
         self.losses.append(
-            Loss(
-                file=file, decision_id=of, field=field, value=quote(value), allowed=allowed, left_out=left_out or field
-            )
+            Loss(file=file, decision_id=decision_id, field=field, value=quoted, allowed=allowed, left_out=left_out)
         )
 
-    def conflict(self, decision_id: str, field: str, taken: tuple[object, str], other: tuple[object, str]) -> None:
-        """Note two values, each with its source; `taken` counts."""
-        (value, taken_from), (other_value, other_from) = taken, other
+    def add_conflict(self, decision_id: str, field: str, taken: tuple[object, str], other: tuple[object, str]) -> None:
+        """Add two different values of a field, each with its source; `taken` is used."""
+        taken_value, other_value = (quote(msgspec.to_builtins(value)) for value, _ in (taken, other))
         self.contradictions.append(
             SourceConflict(
                 decision_id=decision_id,
                 field=field,
-                taken=quote(msgspec.to_builtins(value)),
-                taken_from=taken_from,
-                other=quote(msgspec.to_builtins(other_value)),
-                other_from=other_from,
+                taken=taken_value,
+                taken_from=taken[1],
+                other=other_value,
+                other_from=other[1],
             )
         )
 
@@ -135,5 +123,7 @@ def _as_json(value: object) -> str:
 
 def _is_shallow(value: object, levels: int) -> bool:
     """Whether a value nests at most so many levels."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
+    if isinstance(value, dict):
+        value = list(value.values())
+    items = value if isinstance(value, list) else []
+    return levels > 0 and all(_is_shallow(item, levels - 1) for item in items)

@@ -1,18 +1,15 @@
 """Read a decision as one source states it: its fields as our events have them, its review, and its last change."""
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 
-from api.auth import is_valid_agent
-from api.importers.cstp.coerce import Coercion, CoercionError, to_text, to_time
-from api.importers.cstp.report import ReportBuilder
+from api.importers.cstp.coerce import Coercion, to_text, to_time
+from api.importers.cstp.report import CstpImportResult
+from api.importers.values import InvalidValue, parse_agent, parse_stream_id
 from events.decision import DecisionRecorded, DecisionReviewed
-from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
 
 _RECORDED = frozenset(DecisionRecorded.__struct_fields__) - {"decision_id", "decision"}
 _REVIEWED = {
@@ -22,7 +19,7 @@ _REVIEWED = {
     "notes": ("review_notes", "outcome_notes", "attribution_reason"),
     "affected_kpis": ("affected_kpis",),
 }
-"""The fields of a review, each with the names that CSTP has had for it; the first that has a value counts."""
+"""The fields of a review, each with the names that CSTP has had for it; the first one with a value is used."""
 _AGENT = ("recorded_by", "agent_id")
 _TIME = ("date", "created_at")
 _READ_HERE = {
@@ -32,7 +29,6 @@ _READ_HERE = {
 _PENDING = "pending"
 _STATUSES = (_PENDING, "reviewed")
 
-_stream_id = re.compile(STREAM_ID_PATTERN)
 _Value = TypeVar("_Value")
 
 
@@ -61,88 +57,81 @@ class SourceDecision(msgspec.Struct, kw_only=True):
 
 
 def read_decision(
-    given: Mapping[str, Any], decision_id: object, file: str, stored: str, notes: ReportBuilder
+    source: Mapping[str, Any], decision_id: object, file: str, stored: str, report: CstpImportResult
 ) -> SourceDecision | None:
-    """Read the decision in a file or row; None, with a note, if it is unusable.
+    """Read the decision in a file or row; None if it is unusable.
 
-    `stored` is `yaml` or `sqlite`. Every value that does not fit, and every field that no event has, is noted.
+    `stored` is `yaml` or `sqlite`. Every value that does not fit, and every field that no event has, is reported.
     """
-    if not isinstance(decision_id, str) or not _is_stream_id(decision_id):
-        allowed = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
-        notes.lose(file, "id", decision_id, allowed, "decision")
+    try:
+        decision_id = parse_stream_id(decision_id if isinstance(decision_id, str) else "")
+    except InvalidValue as error:
+        report.add_loss(file, "id", decision_id, str(error), left_out="decision")
         return None
-    coercion = Coercion(notes, file, decision_id)
-    recorded = {name: given[name] for name in _RECORDED if name in given}
-    recorded["decision"] = given.get("decision") or given.get("summary")
+    coercion = Coercion(report, file, decision_id)
+    recorded = {name: source[name] for name in _RECORDED if name in source}
+    recorded["decision"] = source.get("decision") or source.get("summary")
     if isinstance(recorded.get("tags"), str):
         recorded["tags"] = [tag.strip() for tag in recorded["tags"].split(",") if tag.strip()]
     values = coercion.fields(DecisionRecorded, recorded)
     if values is None:
         return None
-    agent = _convert_first(given, _AGENT[:1] if given.get(_AGENT[0]) not in (None, "") else _AGENT, _agent, coercion)
-    time = _convert_first(given, _TIME, to_time, coercion)
-    reviews = _read_reviews(given, coercion)
-    for name, value in given.items():
-        if value is not None and value != [] and name not in _RECORDED and name not in _READ_HERE:
-            notes.no_place[name] += 1
-    if given.get("summary") and given.get("decision") and given["summary"] != given["decision"]:
-        notes.no_place["summary"] += 1
-    return SourceDecision(
+    agent_names = _AGENT if source.get(_AGENT[0]) in (None, "") else _AGENT[:1]
+    decision = SourceDecision(
         id=decision_id,
         files=[file],
         stored=frozenset({stored}),
-        agent=agent,
-        time=time,
-        changed=_convert_first(given, ("updated_at",), to_time, coercion),
+        agent=_convert_first(source, agent_names, _to_agent, coercion),
+        time=_convert_first(source, _TIME, to_time, coercion),
         values=values,
-        reviews=reviews,
+        reviews=_read_reviews(source, coercion),
+        changed=_convert_first(source, ("updated_at",), to_time, coercion),
     )
-
-
-def _is_stream_id(text: str) -> bool:
-    return len(text) <= STREAM_ID_CHARS_MAX and _stream_id.fullmatch(text) is not None
+    for name, value in source.items():
+        if value is not None and value != [] and name not in _RECORDED and name not in _READ_HERE:
+            report.no_place[name] += 1
+    if source.get("summary") and source.get("decision") and source["summary"] != source["decision"]:
+        report.no_place["summary"] += 1
+    return decision
 
 
 def _convert_first(
-    given: Mapping[str, Any], names: tuple[str, ...], convert: Callable[[object], _Value], coercion: Coercion
+    source: Mapping[str, Any], names: tuple[str, ...], convert: Callable[[object], _Value], coercion: Coercion
 ) -> _Value | None:
-    """Return the first of some fields that has a value of the right kind; note the values that do not fit."""
+    """Return the first of some fields that has a value of the right kind; report the values that do not fit."""
     for name in names:
-        value = given.get(name)
+        value = source.get(name)
         if value in (None, ""):
             continue
         try:
             return convert(value)
-        except CoercionError as error:
-            coercion.lose(name, value, str(error))
+        except InvalidValue as error:
+            coercion.add_loss(name, value, str(error))
     return None
 
 
-def _agent(value: object) -> str:
-    agent = to_text(value)
-    if not is_valid_agent(agent):
-        raise CoercionError("1..64 letters, digits and ._:@/+-, beginning with a letter or digit")
-    return agent
+def _to_agent(value: object) -> str:
+    return parse_agent(to_text(value))
 
 
-def _read_reviews(given: Mapping[str, Any], coercion: Coercion) -> list[SourceReview]:
+def _read_reviews(source: Mapping[str, Any], coercion: Coercion) -> list[SourceReview]:
     """Return the stored review in a list; none if the decision is pending, or the outcome is missing or unusable."""
     values: dict[str, Any] = {}
     for field, names in _REVIEWED.items():
-        found = next((given[name] for name in names if given.get(name) not in (None, "")), None)
-        if found is not None:
-            values[field] = found
-    status = given.get("status")
+        value = next((source[name] for name in names if source.get(name) not in (None, "")), None)
+        if value is not None:
+            values[field] = value
+    status = source.get("status")
     if status not in (None, "", *_STATUSES):
-        coercion.lose("status", status, f"one of {{{', '.join(_STATUSES)}}}")
+        coercion.add_loss("status", status, f"one of {{{', '.join(_STATUSES)}}}")
     if "outcome" not in values and status == "reviewed":
-        coercion.lose("outcome", None, "an outcome, as the status is 'reviewed'", "review")
-    elif status == _PENDING or "outcome" not in values:
+        coercion.add_loss("outcome", None, "an outcome, as the status is 'reviewed'", "review")
+        return []
+    if status == _PENDING or "outcome" not in values:
         for field, value in values.items():
-            coercion.lose(field, value, "in a decision that is reviewed", "review")
-    else:
-        reviewed = coercion.fields(DecisionReviewed, values, whole="review", without=frozenset({"decision_id"}))
-        time = _convert_first(given, ("reviewed_at",), to_time, coercion)
-        agent = _convert_first(given, ("reviewed_by",), _agent, coercion)
-        return [SourceReview(values=reviewed, time=time, agent=agent)] if reviewed is not None else []
-    return []
+            coercion.add_loss(field, value, "in a decision that is reviewed", "review")
+        return []
+    reviewed = coercion.fields(DecisionReviewed, values, left_out="review", except_for=frozenset({"decision_id"}))
+    time = _convert_first(source, ("reviewed_at",), to_time, coercion)
+    agent = _convert_first(source, ("reviewed_by",), _to_agent, coercion)
+    return [] if reviewed is None else [SourceReview(values=reviewed, time=time, agent=agent)]

@@ -1,15 +1,16 @@
-"""Find and read CSTP's decision files and SQLite stores at a path."""
+"""Find CSTP's decision files and SQLite stores at a path, and read their decisions."""
 
 import os
 import re
 import stat
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from api.importers.cstp.coerce import to_time
 from api.importers.cstp.cstp_yaml import CstpYaml
-from api.importers.cstp.report import ReportBuilder
+from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision, read_decision
 from api.importers.cstp.sqlite_reader import MAGIC, NoDecisions, read_rows
 from api.progress import OpenProgress
@@ -21,8 +22,10 @@ from ledger.errors import InvalidQuery
 YAML_SUFFIXES = (".yaml", ".yml")
 STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
-_named = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)?.*-decision-(?P<id>.*)\.yaml", re.DOTALL)
-"""How CSTP names decision files; it reads no others. The id follows the last `-decision-`."""
+_decision_name = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)?.*-decision-(?P<id>.*)\.yaml", re.DOTALL)
+"""File names of decisions. CSTP reads no other files. The id is the text after the last `-decision-`."""
+
+_READABLE_FILE = "a file that can be read"
 
 
 class SourceFiles(NamedTuple):
@@ -32,125 +35,126 @@ class SourceFiles(NamedTuple):
     stores: list[Path]
 
 
-def find_files(path: Path, notes: ReportBuilder) -> SourceFiles:
+def find_files(path: Path, report: CstpImportResult) -> SourceFiles:
     """Return the decision files and stores at a path, in order of their names. Errors: InvalidQuery."""
     try:
         status = path.stat()
     except OSError as error:
         raise InvalidQuery("PATH", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
-    found = SourceFiles([], [])
     if not stat.S_ISDIR(status.st_mode):
-        into = found.stores if _is_store(path) else found.decisions
-        into.append(path)
-        return found
-    for file in _walk(path, notes):
+        return SourceFiles([], [path]) if _is_store(path) else SourceFiles([path], [])
+    files = SourceFiles([], [])
+    for file in _walk(path, report):
         if file.suffix.lower() in STORE_SUFFIXES:
-            found.stores.append(file)
-        elif _named.fullmatch(file.name) is not None:
-            found.decisions.append(file)
+            files.stores.append(file)
+        elif _decision_name.fullmatch(file.name) is not None:
+            files.decisions.append(file)
         elif file.suffix.lower() in YAML_SUFFIXES:
-            notes.passed_over.append(str(file))
-    if not found.decisions and not found.stores:
+            report.passed_over.append(str(file))
+    if not files.decisions and not files.stores:
         detail = f"{path} has neither a file *-decision-ID.yaml nor a .db file."
         raise InvalidQuery("PATH", detail, "Name the folder in DECISIONS_PATH or the file in CSTP_DB_PATH.")
-    return found
+    return files
 
 
-def _walk(path: Path, notes: ReportBuilder) -> Iterator[Path]:
+def _walk(path: Path, report: CstpImportResult) -> Iterator[Path]:
     """Yield every file below a folder; follow links to folders, and enter each folder once."""
 
-    def unreadable(error: OSError) -> None:
-        notes.lose(str(error.filename), "folder", error.strerror, "a folder that can be read", "folder")
+    def add_unreadable(error: OSError) -> None:
+        report.add_loss(str(error.filename), "folder", error.strerror, "a folder that can be read")
 
-    seen = {path.resolve()}
-    for folder, inner, names in os.walk(path, onerror=unreadable, followlinks=True):
-        inner.sort()
-        for name in tuple(inner):
-            real = (Path(folder) / name).resolve()
-            if real in seen:
-                inner.remove(name)
-            seen.add(real)
-        yield from (Path(folder) / name for name in sorted(names))
+    entered = {path.resolve()}
+    for folder, folder_names, file_names in os.walk(path, onerror=add_unreadable, followlinks=True):
+        folder_names.sort()
+        for name in tuple(folder_names):
+            target = (Path(folder) / name).resolve()
+            if target in entered:
+                folder_names.remove(name)
+            entered.add(target)
+        yield from (Path(folder) / name for name in sorted(file_names))
 
 
 def _is_store(path: Path) -> bool:
-    if path.suffix.lower() in STORE_SUFFIXES:
-        return True
     try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+        return path.suffix.lower() in STORE_SUFFIXES or _first_bytes(path) == MAGIC
     except OSError:
         return False
 
 
-def read_decisions(found: SourceFiles, notes: ReportBuilder, progress: OpenProgress) -> Iterator[SourceDecision]:
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(MAGIC))
+
+
+def read_decisions(files: SourceFiles, report: CstpImportResult, progress: OpenProgress) -> Iterator[SourceDecision]:
     """Yield every decision of every file and store. Files come first: they are more complete than stores."""
-    with progress("reading", "files") as report:
-        total = len(found.decisions) + len(found.stores)
-        for number, path in enumerate(found.decisions):
-            report(number, total)
-            decision = _read_file(path, notes)
+    with progress("reading", "files") as show_progress:
+        total = len(files.decisions) + len(files.stores)
+        for number, path in enumerate(files.decisions):
+            show_progress(number, total)
+            decision = _read_file(path, report)
             if decision is not None:
                 yield decision
-        for number, path in enumerate(found.stores, len(found.decisions)):
-            report(number, total)
-            yield from _read_store(path, notes)
+        for number, path in enumerate(files.stores, len(files.decisions)):
+            show_progress(number, total)
+            yield from _read_store(path, report)
 
 
-def _read_file(path: Path, notes: ReportBuilder) -> SourceDecision | None:
+def _read_file(path: Path, report: CstpImportResult) -> SourceDecision | None:
+    """Read the decision of a YAML file; None, with a loss, if it cannot be used."""
+    file, reader = str(path), CstpYaml()
     try:
-        status, content = _read_bytes(path)
-        reader = CstpYaml()
+        modified, content = _read_bytes(path)
         values = reader.read(content)
     except OSError as error:
-        notes.lose(str(path), "file", error.strerror, "a file that can be read", "file")
+        report.add_loss(file, "file", error.strerror, _READABLE_FILE)
         return None
-    except UnreadableFile as unreadable:
-        notes.lose(str(path), "file", str(unreadable).removeprefix("is "), "one decision as YAML in UTF-8", "file")
+    except UnreadableFile as error:
+        report.add_loss(file, "file", error.problem, "one decision as YAML in UTF-8")
         return None
     if not isinstance(values, dict):
-        notes.lose(str(path), "file", values, "one decision, as names with values", "file")
+        report.add_loss(file, "file", values, "one decision, as names with values")
         return None
     for field in reader.repeated:
-        notes.lose(str(path), field, "occurs twice", "one value; the last one counts, as for CSTP", "the first value")
-    name = _named.fullmatch(path.name)
-    known = name["id"] if name is not None else values.get("id")
-    decision = read_decision(values, known, str(path), "yaml", notes)
+        allowed = "one value; the last one counts, as for CSTP"
+        report.add_loss(file, field, "occurs twice", allowed, left_out="the first value")
+    name = _decision_name.fullmatch(path.name)
+    stated_id = values.get("id")
+    decision = read_decision(values, stated_id if name is None else name["id"], file, "yaml", report)
     if decision is None:
         return None
-    if name is not None and values.get("id") not in (None, decision.id):
-        notes.lose(str(path), "id", values["id"], "the id in the file's name, which counts", "id", decision.id)
+    if stated_id not in (None, decision.id):
+        allowed = "the id in the file's name, which counts"
+        report.add_loss(file, "id", stated_id, allowed, decision_id=decision.id)
     if decision.time is None and name is not None and name["day"] is not None:
         decision.time = to_time(name["day"])
     # CSTP writes no time of change into its files; the file's own time is the best estimate.
-    decision.changed = decision.changed or moment_of(status.st_mtime_ns // 1000)
+    decision.changed = decision.changed or modified
     return decision
 
 
-def _read_bytes(path: Path) -> tuple[os.stat_result, bytes]:
-    """Read a regular file of limited size. Errors: OSError, UnreadableFile."""
+def _read_bytes(path: Path) -> tuple[datetime, bytes]:
+    """Read a regular file of limited size; return its modification time, too. Errors: OSError, UnreadableFile."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFile("is not a regular file, but a folder, a pipe or a device", "Put a file there.")
+        raise UnreadableFile("not a regular file, but a folder, a pipe or a device", "Put a file there.", verb="is")
     if status.st_size > BODY_BYTES_MAX:
         raise UnreadableFile(f"has {status.st_size:,} bytes, more than {BODY_BYTES_MAX:,}", "Leave out the rest.")
-    return status, path.read_bytes()
+    return moment_of(status.st_mtime_ns // 1000), path.read_bytes()
 
 
-def _read_store(path: Path, notes: ReportBuilder) -> Iterator[SourceDecision]:
+def _read_store(path: Path, report: CstpImportResult) -> Iterator[SourceDecision]:
+    file = str(path)
     try:
-        with path.open("rb") as file:
-            start = file.read(len(MAGIC))
-    except OSError as error:
-        notes.lose(str(path), "file", error.strerror, "a file that can be read", "file")
-        return
-    if start != MAGIC:
-        notes.lose(str(path), "file", start.decode("latin-1"), "a SQLite file", "file")
-        return
-    try:
-        for row in read_rows(path, notes):
-            decision = read_decision(row, row.pop("id"), str(path), "sqlite", notes)
+        first_bytes = _first_bytes(path)
+        if first_bytes != MAGIC:
+            report.add_loss(file, "file", first_bytes.decode("latin-1"), "a SQLite file")
+            return
+        for row in read_rows(path, report):
+            decision = read_decision(row, row.pop("id"), file, "sqlite", report)
             if decision is not None:
                 yield decision
+    except OSError as error:
+        report.add_loss(file, "file", error.strerror, _READABLE_FILE)
     except NoDecisions:
-        notes.passed_over.append(str(path))
+        report.passed_over.append(file)

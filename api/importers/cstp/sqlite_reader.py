@@ -12,15 +12,15 @@ from urllib.parse import quote
 
 import msgspec
 
-from api.importers.cstp.report import ReportBuilder
+from api.importers.cstp.report import CstpImportResult
 
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 2.0
 """Seconds to wait for a store that another process has locked."""
 
 _INTERNAL = ("sqlite_", "decisions_fts")
-_PARTS = ("decision_tags", "decision_reasons", "decision_bridge", "decision_deliberation")
-_LISTS = ("tolerance", "enforcement", "prevention", "inputs", "steps")
+_PART_TABLES = ("decision_tags", "decision_reasons", "decision_bridge", "decision_deliberation")
+_JSON_COLUMNS = ("tolerance", "enforcement", "prevention", "inputs", "steps")
 _DAMAGED = (sqlite3.Error, UnicodeDecodeError)
 """Errors of reading a damaged store; the second one if SQLite quotes a name that is not UTF-8."""
 
@@ -29,13 +29,15 @@ class NoDecisions(Exception):
     """A SQLite file without decisions."""
 
 
-def read_rows(path: Path, notes: ReportBuilder) -> Iterator[dict[str, Any]]:
-    """Yield every decision with the field names of CSTP's YAML files; note what cannot be read. Errors: NoDecisions."""
+def read_rows(path: Path, report: CstpImportResult) -> Iterator[dict[str, Any]]:
+    """Yield every decision with the field names of CSTP's YAML files. Errors: NoDecisions."""
     try:
         with _open_store(path) as connection:
-            yield from _Store(connection, path, notes).rows()
+            yield from _Store(connection, str(path), report).rows()
     except _DAMAGED as error:
-        notes.lose(str(path), "file", str(error), "a SQLite file that can be read", "the rest of the file")
+        report.add_loss(
+            str(path), "file", str(error), "a SQLite file that can be read", left_out="the rest of the file"
+        )
 
 
 @contextmanager
@@ -47,7 +49,7 @@ def _open_store(path: Path) -> Iterator[sqlite3.Connection]:
     live = path.with_name(f"{path.name}-wal").exists() or path.with_name(f"{path.name}-journal").exists()
     mode = "mode=ro" if live else "mode=ro&immutable=1"
     connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, timeout=BUSY_S)
-    # Bytes that are not UTF-8 become lone surrogates, which the conversion of the field finds.
+    # Bytes that are not UTF-8 become lone surrogates, which the conversion of the field reports.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     connection.isolation_level = None
     try:
@@ -58,30 +60,33 @@ def _open_store(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 class _Store:
-    def __init__(self, connection: sqlite3.Connection, path: Path, notes: ReportBuilder) -> None:
+    def __init__(self, connection: sqlite3.Connection, file: str, report: CstpImportResult) -> None:
         self._connection = connection
-        self._path = path
-        self._notes = notes
+        self._file = file
+        self._report = report
         names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
         self._tables = {str(name) for (name,) in names}
-        if "decisions" not in self._tables or "id" not in self._columns("decisions"):
+        columns = "SELECT 1 FROM pragma_table_info('decisions') WHERE name = 'id'"
+        if "decisions" not in self._tables or connection.execute(columns).fetchone() is None:
             raise NoDecisions
-        others = (name for name in sorted(self._tables) if name != "decisions" and name not in _PARTS)
-        notes.passed_over += [f"{path}: table {name}" for name in others if not name.startswith(_INTERNAL)]
+        for table in sorted(self._tables - {"decisions", *_PART_TABLES}):
+            if not table.startswith(_INTERNAL):
+                report.passed_over.append(f"{file}: table {table}")
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        parts = {name: self._part(name) for name in _PARTS}
+        """Yield every decision with its parts."""
+        tags, reasons, bridges, deliberations = map(self._rows_by_decision, _PART_TABLES)
         for row in self._select("decisions"):
-            key = row["id"]
-            row["tags"] = [one.get("tag") for one in parts["decision_tags"].get(key, ())]
-            row["reasons"] = [_without(one, "id") for one in parts["decision_reasons"].get(key, ())]
-            for name in ("bridge", "deliberation"):
-                for one in parts[f"decision_{name}"].get(key, ()):
-                    row[name] = self._lists(one, name, key)
+            decision_id = row["id"]
+            row["tags"] = [tag.get("tag") for tag in tags.get(decision_id, ())]
+            row["reasons"] = reasons.get(decision_id, [])
+            for reason in row["reasons"]:
+                reason.pop("id", None)
+            for bridge in bridges.get(decision_id, ()):
+                row["bridge"] = self._decode_lists(bridge, "bridge", decision_id)
+            for deliberation in deliberations.get(decision_id, ()):
+                row["deliberation"] = self._decode_lists(deliberation, "deliberation", decision_id)
             yield row
-
-    def _columns(self, table: str) -> list[str]:
-        return [str(name) for (name,) in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
 
     def _select(self, table: str) -> Iterator[dict[str, Any]]:
         cursor = self._connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
@@ -89,30 +94,26 @@ class _Store:
         for row in cursor:
             yield dict(zip(names, row, strict=True))
 
-    def _part(self, table: str) -> dict[object, list[dict[str, Any]]]:
+    def _rows_by_decision(self, table: str) -> dict[object, list[dict[str, Any]]]:
         """Return the rows of a table by decision; a damaged table loses no decision."""
-        found: dict[object, list[dict[str, Any]]] = {}
+        rows: dict[object, list[dict[str, Any]]] = {}
         try:
             for row in self._select(table) if table in self._tables else ():
-                found.setdefault(row.pop("decision_id", None), []).append(row)
+                rows.setdefault(row.pop("decision_id", None), []).append(row)
         except _DAMAGED as error:
             allowed = "a table that can be read"
-            self._notes.lose(str(self._path), table, str(error), allowed, f"the rest of {table}")
-        return found
+            self._report.add_loss(self._file, table, str(error), allowed, left_out=f"the rest of {table}")
+        return rows
 
-    def _lists(self, row: dict[str, Any], name: str, key: object) -> dict[str, Any]:
+    def _decode_lists(self, row: dict[str, Any], part: str, decision_id: object) -> dict[str, Any]:
         """Decode the lists of a row, which the store keeps as JSON."""
         fields = {column.removesuffix("_json"): value for column, value in row.items()}
-        for column in _LISTS:
+        for column in _JSON_COLUMNS:
             if not isinstance(fields.get(column), str):
                 continue
             try:
                 fields[column] = msgspec.json.decode(fields[column]) if fields[column] else None
             except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-                shown = fields.pop(column)
-                self._notes.lose(str(self._path), f"{name}.{column}", shown, "a list in JSON", of=str(key))
+                text, field = fields.pop(column), f"{part}.{column}"
+                self._report.add_loss(self._file, field, text, "a list in JSON", decision_id=str(decision_id))
         return fields
-
-
-def _without(row: dict[str, Any], name: str) -> dict[str, Any]:
-    return {column: value for column, value in row.items() if column != name}

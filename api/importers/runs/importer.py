@@ -1,7 +1,8 @@
 """Import run reports: each run once, many of them in one batch.
 
-The importer first reads which of the runs the ledger has. An equal run is not written again. A different run with the
-same id is a conflict, and nothing of it is written. A run larger than a batch that was interrupted is continued.
+The importer first reads the runs that the ledger has already. An equal run is not written again. A different run with
+the same id is a conflict, and nothing of it is written. A run that is larger than a batch, and whose import was
+interrupted, is continued.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.auth import is_valid_agent
+from api.importers.pipeline import STREAMS_MAX, texts_without_outcome
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunDraft, RunEvents, run_events
@@ -27,12 +29,9 @@ from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
 from projections.discovery.run_report import REPORTED_SCORER_ID, DiscoveryRun, RunReport, build_report
 
-ASKED = 100
-"""Streams that are read at once."""
-
 
 class FileFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that was not imported: why, and what to do. `conflict`: the ledger has another run with this id."""
+    """A file that was not imported: the reason, and what to do. `conflict`: the ledger has another run with this id."""
 
     file: str
     run_id: str | None = None
@@ -70,7 +69,7 @@ def read_runs(paths: Iterable[str], agent: str | None) -> Iterator[RunEvents | F
     _check_agent(agent)
     for path in paths:
         try:
-            yield run_events(path, reader.decode(reader.read(path)), agent)
+            yield _read_events(path, agent)
         except TallystickError as error:
             yield fault_of(error, path)
 
@@ -78,6 +77,10 @@ def read_runs(paths: Iterable[str], agent: str | None) -> Iterator[RunEvents | F
 def read_run(path: str, agent: str | None) -> RunEvents:
     """Read the run of a file, or of standard input as `-`, as events. Errors: InvalidQuery, InvalidEvent."""
     _check_agent(agent)
+    return _read_events(path, agent)
+
+
+def _read_events(path: str, agent: str | None) -> RunEvents:
     return run_events(path, reader.decode(reader.read(path)), agent)
 
 
@@ -88,13 +91,12 @@ def _check_agent(agent: str | None) -> None:
 
 def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> FileFault:
     """Return the fault of a file from an error."""
-    detail = error.detail.replace("; nothing was written", "")
-    advice = error.advice.replace(" Nothing was written.", "")
+    detail, advice = texts_without_outcome(error)
     return FileFault(file=path, run_id=run_id, field=getattr(error, "field", None), detail=detail, advice=advice)
 
 
 async def import_runs(
-    found: Iterator[RunEvents | FileFault],
+    runs: Iterator[RunEvents | FileFault],
     store: EventStore,
     result: RunImportResult,
     report: Report,
@@ -104,11 +106,11 @@ async def import_runs(
 ) -> None:
     """Append every new run and add to `result`; the next batch is read while one is written.
 
-    With `rescore`, every output is scored again, also of existing runs, and unsupported scores are listed.
-    Errors: those of `EventStore.append` that no file causes; the runs written before stay.
+    With `rescore`, every output is scored again, also those of existing runs, and unsupported scores are listed.
+    Errors: those of `EventStore.append` that are not the fault of a file; the runs written before stay.
     """
     began = time.monotonic()
-    batches = _batches(found, result, rescore=rescore)
+    batches = _batches(runs, result, rescore=rescore)
     writing: asyncio.Task[None] | None = None
     try:
         while True:
@@ -124,51 +126,49 @@ async def import_runs(
         raise
     finally:
         left_out = {(fault.file, fault.run_id) for fault in result.faults}
-        result.unborne = [one for one in result.unborne if (one.file, one.run_id) not in left_out]
+        result.unborne = [score for score in result.unborne if (score.file, score.run_id) not in left_out]
         result.elapsed_ms = round((time.monotonic() - began) * 1000)
 
 
 def _batches(
-    found: Iterator[RunEvents | FileFault], result: RunImportResult, *, rescore: bool
+    runs: Iterator[RunEvents | FileFault], result: RunImportResult, *, rescore: bool
 ) -> Iterator[list[RunEvents]]:
     """Yield runs that are appended together, each run once."""
     batch: dict[str, RunEvents] = {}
     events = size_bytes = 0
-    for one in found:
+    for run in runs:
         result.files += 1
-        if isinstance(one, FileFault):
-            result.faults.append(one)
+        if isinstance(run, FileFault):
+            result.faults.append(run)
             continue
         if rescore:
-            result.unborne.extend(unsupported_scores(one))
-        more, larger = (
-            sum(one_draft.events for one_draft in one.drafts),
-            sum(one_draft.size_bytes for one_draft in one.drafts),
-        )
-        events, size_bytes = events + more, size_bytes + larger
-        if batch and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX or one.run_id in batch):
+            result.unborne.extend(unsupported_scores(run))
+        run_length = sum(draft.events for draft in run.drafts)
+        run_bytes = sum(draft.size_bytes for draft in run.drafts)
+        events, size_bytes = events + run_length, size_bytes + run_bytes
+        if batch and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX or run.run_id in batch):
             yield list(batch.values())
-            batch, events, size_bytes = {}, more, larger
-        batch[one.run_id] = one
+            batch, events, size_bytes = {}, run_length, run_bytes
+        batch[run.run_id] = run
     if batch:
         yield list(batch.values())
 
 
-def _parts(sayings: Iterable[RunDraft]) -> Iterator[list[RunDraft]]:
+def _parts(drafts: Iterable[RunDraft]) -> Iterator[list[RunDraft]]:
     """Yield events that fit into one batch."""
     part: list[RunDraft] = []
     events = size_bytes = 0
-    for one_draft in sayings:
-        events, size_bytes = events + one_draft.events, size_bytes + one_draft.size_bytes
+    for draft in drafts:
+        events, size_bytes = events + draft.events, size_bytes + draft.size_bytes
         if part and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX):
             yield part
-            part, events, size_bytes = [], one_draft.events, one_draft.size_bytes
-        part.append(one_draft)
+            part, events, size_bytes = [], draft.events, draft.size_bytes
+        part.append(draft)
     yield part
 
 
 class SaveResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one report: `saved` now, or there already. `unborne` lists its unsupported scores."""
+    """The result of one report: whether it was `saved` now. `unborne` lists its unsupported scores."""
 
     run_id: str
     saved: bool
@@ -201,73 +201,70 @@ class _Writer:
         self._result = result
 
     async def write(self, batch: Sequence[RunEvents]) -> None:
-        """Append the new runs, all at once if possible, otherwise one by one."""
-        fresh = await self._fresh(batch)
-        if not fresh:
+        """Append the new runs: all at once if possible, otherwise one after another."""
+        new = await self._new_runs(batch)
+        if not new:
             return
         try:
-            await self._append(fresh)
+            await self._append(new)
         except (AppendRefused, InvalidEvent, Gone) as error:
-            if len(fresh) > 1:
-                for one in fresh:
-                    await self.write([one])
+            if len(new) > 1:
+                for run in new:
+                    await self.write([run])
                 return
-            (one,) = fresh
-            if await self._fresh(fresh):  # otherwise another process has written it meanwhile
-                self._result.faults.append(fault_of(error, one.file, one.run_id))
+            (run,) = new
+            if await self._new_runs(new):  # otherwise another process has written it meanwhile
+                self._result.faults.append(fault_of(error, run.file, run.run_id))
 
-    async def _append(self, fresh: Sequence[RunEvents]) -> None:
+    async def _append(self, runs: Sequence[RunEvents]) -> None:
         result = self._result
-        for part in _parts(one_draft for one in fresh for one_draft in one.drafts):
-            drafts = [one_draft.draft for one_draft in part]
-            async with self._store.keep(one_draft.blob for one_draft in part if one_draft.blob is not None) as evidence:
+        for part in _parts(draft for run in runs for draft in run.drafts):
+            drafts = [run_draft.draft for run_draft in part]
+            async with self._store.keep(run_draft.blob for run_draft in part if run_draft.blob is not None) as evidence:
                 for draft in evidence:
                     draft.source = drafts[0].source
                 answer = await self._store.append([*evidence, *drafts])
             result.appended += answer.count - answer.duplicates
             result.first = answer.first if result.first is None else min(answer.first, result.first)
             result.last = answer.last if result.last is None else max(answer.last, result.last)
-        result.runs += len(fresh)
-        result.results += sum(len(one.report.results or ()) for one in fresh)
+        result.runs += len(runs)
+        result.results += sum(len(run.report.results or ()) for run in runs)
 
-    async def _fresh(self, batch: Sequence[RunEvents]) -> list[RunEvents]:
+    async def _new_runs(self, batch: Sequence[RunEvents]) -> list[RunEvents]:
         """Return the runs that the ledger does not have; count the others, or list them as conflicts."""
-        stored = await self._stored([one.run_id for one in batch])
-        fresh: list[RunEvents] = []
-        for one in batch:
-            events = stored.get(f"discovery/{one.run_id}")
+        streams = await self._streams([f"discovery/{run.run_id}" for run in batch])
+        new: list[RunEvents] = []
+        for run in batch:
+            events = streams.get(f"discovery/{run.run_id}")
             if events is None:
-                fresh.append(one)
+                new.append(run)
                 continue
-            run = await self._run(one.run_id, events)
-            report = build_report(run, _texts(one.report) if run.evidence() else {})
-            if report == one.report:
+            stored = await self._stored_run(run.run_id, events)
+            report = build_report(stored, _texts(run.report) if stored.evidence() else {})
+            if report == run.report:
                 self._result.there += 1
-            elif run.imported and _continues(report, one.report):
-                fresh.append(one)
+            elif stored.imported and _continues(report, run.report):
+                new.append(run)
             else:
-                self._result.faults.append(_conflict(one))
-        return fresh
+                self._result.faults.append(_conflict(run))
+        return new
 
-    async def _run(self, run_id: str, events: list[EventFacts]) -> DiscoveryRun:
+    async def _stored_run(self, run_id: str, events: list[EventFacts]) -> DiscoveryRun:
         """Return the run of a stream, with the scores that its report may state."""
         attempts = [event.data.attempt for event in events if isinstance(event.data, DiscoveryAttempted)]
-        ours = [(scorer.id, scorer.version) for scorer in SCORERS.values()]
-        scorers = [(REPORTED_SCORER_ID, None)] if DiscoveryRun.of(events, []).imported else ours
-        names = [score_id_of(run_id, attempt, *scorer) for attempt in attempts for scorer in scorers]
-        scores = await self._streams([f"probe/{name}" for name in names])
-        found = [event for score in scores.values() for event in score]
-        return DiscoveryRun.of(events, sorted(found, key=lambda event: event.position))
-
-    async def _stored(self, run_ids: Sequence[str]) -> dict[str, list[EventFacts]]:
-        return await self._streams([f"discovery/{run_id}" for run_id in run_ids])
+        our_scorers = [(scorer.id, scorer.version) for scorer in SCORERS.values()]
+        scorers = [(REPORTED_SCORER_ID, None)] if DiscoveryRun.of(events, []).imported else our_scorers
+        score_ids = [score_id_of(run_id, attempt, *scorer) for attempt in attempts for scorer in scorers]
+        streams = await self._streams([f"probe/{score_id}" for score_id in score_ids])
+        scores = [event for stream in streams.values() for event in stream]
+        return DiscoveryRun.of(events, sorted(scores, key=lambda event: event.position))
 
     async def _streams(self, subjects: Sequence[str]) -> dict[str, list[EventFacts]]:
-        found: dict[str, list[EventFacts]] = {}
-        for start in range(0, len(subjects), ASKED):
-            for event in VOCABULARY.facts(await self._store.streams(subjects[start : start + ASKED])):
-                found.setdefault(event.subject, []).append(event)
-        return found
+        streams: dict[str, list[EventFacts]] = {}
+        for start in range(0, len(subjects), STREAMS_MAX):
+            for event in VOCABULARY.facts(await self._store.streams(subjects[start : start + STREAMS_MAX])):
+                streams.setdefault(event.subject, []).append(event)
+        return streams
 
 
 def _texts(report: RunReport) -> dict[str, str | None]:
@@ -276,19 +273,19 @@ def _texts(report: RunReport) -> dict[str, str | None]:
     return {digest_of(output.encode()): output for output in outputs}
 
 
-def _continues(stored: RunReport, wanted: RunReport) -> bool:
+def _continues(stored: RunReport, imported: RunReport) -> bool:
     """Whether the stored run is the beginning of the imported one."""
-    done, results = stored.results or (), wanted.results or ()
-    same = (stored.start_time, stored.config) == (wanted.start_time, wanted.config)
-    return stored.end_time is None and same and done == results[: len(done)]
+    stored_results, results = stored.results or (), imported.results or ()
+    same = (stored.start_time, stored.config) == (imported.start_time, imported.config)
+    return stored.end_time is None and same and stored_results == results[: len(stored_results)]
 
 
-def _conflict(one: RunEvents) -> FileFault:
+def _conflict(run: RunEvents) -> FileFault:
     return FileFault(
-        file=one.file,
-        run_id=one.run_id,
+        file=run.file,
+        run_id=run.run_id,
         field="run_id",
-        detail=f"run_id: the ledger has another run {one.run_id}.",
-        advice=f"See `tallystick run show {one.run_id} --json`; a run is never overwritten: give this another run_id.",
+        detail=f"run_id: the ledger has another run {run.run_id}.",
+        advice=f"See `tallystick run show {run.run_id} --json`; a run is never overwritten: give this another run_id.",
         conflict=True,
     )

@@ -16,10 +16,13 @@ from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 _decode = msgspec.json.Decoder(RunReport).decode
 _run_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
 _time = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_place = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
-_named = re.compile(r"field `(?P<name>[^`]+)`")
+_message = re.compile(r"^(?P<text>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
+_field_name = re.compile(r"field `(?P<name>[^`]+)`")
 
 MIB = 1 << 20
+
+TIME_CHARS_MAX = 64
+"""Characters of an invalid time that an error quotes."""
 
 
 def read(path: str) -> bytes:
@@ -44,7 +47,7 @@ def decode(body: bytes) -> RunReport:
     try:
         report = _decode(body)
     except msgspec.ValidationError as error:
-        raise _refuse(str(error)) from None
+        raise _decode_error(str(error)) from None
     except UNDECODABLE as error:
         raise MalformedInput(
             f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
@@ -60,73 +63,75 @@ def parse_time(field: str, text: str) -> datetime:
             raise ValueError
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise _wrong(
-            field, f"{text[:64]!r} is not an RFC 3339 time", "Write it as in 2026-02-21T16:35:23.895071036+02:00."
+        raise _invalid(
+            field,
+            f"{text[:TIME_CHARS_MAX]!r} is not an RFC 3339 time",
+            "Write it as in 2026-02-21T16:35:23.895071036+02:00.",
         ) from None
 
 
 def _check(report: RunReport) -> None:
     """Check what the types do not. Errors: InvalidEvent."""
     if report.run_id is not None and _run_id.fullmatch(report.run_id) is None:
-        raise _wrong("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
+        raise _invalid("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
     parse_time("start_time", report.start_time)
     if report.end_time is not None:
         parse_time("end_time", report.end_time)
     if (report.end_time is None) != (report.termination_reason is None):
         missing = "end_time" if report.end_time is None else "termination_reason"
-        raise _wrong(missing, "is missing, and the other is there", "A run that ended has both.")
+        raise _invalid(missing, "is missing, and the other is there", "A run that ended has both.")
     if report.termination_reason == "":
-        raise _wrong("termination_reason", "is empty", "Say why the run ended.")
+        raise _invalid("termination_reason", "is empty", "Say why the run ended.")
     _check_results(report)
     if report.end_time is None and report.unique_models not in (None, report_models(report)):
-        raise _wrong("unique_models", "differ from the results", "Omit them for a run that has not ended.")
+        raise _invalid("unique_models", "differ from the results", "Omit them for a run that has not ended.")
 
 
 def _check_results(report: RunReport) -> None:
     seen: dict[int, int] = {}
     for number, result in enumerate(report.results or ()):
-        at = f"results[{number}]"
-        parse_time(f"{at}.timestamp", result.timestamp)
+        path = f"results[{number}]"
+        parse_time(f"{path}.timestamp", result.timestamp)
         first = seen.setdefault(result.iteration, number)
         if first != number:
             detail = f"{result.iteration} is the iteration of results[{first}], too"
-            raise _wrong(f"{at}.iteration", detail, "Number the results 0, 1, 2.")
+            raise _invalid(f"{path}.iteration", detail, "Number the results 0, 1, 2.")
         probe = result.probe
         for name in ("probe_id", "raw_output"):
             if getattr(probe, name) is None:
-                raise _wrong(f"{at}.probe.{name}", "is required and missing", "Add it.")
+                raise _invalid(f"{path}.probe.{name}", "is required and missing", "Add it.")
         if probe.output_digest is not None or probe.erased is not None:
-            raise _wrong(f"{at}.probe", "has a digest in place of its output", "Give the output itself.")
-        _check_score(f"{at}.probe.score", probe.score or {})
+            raise _invalid(f"{path}.probe", "has a digest in place of its output", "Give the output itself.")
+        _check_score(f"{path}.probe.score", probe.score or {})
 
 
 def _check_score(field: str, score: dict[str, int | float]) -> None:
     for name, value in score.items():
         if name == TOTAL_KEY and not 0 <= value <= 1:
-            raise _wrong(f"{field}.{name}", f"{value} is not a number from 0 to 1", "Correct the value.")
+            raise _invalid(f"{field}.{name}", f"{value} is not a number from 0 to 1", "Correct the value.")
         if name != TOTAL_KEY and not (isinstance(value, int) and abs(value) <= COUNT_MAX):
-            raise _wrong(f"{field}.{name}", f"{value} is not a count", f"Only {TOTAL_KEY} may be a fraction.")
+            raise _invalid(f"{field}.{name}", f"{value} is not a count", f"Only {TOTAL_KEY} may be a fraction.")
 
 
 _ID_ADVICE = f"Use 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
 
 
-def _refuse(complaint: str) -> InvalidEvent:
+def _decode_error(message: str) -> InvalidEvent:
     """Return a decoder's message as an error with field, detail and advice."""
-    match = _place.match(complaint)
+    match = _message.match(message)
     assert match is not None
-    what, field = match["what"], (match["path"] or "").rstrip(".")
-    if named := _named.search(what):
-        field = f"{field}.{named['name']}".lstrip(".")
-    if what.startswith("Object contains unknown field"):
-        return _wrong(field, "is not a field of a run report", "Omit it, or correct its name.")
-    if what.startswith("Object missing required field"):
-        return _wrong(field, "is required and missing", "Add it.")
+    text, field = match["text"], (match["path"] or "").rstrip(".")
+    if name := _field_name.search(text):
+        field = f"{field}.{name['name']}".lstrip(".")
+    if text.startswith("Object contains unknown field"):
+        return _invalid(field, "is not a field of a run report", "Omit it, or correct its name.")
+    if text.startswith("Object missing required field"):
+        return _invalid(field, "is required and missing", "Add it.")
     if not field:
-        return _wrong("", f"it is not a run report: {what[0].lower()}{what[1:]}", "A run report is one JSON object.")
+        return _invalid("", f"it is not a run report: {text[0].lower()}{text[1:]}", "A run report is one JSON object.")
     advice = _ID_ADVICE if field == "run_id" else "Correct the value."
-    return _wrong(field, f"{what[0].lower()}{what[1:]}", advice)
+    return _invalid(field, f"{text[0].lower()}{text[1:]}", advice)
 
 
-def _wrong(field: str, what: str, advice: str) -> InvalidEvent:
-    return InvalidEvent(f"{field}: {what}." if field else f"{what}.", advice, field=field or None)
+def _invalid(field: str, detail: str, advice: str) -> InvalidEvent:
+    return InvalidEvent(f"{field}: {detail}." if field else f"{detail}.", advice, field=field or None)

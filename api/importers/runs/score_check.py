@@ -1,8 +1,8 @@
-"""Find stated scores that the outputs do not support. A stated score is a fact and is kept.
+"""Find stated scores that the outputs do not support. The stated score is imported all the same.
 
-The counts and the total in a report come from its own scorer, which may count differently. So three questions are
-checked separately: can the output be scored at all, does the total match the counts, and what does our scorer of the
-same probe give?
+The counts and the total in a report come from another scorer, which may count differently. So there are three separate
+checks: whether our scorer can score the output, whether the total matches the counts, and whether it matches the total
+of our scorer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
         stated = result.probe.score
         if probe is None or not stated:
             continue
-        score = _scored(probe.id, result.probe.raw_output or "")
+        score = _score(probe.id, result.probe.raw_output or "")
         total, by_counts = stated.get(TOTAL_KEY), _by_counts(probe, stated)
         why: list[Why] = [] if score.valid else ["invalid"]
         why += ["counts"] if _differ(total, by_counts) else []
@@ -72,12 +72,12 @@ def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
 
 
 def probe_of(probe_id: str) -> Probe | None:
-    """Return our probe of that id, or the one that an earlier id names."""
+    """Return our probe with an id, which may be the probe's earlier id."""
     return find_probe(FORMER_PROBE_IDS.get(probe_id, probe_id))
 
 
 @lru_cache(SCORES_KEPT)
-def _scored(probe_id: str, output: str) -> ProbeScore:
+def _score(probe_id: str, output: str) -> ProbeScore:
     probe = find_probe(probe_id)
     assert probe is not None
     return probe.scorer.score(output)
@@ -87,8 +87,8 @@ def _by_counts(probe: Probe, stated: Mapping[str, float]) -> float | None:
     """Return the total of stated counts by the formula of the refactor probes; None for others or missing counts."""
     if probe.kind != "code" or not WEIGHTS.keys() <= stated.keys():
         return None
-    return sum(most * min(1.0, stated[label] / enough) for label, (most, enough) in WEIGHTS.items())
+    return sum(weight * min(1.0, stated[label] / enough) for label, (weight, enough) in WEIGHTS.items())
 
 
-def _differ(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and abs(one - other) > TOLERANCE
+def _differ(stated: float | None, computed: float | None) -> bool:
+    return stated is not None and computed is not None and abs(stated - computed) > TOLERANCE

@@ -1,6 +1,6 @@
 """Convert a run report into events; pure.
 
-Each event's id is its place in the run, so that importing the same run again is a retry.
+An event's id consists of the run's id and its place in the run, so that importing a run again adds nothing.
 """
 
 from hashlib import sha256
@@ -27,6 +27,9 @@ LINE_BYTES = 512
 """Bytes of a line without its payload: an upper estimate."""
 
 TEXT = "text/plain; charset=utf-8"
+
+ID_CHARS = 16
+"""Characters of a run id that is made from a report."""
 
 _encode = msgspec.json.Encoder().encode
 _kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
@@ -63,7 +66,7 @@ def run_events(file: str, report: RunReport, agent: str | None) -> RunEvents:
     results = report.results or ()
     run_id = report.run_id or _id_from_content(report)
     unique = report_models(report) if report.unique_models is None else report.unique_models
-    named = structs.replace(report, run_id=run_id, results=results, unique_models=unique)
+    completed = structs.replace(report, run_id=run_id, results=results, unique_models=unique)
     collector = _Collector(run_id, None if agent is None else source_of(agent))
     config = report.config
     started = DiscoveryStarted(
@@ -78,7 +81,7 @@ def run_events(file: str, report: RunReport, agent: str | None) -> RunEvents:
         _add_result(collector, number, result, config.probe_id)
     if report.end_time is not None:
         assert report.termination_reason is not None
-        same = named.unique_models == report_models(report)
+        same = completed.unique_models == report_models(report)
         if not same and len(report.unique_models or ()) > ITEMS_MAX:
             raise InvalidEvent(
                 f"unique_models: more than {ITEMS_MAX}, and different from the results.", "Correct them.",
@@ -91,11 +94,11 @@ def run_events(file: str, report: RunReport, agent: str | None) -> RunEvents:
             unique_models=None if same else report.unique_models,
         )
         collector.add("finished", finished, "end_time", report.end_time)
-    return RunEvents(file, named, collector.drafts)
+    return RunEvents(file, completed, collector.drafts)
 
 
 def _add_result(collector: "_Collector", number: int, result: DiscoveryResult, default_probe: str | None) -> None:
-    attempt, at, probe = number + 1, f"results[{number}]", result.probe
+    attempt, path, probe = number + 1, f"results[{number}]", result.probe
     assert probe.raw_output is not None
     assert probe.probe_id is not None
     digest = sha256(probe.raw_output.encode()).hexdigest()
@@ -116,7 +119,7 @@ def _add_result(collector: "_Collector", number: int, result: DiscoveryResult, d
     if len(_encode(attempted)) > DATA_BYTES_MAX:
         blob = Blob(probe.raw_output.encode(), TEXT, f"Output of run {collector.run_id}, attempt {attempt}")
         attempted = structs.replace(attempted, output=None)
-    collector.add(f"attempt:{attempt}", attempted, f"{at}.timestamp", result.timestamp, blob)
+    collector.add(f"attempt:{attempt}", attempted, f"{path}.timestamp", result.timestamp, blob)
     if probe.score is None and probe.dimension_scores is None and probe.probe_id == default_probe:
         return
     score = probe.score
@@ -132,7 +135,7 @@ def _add_result(collector: "_Collector", number: int, result: DiscoveryResult, d
         total_score=None if score is None else score.get(TOTAL_KEY),
         dimension_scores=probe.dimension_scores,
     )
-    collector.add(f"score:{attempt}", scored, f"{at}.timestamp", result.timestamp)
+    collector.add(f"score:{attempt}", scored, f"{path}.timestamp", result.timestamp)
 
 
 class _Collector:
@@ -143,21 +146,23 @@ class _Collector:
         self.drafts: list[RunDraft] = []
         self._source = source
 
-    def add(self, place: str, data: Payload, field: str, time: str, blob: Blob | None = None) -> None:
-        """Add an event. Errors: InvalidEvent, if it fits on no line."""
+    def add(self, position: str, data: Payload, field: str, time: str, blob: Blob | None = None) -> None:
+        """Add the event at a position of the run. Errors: InvalidEvent, if it fits on no line."""
         size_bytes = len(_encode(data))
         if size_bytes > DATA_BYTES_MAX:
-            what = field.rpartition(".")[0] or field
+            part = field.rpartition(".")[0] or field
             raise InvalidEvent(
-                f"{what}: {size_bytes:,} bytes of text; a line holds at most {DATA_BYTES_MAX:,}.",
+                f"{part}: {size_bytes:,} bytes of text; a line holds at most {DATA_BYTES_MAX:,}.",
                 "Shorten them.",
-                field=what,
+                field=part,
             )
-        draft = _kinds[type(data)].draft
-        made = draft(data=data, id=f"run:{self.run_id}:{place}", source=self._source, time=parse_time(field, time))
-        self.drafts.append(RunDraft(made, size_bytes + LINE_BYTES + len(blob.data if blob is not None else b""), blob))
+        make_draft = _kinds[type(data)].draft
+        draft = make_draft(
+            data=data, id=f"run:{self.run_id}:{position}", source=self._source, time=parse_time(field, time)
+        )
+        self.drafts.append(RunDraft(draft, size_bytes + LINE_BYTES + (0 if blob is None else len(blob.data)), blob))
 
 
 def _id_from_content(report: RunReport) -> str:
     """Make an id for a report without one, from its content: the same report gets the same id."""
-    return sha256(_encode(report)).hexdigest()[:16]
+    return sha256(_encode(report)).hexdigest()[:ID_CHARS]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from api.importers.cstp.cstp_yaml import CstpYaml
 from api.importers.cstp.merge import merge_decisions
-from api.importers.cstp.report import ReportBuilder
+from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import read_decision
 from api.importers.cstp.to_events import DATA_BYTES_MAX, decision_events
 from events import VOCABULARY
@@ -50,31 +50,31 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(damaged())
 def test_whatever_is_said_the_events_are_in_the_vocabulary(said: dict[str, Any]) -> None:
-    notes = ReportBuilder()
-    account = read_decision(said, "aaaa", "a.db", "sqlite", notes)
+    report = CstpImportResult(path="")
+    account = read_decision(said, "aaaa", "a.db", "sqlite", report)
     if account is None:
-        assert notes.losses
+        assert report.losses
         return
-    reported = decision_events(account, None, notes)
+    reported = decision_events(account, None, report)
     assert reported is not None
-    for one in reported:
-        body = msgspec.json.encode(one.draft)
-        assert VOCABULARY.draft(body).data == one.draft.data
-        assert one.size_bytes <= DATA_BYTES_MAX + 1000
-    msgspec.json.encode(notes.losses)
+    for draft in reported:
+        body = msgspec.json.encode(draft)
+        assert VOCABULARY.draft(body).data == draft.data
+        assert len(msgspec.json.encode(draft.data)) <= DATA_BYTES_MAX + 1000
+    msgspec.json.encode(report.losses)
 
 
 @given(damaged(), damaged())
 def test_two_accounts_are_joined_whatever_they_say(one: dict[str, Any], other: dict[str, Any]) -> None:
-    notes = ReportBuilder()
-    made = [read_decision(one, "a", "a.yaml", "yaml", notes), read_decision(other, "a", "a.db", "sqlite", notes)]
+    report = CstpImportResult(path="")
+    made = [read_decision(one, "a", "a.yaml", "yaml", report), read_decision(other, "a", "a.db", "sqlite", report)]
     accounts = [account for account in made if account is not None]
-    joined = merge_decisions(accounts, notes)
+    joined = merge_decisions(accounts, report)
     assert len(joined) == min(len(accounts), 1)
     for account in joined:
-        for reported in decision_events(account, None, notes) or ():
-            msgspec.json.encode(reported.draft)
-    msgspec.json.encode(notes.contradictions)
+        for reported in decision_events(account, None, report) or ():
+            msgspec.json.encode(reported)
+    msgspec.json.encode(report.contradictions)
 
 
 @given(VALUES)
