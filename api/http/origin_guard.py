@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.auth import AccessRefused, TokenStore
+from api.auth import AccessRefused
 from api.errors import CrossSite, ForeignHost
 from api.http.problems import answer_error
+from api.token_store import TokenStore
 
 _POLICY_NAME = b"\r\ncontent-security-policy: "
 

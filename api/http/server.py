@@ -15,13 +15,13 @@ import structlog
 import uvicorn
 from starlette.applications import Starlette
 
-from api.auth import TokenStore
 from api.http.app import make_app
 from api.http.connection import HttpConnection
 from api.http.logging import configure_logging
 from api.http.origin_guard import HEADERS, TLS_HEADERS, is_loopback
 from api.rate_limit import Rate
 from api.service.ledger import LedgerService
+from api.token_store import TokenStore
 from events.limits import CONNECTIONS_MAX, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
