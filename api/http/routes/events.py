@@ -72,11 +72,7 @@ def _declare_attributes() -> tuple[Parameter[Any], ...]:
     trace: JsonSchema = {"type": "string", "minLength": 1, "maxLength": TRACE_CHARS_MAX}
     texts: tuple[tuple[str, str, JsonSchema], ...] = (
         ("ce-id", "unique within the source", {"type": "string", "minLength": 1, "maxLength": EVENT_ID_CHARS_MAX}),
-        (
-            "ce-source",
-            "/agents/NAME, as in the token",
-            {"type": "string", "maxLength": len("/agents/") + AGENT_NAME_CHARS_MAX},
-        ),
+        ("ce-source", "/agents/NAME, as in the token", {"type": "string", "maxLength": SOURCE_CHARS_MAX}),
         ("ce-subject", "the stream, as the payload names it", TEXT),
         ("ce-time", "when it happened", TIME_SCHEMA),
         ("ce-traceparent", "passed through", trace),
