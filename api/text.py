@@ -20,9 +20,9 @@ def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def moment(when: datetime | None) -> str:
+def moment(time: datetime | None) -> str:
     """Format a time in UTC, to the second; `-` for None."""
-    return "-" if when is None else f"{when:%Y-%m-%d %H:%M:%S}"
+    return "-" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
 
 
 def one_line(text: str | None) -> str:

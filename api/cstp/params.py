@@ -92,14 +92,16 @@ class ParamsSchema(Generic[S]):
             name = self._field_names.get(spelling)
             if name is not None and not self._fields[name].absent(value):
                 spelled.setdefault(name, spelling)
-        leaves = self._convert_leaves({name: params[at] for name, at in spelled.items() if self._fields[name].leaf})
+        leaves = self._convert_leaves(
+            {name: params[spelling] for name, spelling in spelled.items() if self._fields[name].leaf}
+        )
         values = dict(self._defaults)
         for name, field in self._fields.items():
-            at = spelled.get(name)
-            if at is not None and leaves is not None and field.leaf:
+            param = spelled.get(name)
+            if param is not None and leaves is not None and field.leaf:
                 values[name] = getattr(leaves, name)
-            elif at is not None:
-                value = field.convert(params[at], errors, f"{path}{at}")
+            elif param is not None:
+                value = field.convert(params[param], errors, f"{path}{param}")
                 if value is not None:
                     values[name] = value
             elif field.required:

@@ -20,8 +20,8 @@ from uvicorn.server import ServerState
 from api.errors import AddressTooLong, HeadTooLarge, StalledReader, TooManyConnections, TooSlow, slug
 from api.http.metrics import Metrics
 from api.http.middleware import NO_STORE
-from api.http.origin_guard import SecurityHeaders
 from api.http.problems import problem_response
+from api.http.security_headers import SecurityHeaders
 from api.service.ledger import LedgerService
 from events.errors import MalformedInput, TallystickError
 from events.limits import (

@@ -1,4 +1,4 @@
-"""Protect a ledger without tokens from the pages of other sites; and define the security headers of every answer.
+"""Protect a ledger without tokens from the pages of other sites.
 
 A ledger without tokens listens on loopback and treats every caller as its owner. Pages in the owner's browser can reach
 it, too: a page of another site cannot read the answers, but it could write; and a page whose host name resolves to
@@ -10,7 +10,6 @@ access to a ledger with tokens: a browser sends no token by itself, and the serv
 
 import ipaddress
 from functools import lru_cache
-from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -19,33 +18,9 @@ from api.errors import CrossSite, ForeignHost
 from api.http.problems import answer_error
 from api.token_store import TokenStore
 
-_POLICY_NAME = b"\r\ncontent-security-policy: "
-
-
-class SecurityHeaders(NamedTuple):
-    """Header lines of every answer. `policy` is left out if the answer has a content security policy of its own."""
-
-    policy: bytes
-    lines: bytes
-
-    def add_to(self, head: bytes) -> bytes:
-        """Add the lines after the status line of a head."""
-        start = head.index(b"\n") + 1
-        policy = b"" if _POLICY_NAME in head else self.policy
-        return b"%b%b%b%b" % (head[:start], self.lines, policy, head[start:])
-
-
-HEADERS = SecurityHeaders(
-    b"content-security-policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n",
-    b"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\ncross-origin-resource-policy: same-origin\r\n",
-)
-"""With these a browser uses the stated media type, and neither runs, frames nor embeds an answer."""
-
-TLS_HEADERS = HEADERS._replace(lines=HEADERS.lines + b"strict-transport-security: max-age=31536000\r\n")
-
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({b"same-origin", b"none"})
-"""Values of Sec-Fetch-Site for pages of the server itself, and for addresses that the user typed."""
+"""Values of Sec-Fetch-Site for requests of the server's own pages, and for requests that no page caused."""
 
 HOSTS_CACHED_MAX = 1024
 

@@ -18,7 +18,8 @@ from starlette.applications import Starlette
 from api.http.app import make_app
 from api.http.connection import HttpConnection
 from api.http.logging import configure_logging
-from api.http.origin_guard import HEADERS, TLS_HEADERS, is_loopback
+from api.http.origin_guard import is_loopback
+from api.http.security_headers import HEADERS, TLS_HEADERS
 from api.rate_limit import Rate
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore

@@ -118,7 +118,7 @@ class PostEvents:
         headers = headers_of(scope)
         authorization = headers.get(b"authorization")
         caller = ledger.tokens.identify(None if authorization is None else authorization.decode("latin-1"))
-        drafts, single = decode(headers, await read_body(headers, receive))
+        drafts, single = _decode_body(headers, await read_body(headers, receive))
         appended = await ledger.record(drafts, caller)
         if single:
             body, status = _encode(appended[0]), 200 if appended[0].duplicate else 201
@@ -153,11 +153,11 @@ post_events = Operation(
 ).raw(PostEvents())
 
 
-def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
+def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     """Return the drafts in a body, and whether it is a single event. Errors: InvalidEvent, UnsupportedMedia."""
     media = headers.get(b"content-type", _JSON).partition(b";")[0].strip().lower()
     if b"ce-type" in headers or b"ce-specversion" in headers:
-        return [_binary(headers, body, media)], True
+        return [_decode_binary_mode(headers, body, media)], True
     if media == _EVENT or (media == _JSON and body.lstrip()[:1] != b"["):
         return [VOCABULARY.draft(body)], True
     if media == _LINES:
@@ -170,7 +170,7 @@ def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     )
 
 
-def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
+def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
     """Decode CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
     if media != _JSON:
         raise UnsupportedMedia(

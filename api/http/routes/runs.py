@@ -38,5 +38,5 @@ async def get_runs(call: Call) -> Response:
 async def get_run(call: Call) -> Response:
     """Return the report of one discovery run, in the format of run reports."""
     attempts = "attempts" in INCLUDE.read(call.parameters)
-    shown = await show_run(call.ledger, call.path(RUN_ID), await call.as_of(), attempts=attempts)
-    return json_response(shown.detail)
+    report = await show_run(call.ledger, call.path(RUN_ID), await call.as_of(), attempts=attempts)
+    return json_response(report.detail)
