@@ -37,7 +37,9 @@ _EVIDENCE = (
 _BUCKET_EVIDENCE = ("success_interval", "stated_gap", "stated_gap_interval", "supported", "reviews_needed")
 
 
-class _CalibrationParams(msgspec.Struct, frozen=True, kw_only=True):
+class FilterParams(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters that select decisions for statistics."""
+
     agent: str | None = None
     category: str | None = None
     stakes: Stakes | None = None
@@ -45,6 +47,20 @@ class _CalibrationParams(msgspec.Struct, frozen=True, kw_only=True):
     feature: str | None = None
     since: str | None = None
     until: str | None = None
+
+    def to_filter(self, now: datetime, window: str | None = None) -> CalibrationFilter:
+        """Return the filter. A window ends now and overrides `since`. Errors: RpcError."""
+        return CalibrationFilter(
+            agent=self.agent or None,
+            category=self.category or None,
+            stakes=self.stakes,
+            project=self.project or None,
+            feature=self.feature or None,
+            range=parse_period(self.since or None, self.until or None, now, window=window),
+        )
+
+
+class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     min_decisions: Annotated[int, msgspec.Meta(ge=1)] = MIN_DECISIONS
     window: Literal["30d", "60d", "90d", "all"] | None = None
     group_by: Literal["confidenceBucket", "confidence_bucket", "category", "stakes", "agent", "project", "feature"] = (
@@ -70,15 +86,7 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
     """
     request = _schema.decode(merge_filters(params))
     now = ledger.clock()
-    time_range = parse_period(request.since or None, request.until or None, now, window=request.window)
-    selection = CalibrationFilter(
-        agent=request.agent or None,
-        category=request.category or None,
-        stakes=request.stakes,
-        project=request.project or None,
-        feature=request.feature or None,
-        range=time_range,
-    )
+    selection = request.to_filter(now, request.window)
     query = CalibrationQuery(
         filter=selection,
         group_by=_GROUPINGS[request.group_by],
@@ -88,7 +96,7 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
         trend_days=request.trend_days,
     )
     result = await compute_calibration_by_category(ledger, query)
-    return _answer(result.answer, result.categories, _period(request.window, time_range, now), now)
+    return _answer(result.answer, result.categories, _period(request.window, selection.range, now), now)
 
 
 def _answer(

@@ -1,30 +1,21 @@
-"""cstp.getReasonStats: how decisions with each kind of reason turned out."""
+"""cstp.getReasonStats: count the outcomes of decisions by the types of their reasons."""
 
 from typing import Annotated, Any
 
 import msgspec
 
 from api.auth import Principal
-from api.cstp.get_calibration import rounded
-from api.cstp.params import ParamsSchema, merge_filters, parse_period
+from api.cstp.get_calibration import FilterParams, rounded
+from api.cstp.params import ParamsSchema, merge_filters
 from api.service.calibration import compute_reason_stats
 from api.service.ledger import LedgerService
-from events.decision import Stakes
-from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.reason_index import REVIEWED_MIN
 from projections.calibration.reason_stats import ReasonCountStats, ReasonTypeStats
 
 BRIER_DIGITS, MEAN_DIGITS = 4, 2
 
 
-class _ReasonStatsParams(msgspec.Struct, frozen=True, kw_only=True):
-    agent: str | None = None
-    category: str | None = None
-    stakes: Stakes | None = None
-    project: str | None = None
-    feature: str | None = None
-    since: str | None = None
-    until: str | None = None
+class _ReasonStatsParams(FilterParams, frozen=True, kw_only=True):
     min_reviewed: Annotated[int, msgspec.Meta(ge=1)] = REVIEWED_MIN
 
 
@@ -38,15 +29,7 @@ async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dic
     is 0, and so is `reviewedUses`, `statedConfidences` or `statedStrengths`.
     """
     request, now = _schema.decode(merge_filters(params)), ledger.clock()
-    selection = CalibrationFilter(
-        agent=request.agent or None,
-        category=request.category or None,
-        stakes=request.stakes,
-        project=request.project or None,
-        feature=request.feature or None,
-        range=parse_period(request.since or None, request.until or None, now),
-    )
-    reasons = await compute_reason_stats(ledger, selection, request.min_reviewed)
+    reasons = await compute_reason_stats(ledger, request.to_filter(now), request.min_reviewed)
     return {
         "byReasonType": [_type(stats, request.min_reviewed) for stats in reasons.types],
         "diversity": {

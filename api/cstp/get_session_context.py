@@ -95,12 +95,10 @@ async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[Calib
         profile |= {"overallAccuracy": rounded(overall.accuracy), "brierScore": rounded(overall.brier_score)}
         if overall.reviewed >= MIN_DECISIONS:
             profile |= {"tendency": overall.interpretation, "tendencySupported": overall.supported}
-    reviewed_groups = [
-        group for group in calibration.groups if group.group is not None and group.reviewed >= REVIEWS_MIN
-    ]
-    if len(reviewed_groups) > 1:
-        by_accuracy = sorted(reviewed_groups, key=lambda group: group.accuracy or 0.0)
-        profile |= {"strongestCategory": by_accuracy[-1].group, "weakestCategory": by_accuracy[0].group}
+    ranked = [group for group in calibration.groups if group.group is not None and group.reviewed >= REVIEWS_MIN]
+    if len(ranked) > 1:
+        ranked.sort(key=lambda group: group.accuracy or 0.0)
+        profile |= {"strongestCategory": ranked[-1].group, "weakestCategory": ranked[0].group}
     oldest = await select_decisions(ledger, DecisionQuery(selection=selection, descending=False, limit=1))
     for state in oldest.decisions:
         profile["activeSince"] = state.recorded_at.date().isoformat()
@@ -131,11 +129,6 @@ def _queue(items: ActionItems) -> list[dict[str, object]]:
 
 def _patterns(shared: SharedPatterns) -> list[dict[str, object]]:
     return [
-        {
-            "pattern": pattern.pattern,
-            "count": pattern.count,
-            "categories": pattern.categories,
-            "exampleIds": pattern.examples,
-        }
-        for pattern in shared.patterns
+        {"pattern": row.pattern, "count": row.count, "categories": row.categories, "exampleIds": row.examples}
+        for row in shared.patterns
     ]

@@ -67,7 +67,7 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
         raise missing_param("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
-        return await _record_after_decision(ledger, caller, thought.id, thought.text, thought.idempotency_key)
+        return await _add_thought(ledger, caller, thought.id, thought.text, thought.idempotency_key)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
     posted = await append_payload(ledger, caller, payload, thought.idempotency_key, ledger.clock())
     return {
@@ -79,9 +79,8 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     }
 
 
-async def _record_after_decision(
-    ledger: LedgerService, caller: Principal, decision_id: str, text: str, key: str | None
-) -> object:
+async def _add_thought(ledger: LedgerService, caller: Principal, decision_id: str, text: str, key: str | None) -> object:
+    """Record a thought about a recorded decision."""
     payload = DecisionThought(decision_id=decision_id, text=text)
     try:
         posted = await append_payload(ledger, caller, payload, key, ledger.clock())
