@@ -94,7 +94,7 @@ class ForeignHost(AccessRefused):
 
 
 class ErrorCodes(NamedTuple):
-    """The title of an error class, its HTTP status, its JSON-RPC code, and its exit code: 1 refused, 2 bad input."""
+    """The title of an error class, its HTTP status, JSON-RPC code, and exit code (1 refused or failed, 2 bad input)."""
 
     title: str
     status: int

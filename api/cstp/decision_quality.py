@@ -36,4 +36,4 @@ _CRITERIA: tuple[tuple[int, Callable[[DecisionRecorded], bool], str], ...] = (
     (10, _has_step, "Add at least one reasoning step (trace or deliberation.steps)."),
     (5, lambda it: bool(it.deliberation or it.pre_decision), "Add the deliberation, or what was checked before."),
 )
-"""Weight in hundredths, the test, and the suggestion if it fails."""
+"""Weight in hundredths, condition, and the suggestion if the condition is false."""

@@ -1,4 +1,4 @@
-"""cstp.getCalibration: the calibration view with CSTP's names, rounded as CSTP specifies."""
+"""cstp.getCalibration: return the calibration view with CSTP's names, rounded as CSTP specifies."""
 
 from collections.abc import Mapping
 from datetime import datetime

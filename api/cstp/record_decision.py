@@ -1,4 +1,4 @@
-"""cstp.recordDecision: record a decision as the agent states it."""
+"""cstp.recordDecision: record a decision, with the protocol's defaults."""
 
 import re
 from datetime import datetime, timedelta

@@ -67,7 +67,8 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
         raise missing_param("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
-        return await _add_thought(ledger, caller, thought.id, thought.text, thought.idempotency_key)
+        addition = DecisionThought(decision_id=thought.id, text=thought.text)
+        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
     posted = await append_payload(ledger, caller, payload, thought.idempotency_key, ledger.clock())
     return {
@@ -79,21 +80,22 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     }
 
 
-async def _add_thought(ledger: LedgerService, caller: Principal, decision_id: str, text: str, key: str | None) -> object:
+async def _add_to_decision(
+    ledger: LedgerService, caller: Principal, thought: DecisionThought, key: str | None
+) -> object:
     """Record a thought about a recorded decision."""
-    payload = DecisionThought(decision_id=decision_id, text=text)
     try:
-        posted = await append_payload(ledger, caller, payload, key, ledger.clock())
+        posted = await append_payload(ledger, caller, thought, key, ledger.clock())
     except LifecycleViolation:
-        raise _not_found(decision_id) from None
+        raise _not_found(thought.decision_id) from None
     except InvalidEvent as error:
         if error.field != "data.decision_id":
             raise
-        raise _not_found(decision_id) from None
+        raise _not_found(thought.decision_id) from None
     return {
         "success": True,
         "mode": "post-decision",
-        "decision_id": decision_id,
+        "decision_id": thought.decision_id,
         "step_number": await step_number(ledger, posted.placed),
     }
 

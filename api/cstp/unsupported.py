@@ -214,4 +214,4 @@ UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
         "read", _stub(_Compaction, lambda _: {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
     ),
 }  # fmt: skip
-"""The scope that each method needs, and the function that answers it, in the order in which they are listed."""
+"""The scope and the function of each method, in the order of the agent card."""

@@ -128,5 +128,5 @@ def note_answer(description: str) -> Answer:
 
 
 def reference(name: str) -> JsonSchema:
-    """Return a reference to a schema of the OpenAPI document."""
+    """Return a JSON Schema that refers to a schema of the OpenAPI document by name."""
     return {"$ref": f"#/components/schemas/{name}"}
