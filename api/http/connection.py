@@ -1,9 +1,9 @@
 """A client's connection, with limits on size and time.
 
-uvicorn's protocol over httptools limits neither the size of a request's head nor the duration of a request. This class
-limits the size of the head and the number of pipelined requests, and sets deadlines for the head, for the body, and for
-a client that does not read the answer. One task checks the deadlines of all connections once a second, so that requests
-do not pay for timers. A feed has no deadline while its client reads it.
+uvicorn's protocol over httptools limits neither the size of a request's head nor the duration of a request.
+`HttpConnection` limits the size of the head and the number of pipelined requests, and sets deadlines for the head, for
+the body, and for a client that does not read the answer. A feed has no deadline while its client reads it. One task
+checks the deadlines of all connections once a second, so that requests do not pay for timers.
 """
 
 import asyncio
@@ -126,7 +126,7 @@ class HttpConnection(HttpToolsProtocol):
         self._body = 0  # bytes received of this request's body
         self._unsent: int | None = None  # bytes of the answer that were not yet sent at _unsent_s
         self._unsent_s = self._phase_s
-        self._ignored_s: float | None = None  # when the answer was complete while the body still arrived
+        self._ignored_s: float | None = None  # when it was noticed that the body of an answered request still arrives
         self._closing_s: float | None = None  # when the connection began to wait for the client to close it
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
