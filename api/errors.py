@@ -1,4 +1,4 @@
-"""Errors of the interfaces, and a table of the codes of every error: HTTP, JSON-RPC and the command line."""
+"""Errors of the interfaces, and the table of every error: its HTTP status, JSON-RPC code and exit code."""
 
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ class TooManyConnections(TallystickError):
 
 
 class UnsupportedMedia(TallystickError):
-    """A content type that is not supported; nothing was written."""
+    """The content type is not supported; nothing was written."""
 
 
 class NoRoute(TallystickError):
@@ -78,7 +78,7 @@ class RunEnded(TallystickError):
 
 
 class AttemptTaken(TallystickError):
-    """The answer is to another attempt than the next one; nothing was written: read the prompt again."""
+    """The answer belongs to an attempt that is not the next one; nothing was written: read the prompt again."""
 
 
 class Unwitnessed(TallystickError):
@@ -86,7 +86,7 @@ class Unwitnessed(TallystickError):
 
 
 class CrossSite(AccessRefused):
-    """A browser sent this for the page of another site, which may not write; nothing was done."""
+    """A browser sent this request for a page of another site, and such pages may not write; nothing was done."""
 
 
 class ForeignHost(AccessRefused):
@@ -94,7 +94,7 @@ class ForeignHost(AccessRefused):
 
 
 class ErrorCodes(NamedTuple):
-    """The codes of an error class: title, HTTP status, JSON-RPC code, exit code (1 the answer is no, 2 bad input)."""
+    """The title of an error class, its HTTP status, JSON-RPC code, and exit code (1 refused or failed, 2 bad input)."""
 
     title: str
     status: int
@@ -149,7 +149,7 @@ TABLE: dict[type[TallystickError], ErrorCodes] = {
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """RFC 9457 problem document, with the field, the event's 0-based index in its batch, and advice."""
+    """A problem document of RFC 9457, with advice, the wrong field, and the 0-based index of the event in its batch."""
 
     type: str
     title: str
@@ -182,5 +182,5 @@ def make_problem(error: TallystickError, request_id: str | None = None) -> Probl
 
 
 def slug(name: str) -> str:
-    """Return the end of a problem's type for a class name: `invalid-event` for InvalidEvent."""
+    """Return the last part of a problem's type: `invalid-event` for the class name InvalidEvent."""
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")

@@ -1,7 +1,7 @@
-"""Parameters of queries: their declarations, and the parsing of their texts.
+"""Declare the parameters of queries, and parse their values.
 
-A `Parameter` states name, meaning and bounds once: query strings and the command line are parsed by it, and
-`/openapi.json` describes it. Every error is an InvalidQuery that names the parameter.
+A `Parameter` declares name, meaning and bounds once. It parses query strings and the command line, and `/openapi.json`
+describes it. Every error is an InvalidQuery that names the parameter.
 """
 
 import re
@@ -17,7 +17,7 @@ from projections.time_range import TimeRange
 JsonSchema = dict[str, Any]
 
 WINDOWS = {"30d": 30, "60d": 60, "90d": 90, "all": None}
-"""Names of the windows that end now, with their days."""
+"""The windows that end now: name and days."""
 
 POSITION_MAX = 2**63 - 2
 
@@ -27,15 +27,19 @@ TIME_SCHEMA: JsonSchema = {"type": "string", "format": "date-time"}
 DATE_SCHEMA: JsonSchema = {"type": "string", "format": "date"}
 
 _plus_as_space = re.compile(r" (\d\d:\d\d)$")
+_date = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_decimal = re.compile(r"\d{0,20}\.?\d{1,20}(e-?\d{1,3})?", re.ASCII | re.IGNORECASE)
+
 _Value = TypeVar("_Value")
 _Word = TypeVar("_Word", bound=str)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter(Generic[_Value]):
-    """A named parameter: its meaning, its JSON Schema, and how its text is parsed.
+    """A named parameter: its meaning, its JSON Schema, and the function that parses its text.
 
-    `parse` raises InvalidQuery. `default` is the value when the parameter is absent; None: it has none.
+    `parse` raises InvalidQuery. `default` is the value of an absent parameter; None: it has no default.
     """
 
     name: str
@@ -46,12 +50,12 @@ class Parameter(Generic[_Value]):
     required: bool = False
 
     def find(self, parameters: Mapping[str, str]) -> _Value | None:
-        """Return the value of this parameter, its default, or None. Errors: InvalidQuery."""
+        """Return the parsed value, or the default if the parameter is absent. Errors: InvalidQuery."""
         text = parameters.get(self.name)
         return self.default if text is None else self.parse(text)
 
     def read(self, parameters: Mapping[str, str]) -> _Value:
-        """Return the value of this parameter or its default. Errors: InvalidQuery, if it has neither."""
+        """Return the parsed value or the default. Errors: InvalidQuery, also if the parameter has neither."""
         value = self.find(parameters)
         if value is None:
             raise InvalidQuery(self.name, "is missing.", f"Add it: ?{self.name}=VALUE.")
@@ -89,7 +93,7 @@ def choice_parameter(
     default: _Word | None = None,
     aliases: Mapping[str, _Word] | None = None,
 ) -> Parameter[_Word]:
-    """Declare one of some words. `aliases` are further spellings, each with its word."""
+    """Declare a choice of words. `aliases` maps further spellings to words."""
     spellings = {**{str(word): word for word in choices}, **(aliases or {})}
     schema: JsonSchema = {"enum": list(spellings)}
     if default is not None:
@@ -104,7 +108,7 @@ def choice_parameter(
 
 
 def list_parameter(name: str, description: str, choices: Collection[_Word]) -> Parameter[tuple[_Word, ...]]:
-    """Declare a list of some words, separated by commas; empty by default."""
+    """Declare a list of words from `choices`, separated by commas; empty by default."""
     return Parameter(
         name=name,
         description=description,
@@ -115,7 +119,7 @@ def list_parameter(name: str, description: str, choices: Collection[_Word]) -> P
 
 
 def texts_parameter(name: str, description: str) -> Parameter[tuple[str, ...]]:
-    """Declare a list of texts without commas; empty by default."""
+    """Declare a list of texts, separated by commas; empty by default."""
     return Parameter(
         name=name,
         description=description,
@@ -128,7 +132,7 @@ def texts_parameter(name: str, description: str) -> Parameter[tuple[str, ...]]:
 def text_parameter(
     name: str, description: str, schema: JsonSchema | None = None, *, required: bool = False
 ) -> Parameter[str]:
-    """Declare a text. Bounds in its schema are checked by the use case that takes the text."""
+    """Declare a text. The use case that receives the text checks the bounds of its schema."""
     return Parameter(
         name=name,
         description=description,
@@ -149,7 +153,7 @@ def probability_parameter(name: str, description: str) -> Parameter[float]:
 
 
 def flag_parameter(name: str, description: str) -> Parameter[bool]:
-    """Declare `true` or `false`, which is the default."""
+    """Declare a flag: `true` or `false`; `false` by default."""
     return Parameter(
         name=name,
         description=description,
@@ -160,7 +164,7 @@ def flag_parameter(name: str, description: str) -> Parameter[bool]:
 
 
 def time_parameter(name: str, description: str, *, end: bool = False) -> Parameter[datetime]:
-    """Declare a time or a date: its first moment or, as an end, its last."""
+    """Declare a time or a date. A date means its first moment, or its last if `end`."""
     return Parameter(
         name=name,
         description=description,
@@ -175,7 +179,7 @@ WINDOW = choice_parameter("window", "Days back from now. Overrides `since`.", WI
 
 
 def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
-    """Read `since` and `until`, or `window`, which ends now and overrides `since`. Errors: InvalidQuery."""
+    """Return the range of `since` and `until`. `window` ends now and overrides `since`. Errors: InvalidQuery."""
     begin, end, window = SINCE.find(parameters), UNTIL.find(parameters), WINDOW.find(parameters)
     if window is not None:
         days = WINDOWS[window]
@@ -188,26 +192,26 @@ def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
 
 
 def index_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the parameters of a query string by name. Errors: InvalidQuery, if one is given twice."""
-    found: dict[str, str] = {}
+    """Return the parameters of a query string by name. Errors: InvalidQuery, if a name occurs twice."""
+    parameters: dict[str, str] = {}
     for name, text in pairs:
-        if name in found:
+        if name in parameters:
             raise InvalidQuery(name, "is given more than once.", "Give it once; separate several values by commas.")
-        found[name] = text
-    return found
+        parameters[name] = text
+    return parameters
 
 
-def check_names(given: Collection[str], known: Collection[Parameter[Any]]) -> None:
-    """Refuse unknown parameters: a misspelt filter must not look like an empty answer. Errors: InvalidQuery."""
-    names = {parameter.name for parameter in known}
-    for name in given:
-        if name not in names:
-            advice = f"Parameters: {', '.join(sorted(names))}." if names else "Omit it: this takes no parameters."
+def check_names(names: Collection[str], declared: Collection[Parameter[Any]]) -> None:
+    """Refuse undeclared names, so that a misspelt filter is an error and not ignored. Errors: InvalidQuery."""
+    allowed = {parameter.name for parameter in declared}
+    for name in names:
+        if name not in allowed:
+            advice = f"Parameters: {', '.join(sorted(allowed))}." if allowed else "Omit it: this takes no parameters."
             raise InvalidQuery(name, "is not a parameter here.", advice)
 
 
 def split_list(name: str, text: str) -> tuple[str, ...]:
-    """Return the values that commas separate. Errors: InvalidQuery, for more than ITEMS_MAX."""
+    """Split a text at its commas. Errors: InvalidQuery, for more than ITEMS_MAX values."""
     values = tuple(text.split(","))
     if len(values) > ITEMS_MAX:
         raise InvalidQuery(name, f"{len(values)} values are more than {ITEMS_MAX}.", "Send several requests.")
@@ -215,21 +219,21 @@ def split_list(name: str, text: str) -> tuple[str, ...]:
 
 
 def parse_integer(name: str, text: str, low: int, high: int = POSITION_MAX) -> int:
-    """Read a whole number in a range. Errors: InvalidQuery."""
-    if not re.fullmatch(r"[+-]?[0-9]{1,19}", text, re.ASCII) or not low <= int(text) <= high:
+    """Parse a whole number from `low` to `high`. Errors: InvalidQuery."""
+    if not _integer.fullmatch(text) or not low <= int(text) <= high:
         raise InvalidQuery(name, f"{text!r} is not a whole number from {low} to {high}.", "Correct it.")
     return int(text)
 
 
 def parse_probability(name: str, text: str) -> float:
-    """Read a number from 0 to 1. Errors: InvalidQuery."""
-    if re.fullmatch(r"\d{0,20}\.?\d{1,20}(e-?\d{1,3})?", text, re.ASCII | re.IGNORECASE) is None or float(text) > 1:
+    """Parse a number from 0 to 1. Errors: InvalidQuery."""
+    if _decimal.fullmatch(text) is None or float(text) > 1:
         raise InvalidQuery(name, f"{text!r} is not a number from 0 to 1.", "Write 0.9 for 90%.")
     return float(text)
 
 
 def parse_choice(name: str, text: str, choices: Collection[_Word]) -> _Word:
-    """Return the word that a text is. Errors: InvalidQuery, for another text."""
+    """Return the choice that equals a text. Errors: InvalidQuery, if none does."""
     for word in choices:
         if word == text:
             return word
@@ -237,12 +241,12 @@ def parse_choice(name: str, text: str, choices: Collection[_Word]) -> _Word:
 
 
 def parse_instant(name: str, text: str, *, end: bool = False) -> datetime:
-    """Read an RFC 3339 time or a date: its first moment or, as an end, its last. Without offset it is UTC.
+    """Parse an RFC 3339 time or a date. A date means its first moment, or its last if `end`. Errors: InvalidQuery.
 
-    Errors: InvalidQuery.
+    A time without an offset is UTC.
     """
     try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
+        if _date.fullmatch(text):
             day = datetime.combine(date.fromisoformat(text), time(), UTC)
             return day + timedelta(days=1, microseconds=-1) if end else day
         moment = datetime.fromisoformat(_plus_as_space.sub(r"+\1", text))

@@ -1,13 +1,13 @@
-"""Progress of long work: a use case reports to a callback, and an interface shows it."""
+"""Progress of long work: a use case calls a callback, and an interface shows the progress."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 Report = Callable[[int, int], None]
-"""Takes how much is done and how much there is in all."""
+"""Reports progress. Takes the amount done and the total."""
 
 OpenProgress = Callable[[str, str], AbstractContextManager[Report]]
-"""Shows progress for the time of a `with` block. Takes a label and a unit ("events")."""
+"""Opens a `with` block during which progress is shown. Takes a label and a unit ("events")."""
 
 
 @contextmanager

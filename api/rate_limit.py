@@ -1,8 +1,9 @@
-"""Rate limits: how fast one token may be used, so that one busy agent does not slow down the others.
+"""Limit the request rate of each token, so that one busy agent does not slow down the others.
 
-Each token has a bucket of requests that fills at a steady rate up to a burst. A request takes one; a batch takes one
-more for every EVENTS_PER_REQUEST of its events, even if fewer are left: the bucket is then in debt, and the token waits
-until it has filled again. So a body is never refused after it was read, and a full batch fits any bucket.
+Each token has a bucket of requests, which fills at a steady rate up to a maximum, the burst. A request takes one from
+the bucket. A batch of events takes one more for every EVENTS_PER_REQUEST events, even if that makes the bucket
+negative; further requests are then refused until the bucket has filled again. Therefore a batch is never refused after
+its body was read, and the largest batch is allowed at every rate.
 """
 
 from math import ceil
@@ -14,14 +15,14 @@ EVENTS_PER_REQUEST = 10
 """Events of a batch that cost as much as one request, measured on batches of 1,000."""
 
 RATE_DEFAULT = 1_000.0
-"""Requests a second that a token may send on average: about a tenth of what one core can answer."""
+"""Requests a second that a token may send on average: about a tenth of the requests that one core can answer."""
 
 BURST_DEFAULT = 10_000.0
 """Requests that a token may send at once after a pause: enough for an import of 100,000 events."""
 
 
 class RateLimited(TallystickError):
-    """The token was used faster than its rate allows; nothing was done: retry after `retry_after_s` seconds."""
+    """The token is used faster than its rate allows; nothing was done: retry after `retry_after_s` seconds."""
 
     def __init__(self, agent: str, per_s: float, retry_after_s: int) -> None:
         super().__init__(
@@ -32,7 +33,7 @@ class RateLimited(TallystickError):
 
 
 class Rate(NamedTuple):
-    """Requests a second on average, and at once after a pause."""
+    """The limit of a token: requests a second on average, and requests at once after a pause."""
 
     per_s: float = RATE_DEFAULT
     burst: float = BURST_DEFAULT
@@ -41,25 +42,24 @@ class Rate(NamedTuple):
 class TokenBucket:
     """The requests that one token may still send."""
 
-    __slots__ = ("_agent", "_left", "_rate", "_seen_s")
+    __slots__ = ("_agent", "_rate", "_requests", "_updated_s")
 
     def __init__(self, agent: str, rate: Rate) -> None:
         self._agent = agent
         self._rate = rate
-        self._left = rate.burst
-        self._seen_s = float("-inf")
+        self._requests = rate.burst
+        self._updated_s = float("-inf")
 
     def take(self, now_s: float) -> None:
         """Take one request; `now_s` is from a monotonic clock. Errors: RateLimited."""
         per_s, burst = self._rate
-        left = self._left + (now_s - self._seen_s) * per_s
-        left = min(left, burst)
-        self._seen_s = now_s
-        if left < 1.0:
-            self._left = left
-            raise RateLimited(self._agent, per_s, max(1, ceil((1.0 - left) / per_s)))
-        self._left = left - 1.0
+        requests = min(burst, self._requests + (now_s - self._updated_s) * per_s)
+        self._updated_s = now_s
+        if requests < 1.0:
+            self._requests = requests
+            raise RateLimited(self._agent, per_s, max(1, ceil((1.0 - requests) / per_s)))
+        self._requests = requests - 1.0
 
     def spend(self, events: int) -> None:
-        """Take the cost of a batch beyond its request; the bucket may end up in debt."""
-        self._left -= (events - 1) / EVENTS_PER_REQUEST
+        """Take the cost of a batch beyond its request. The bucket may become negative."""
+        self._requests -= (events - 1) / EVENTS_PER_REQUEST

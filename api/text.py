@@ -6,25 +6,25 @@ import msgspec
 
 
 def to_json(value: object) -> bytes:
-    """Encode a view as JSON, with times in RFC 3339."""
+    """Encode a view as JSON; times are in RFC 3339."""
     return msgspec.json.encode(value)
 
 
 def count(value: int) -> str:
-    """Format a whole number with separated thousands."""
+    """Format a whole number with a comma after the thousands."""
     return f"{value:,}"
 
 
 def many(number: int, noun: str) -> str:
-    """Format a number of things: `1 event`, `2,000 events`."""
+    """Format a number and its noun: `1 event`, `2,000 events`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def moment(when: datetime | None) -> str:
-    """Format a time to the second, UTC."""
-    return "-" if when is None else f"{when:%Y-%m-%d %H:%M:%S}"
+def moment(time: datetime | None) -> str:
+    """Format a time in UTC, to the second; `-` for None."""
+    return "-" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
 
 
 def one_line(text: str | None) -> str:
-    """Replace the line feeds and control characters of a text by spaces: a terminal would execute them."""
+    """Replace line feeds and control characters by spaces, since a terminal would execute them; `-` for no text."""
     return "".join(letter if letter.isprintable() else " " for letter in text or "-")

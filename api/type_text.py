@@ -1,4 +1,4 @@
-"""Descriptions of types, for the messages of validation errors."""
+"""Describe types in words, for the messages of validation errors."""
 
 from msgspec import inspect
 
@@ -9,7 +9,7 @@ def strip_annotations(info: inspect.Type) -> inspect.Type:
         if isinstance(info, inspect.Metadata):
             info = info.type
         elif isinstance(info, inspect.UnionType):
-            (info,) = (one for one in info.types if not isinstance(one, inspect.NoneType))
+            (info,) = (member for member in info.types if not isinstance(member, inspect.NoneType))
         else:
             return info
 
@@ -26,12 +26,12 @@ def describe_type(info: inspect.Type) -> str:
         case inspect.IntType(ge=low, le=high):
             whole = "a whole number" if low is None else f"a whole number from {low}"
             return whole if high is None else f"{whole} to {high}"
-        case inspect.StrType(max_length=most):
-            return "a text" if most is None else f"a text of 1..{most} characters"
+        case inspect.StrType(max_length=length):
+            return "a text" if length is None else f"a text of 1..{length} characters"
         case inspect.BoolType():
             return "true or false"
-        case inspect.VarTupleType(item_type=item, max_length=most):
-            return f"a list of at most {most} items, each {describe_type(item)}"
+        case inspect.VarTupleType(item_type=item, max_length=length):
+            return f"a list of at most {length} items, each {describe_type(item)}"
         case inspect.DictType(value_type=value):
             return f"an object, each value {describe_type(value)}"
         case _:

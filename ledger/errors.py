@@ -32,8 +32,8 @@ TallystickError                 events/errors.py
 │   └── NoScenarios             choose a folder that contains scenarios
 ├── BadExpression               instruments/evals: correct the selection
 └── AccessRefused               api/auth.py: the caller may not do this
-    ├── CrossSite               api/auth.py: a page of another site sent the request
-    ├── ForeignHost             api/auth.py: use a loopback host name
+    ├── CrossSite               api/errors.py: a page of another site sent the request
+    ├── ForeignHost             api/errors.py: use a loopback host name
     ├── Unauthenticated         send a valid token
     └── Forbidden               use a token that has the scope
 ```

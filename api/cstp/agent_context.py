@@ -1,4 +1,4 @@
-"""Context for an agent before it acts: similar decisions, and its calibration so far."""
+"""The context for an agent before it acts: similar decisions, and the agent's calibration."""
 
 from typing import Any
 
@@ -24,30 +24,30 @@ async def similar_decisions(
     category: str | None = None,
     include_reasons: bool = False,
 ) -> list[Row]:
-    """Return earlier decisions that match a text, the best first, as rows of queryDecisions; none for an empty text.
+    """Return earlier decisions that match a text, the best first, as rows of queryDecisions; no rows for an empty text.
 
     Errors: InvalidQuery, naming the field, for too many words.
     """
     if not parse_search_words(text, field):
         return []
     selection = DecisionSelection(category=category, status=("pending", "reviewed"))
-    found = await search_decisions(ledger, SearchQuery(query=text, selection=selection, limit=limit))
-    return decision_rows(found, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
+    result = await search_decisions(ledger, SearchQuery(query=text, selection=selection, limit=limit))
+    return decision_rows(result, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
 
 
 def own_agent(caller: Principal) -> str | None:
-    """Return the agent of the caller's token, whose figures it sees; None, for all agents, without a token."""
+    """Return the agent whose figures the caller sees: that of its token; without a token None, for all agents."""
     return None if caller.agent == ANONYMOUS else caller.agent
 
 
-def scores_json(figures: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
-    """Return the scores of some decisions, if any; `supported` says whether the data supports the interpretation."""
-    if figures is None or figures.brier_score is None or figures.accuracy is None or figures.gap is None:
+def scores_json(scores: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
+    """Return scores as CSTP names them, or {} without scores. `supported`: the data supports the interpretation."""
+    if scores is None or scores.brier_score is None or scores.accuracy is None or scores.gap is None:
         return {}
     return {
-        "brierScore": rounded(figures.brier_score),
-        "accuracy": rounded(figures.accuracy),
-        "calibrationGap": rounded(figures.gap),
-        "interpretation": figures.interpretation,
-        "supported": figures.supported,
+        "brierScore": rounded(scores.brier_score),
+        "accuracy": rounded(scores.accuracy),
+        "calibrationGap": rounded(scores.gap),
+        "interpretation": scores.interpretation,
+        "supported": scores.supported,
     }

@@ -1,4 +1,4 @@
-"""cstp.attributeOutcomes: review decisions by their pull requests, from evidence that the caller gives."""
+"""cstp.attributeOutcomes: review decisions by their pull requests, with evidence from the caller."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -18,6 +18,7 @@ from events.payload import Text
 
 STABILITY_DAYS = 14
 STABILITY_DAYS_MAX = 36_500
+PR_DIGITS_MAX = 15
 
 ADVICE = (
     "Age alone does not prove success, so these stay unreviewed. Pass "
@@ -26,71 +27,75 @@ ADVICE = (
 )
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _AttributionParams(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     since: str | None = None
     stability_days: Annotated[int, msgspec.Meta(ge=0, le=STABILITY_DAYS_MAX)] = STABILITY_DAYS
     dry_run: bool = False
 
 
-class _Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class _EvidenceParam(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome = "success"
     text: Text
 
 
-_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
-_evidence: ParamsSchema[_Evidence] = ParamsSchema(_Evidence)
+_schema: ParamsSchema[_AttributionParams] = ParamsSchema(_AttributionParams)
+_evidence: ParamsSchema[_EvidenceParam] = ParamsSchema(_EvidenceParam)
 
 
 async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Review the unreviewed decisions of a project that have a pull request and are old enough.
 
     `evidence` maps a pull request to a text, or to {outcome, text}; the default outcome is success. Decisions with
-    evidence are reviewed in the caller's name, with the text as notes, and count as stable; the others are skipped.
+    evidence are reviewed in the caller's name, with the text as notes: `stable` is their number. The others are not
+    reviewed: `skipped` is their number.
     """
-    wrong: list[ParameterError] = []
-    values, evidence = _asked.take(params, wrong), _evidence_of(params.get("evidence"), wrong)
-    if wrong:
-        raise refuse_params(wrong)
-    given = _Asked(**values)
-    if not given.project:
+    errors: list[ParameterError] = []
+    values, evidence = _schema.convert(params, errors), _parse_evidence(params.get("evidence"), errors)
+    if errors:
+        raise refuse_params(errors)
+    request = _AttributionParams(**values)
+    if not request.project:
         raise RpcError(INVALID_PARAMS, "project is required", {"fields": ["project"]})
-    now, dry_run = ledger.clock(), given.dry_run
-    since = parse_period(given.since or None, None, now).since
-    age = timedelta(days=given.stability_days)
-    asked = AttributionQuery(project=given.project, since=since, age=age, evidence=evidence, dry_run=dry_run)
-    found = await attribute(ledger, caller, asked)
-    stable = sum(one.updated for one in found.candidates)
+    now, dry_run = ledger.clock(), request.dry_run
+    since = parse_period(request.since or None, None, now).since
+    age = timedelta(days=request.stability_days)
+    query = AttributionQuery(project=request.project, since=since, age=age, evidence=evidence, dry_run=dry_run)
+    attribution = await attribute(ledger, caller, query)
+    candidates = attribution.candidates
+    stable = sum(candidate.updated for candidate in candidates)
     answer: dict[str, object] = {
-        "processed": found.processed,
-        "attributed": {"stable": stable, "skipped": found.processed - stable},
-        "decisions": [_row(one, given.stability_days, dry_run=dry_run) for one in found.candidates],
+        "processed": attribution.processed,
+        "attributed": {"stable": stable, "skipped": attribution.processed - stable},
+        "decisions": [_row(candidate, request.stability_days, dry_run=dry_run) for candidate in candidates],
         "queryTime": now.isoformat(),
     }
-    if any(one.evidence is None for one in found.candidates):
+    if any(candidate.evidence is None for candidate in candidates):
         answer["note"] = ADVICE
-    if unused := sorted(set(evidence) - {one.pr for one in found.candidates}):
+    if unused := sorted(set(evidence) - {candidate.pr for candidate in candidates}):
         answer["unusedEvidence"] = [str(pr) for pr in unused]
     return answer
 
 
-def _evidence_of(given: object, wrong: list[ParameterError]) -> dict[int, OutcomeEvidence]:
-    if given is None:
+def _parse_evidence(param: object, errors: list[ParameterError]) -> dict[int, OutcomeEvidence]:
+    """Return the evidence by the number of its pull request."""
+    if param is None:
         return {}
-    if not isinstance(given, Mapping) or len(given) > ITEMS_MAX:
-        wrong.append(
+    if not isinstance(param, Mapping) or len(param) > ITEMS_MAX:
+        errors.append(
             ParameterError("evidence", f"must be an object of at most {ITEMS_MAX} pull requests, each text or object")
         )
         return {}
-    found: dict[int, OutcomeEvidence] = {}
-    for name, value in given.items():
-        if not (name.isascii() and name.isdigit() and len(name) < len(str(2**53))):
-            wrong.append(ParameterError(f"evidence.{name}", "must be named by the number of a pull request"))
+    by_pr: dict[int, OutcomeEvidence] = {}
+    for name, value in param.items():
+        if not (name.isascii() and name.isdigit() and len(name) <= PR_DIGITS_MAX):
+            errors.append(ParameterError(f"evidence.{name}", "must be named by the number of a pull request"))
             continue
-        one = _evidence.make({"text": value} if isinstance(value, str) else value, wrong, f"evidence.{name}")
-        if one is not None:
-            found[int(name)] = OutcomeEvidence(outcome=one.outcome, text=one.text)
-    return found
+        fields = {"text": value} if isinstance(value, str) else value
+        evidence = _evidence.convert_object(fields, errors, f"evidence.{name}")
+        if evidence is not None:
+            by_pr[int(name)] = OutcomeEvidence(outcome=evidence.outcome, text=evidence.text)
+    return by_pr
 
 
 def _row(candidate: Candidate, stability_days: int, *, dry_run: bool) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""calibrationNote: how an agent's similar decisions turned out."""
+"""Make `calibrationNote`, a note on the outcomes of an agent's similar decisions."""
 
 from api.auth import Principal
 from api.service.calibration import advise
@@ -9,7 +9,7 @@ from projections.calibration.calibration import MIN_DECISIONS
 
 
 async def note_on_decision(ledger: LedgerService, caller: Principal, decision: DecisionRecorded) -> dict[str, str]:
-    """Return the note on a decision just recorded; empty if too few similar ones are reviewed."""
+    """Return the note on a recorded decision; empty if too few similar decisions are reviewed."""
     return await note_on_plan(
         ledger,
         PlannedDecision(
@@ -22,6 +22,6 @@ async def note_on_decision(ledger: LedgerService, caller: Principal, decision: D
 
 
 async def note_on_plan(ledger: LedgerService, plan: PlannedDecision) -> dict[str, str]:
-    """Return the note on a planned decision; empty if fewer than MIN_DECISIONS similar ones are reviewed."""
-    found = await advise(ledger, plan)
-    return {"calibrationNote": found.message} if found.reviewed >= MIN_DECISIONS else {}
+    """Return the note on a planned decision; empty if fewer than MIN_DECISIONS similar decisions are reviewed."""
+    advice = await advise(ledger, plan)
+    return {"calibrationNote": advice.message} if advice.reviewed >= MIN_DECISIONS else {}

@@ -1,4 +1,4 @@
-"""cstp.checkDrift: compare the last 30 days with the 90 before, and test whether a change is more than chance."""
+"""cstp.checkDrift: compare the last 30 days with the 90 days before, and test whether a change is more than chance."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from api.service.ledger import LedgerService
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.recent_drift import DriftAlert, DriftLimits, DriftWindow, RecentDrift
 
-_ERROR_BEYOND: Mapping[str, float] = {"brier_degradation": 0.5, "accuracy_drop": 0.25}
+_ERROR_ABOVE: Mapping[str, float] = {"brier_degradation": 0.5, "accuracy_drop": 0.25}
 """Relative changes above which an alert is an error instead of a warning."""
 
 _NAMES: Mapping[str, str] = {"brier_degradation": "Brier score rose", "accuracy_drop": "Accuracy fell"}
@@ -26,7 +26,7 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
 Threshold = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _DriftParams(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     category: str | None = None
     project: str | None = None
@@ -35,8 +35,8 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     min_decisions: Annotated[int, msgspec.Meta(ge=1)] = 5
 
 
-_asked: ParamsSchema[_Asked] = ParamsSchema(
-    _Asked,
+_schema: ParamsSchema[_DriftParams] = ParamsSchema(
+    _DriftParams,
     aliases={
         "threshold_brier": ("thresholdBrier", "brierThreshold", "brier_threshold"),
         "threshold_accuracy": ("thresholdAccuracy", "accuracyThreshold", "accuracy_threshold"),
@@ -47,30 +47,32 @@ _asked: ParamsSchema[_Asked] = ParamsSchema(
 async def check_drift(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Compare the decisions of the last 30 days with those of the 90 days before.
 
-    `alerts` are changes above their threshold that are more than chance; `unsupported` may be chance. `change` is the
-    result of the search for one change point within the 120 days. The instant exactly 30 days ago belongs to the
+    `alerts` are changes above their threshold that are more than chance; those in `unsupported` may be chance. `change`
+    is the result of the search for one change point within the 120 days. A decision exactly 30 days ago belongs to the
     recent window.
     """
-    asked = _asked.decode(params)
+    request = _schema.decode(params)
     now = ledger.clock()
-    about = CalibrationFilter(agent=asked.agent or None, category=asked.category or None, project=asked.project or None)
-    limits = DriftLimits(
-        brier_rise=asked.threshold_brier,
-        accuracy_drop=asked.threshold_accuracy,
-        min_decisions=asked.min_decisions,
+    selection = CalibrationFilter(
+        agent=request.agent or None, category=request.category or None, project=request.project or None
     )
-    return _answer(await detect_recent_drift(ledger, about, now, limits), asked)
+    limits = DriftLimits(
+        brier_rise=request.threshold_brier,
+        accuracy_drop=request.threshold_accuracy,
+        min_decisions=request.min_decisions,
+    )
+    return _answer(await detect_recent_drift(ledger, selection, now, limits), request)
 
 
-def _answer(found: RecentDrift, asked: _Asked) -> dict[str, object]:
+def _answer(drift: RecentDrift, request: _DriftParams) -> dict[str, object]:
     return {
-        "driftDetected": bool(found.alerts),
-        "recent": None if found.recent is None else _window("30d", found.recent),
-        "historical": None if found.historical is None else _window("90d", found.historical),
-        "alerts": [_alert(alert, asked.category or None) for alert in found.alerts],
-        "recommendations": _recommendations(found, asked.min_decisions),
-        "unsupported": [_alert(alert, asked.category or None) for alert in found.unsupported],
-        "change": to_camel_json(found.drift),
+        "driftDetected": bool(drift.alerts),
+        "recent": None if drift.recent is None else _window("30d", drift.recent),
+        "historical": None if drift.historical is None else _window("90d", drift.historical),
+        "alerts": [_alert(alert, request.category or None) for alert in drift.alerts],
+        "recommendations": _recommendations(drift, request.min_decisions),
+        "unsupported": [_alert(alert, request.category or None) for alert in drift.unsupported],
+        "change": to_camel_json(drift.drift),
     }
 
 
@@ -86,24 +88,25 @@ def _window(name: str, span: DriftWindow) -> dict[str, object]:
 
 
 def _alert(alert: DriftAlert, category: str | None) -> dict[str, object]:
-    about = "" if category is None else f"{category}: "
-    part = f"{abs(alert.change):.0%}"
+    prefix = "" if category is None else f"{category}: "
+    change = f"{abs(alert.change):.0%}"
     return {
         "type": alert.type,
         "category": category,
         "recentValue": rounded(alert.recent),
         "historicalValue": rounded(alert.historical),
         "changePct": rounded(100 * alert.change, 1),
-        "severity": "error" if abs(alert.change) > _ERROR_BEYOND[alert.type] else "warning",
-        "message": f"{about}{_NAMES[alert.type]} by {part} ({alert.historical:.2f} to {alert.recent:.2f})",
+        "severity": "error" if abs(alert.change) > _ERROR_ABOVE[alert.type] else "warning",
+        "message": f"{prefix}{_NAMES[alert.type]} by {change} ({alert.historical:.2f} to {alert.recent:.2f})",
         "p": alert.p,
     }
 
 
-def _recommendations(found: RecentDrift, required: int) -> list[dict[str, str]]:
-    if found.recent is None:
-        count, which = (found.found[0], "recent") if found.found[0] < required else (found.found[1], "historical")
-        message = f"Need at least {required} {which} decisions for drift detection (found {count})"
+def _recommendations(drift: RecentDrift, required: int) -> list[dict[str, str]]:
+    if drift.recent is None:
+        recent, historical = drift.found
+        count, window = (recent, "recent") if recent < required else (historical, "historical")
+        message = f"Need at least {required} {window} decisions for drift detection (found {count})"
         return [{"type": "insufficient_data", "message": message, "severity": "info"}]
-    advice = [_ADVICE[alert.type] for alert in found.alerts]
+    advice = [_ADVICE[alert.type] for alert in drift.alerts]
     return [{"type": kind, "message": message, "severity": "info"} for kind, message in advice]

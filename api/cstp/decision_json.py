@@ -1,4 +1,4 @@
-"""A decision as CSTP shows it: first the fields of the protocol, then the fields that we add."""
+"""Convert a decision to the JSON of CSTP: first the fields of the protocol, then the fields that we add."""
 
 from msgspec import structs
 
@@ -7,13 +7,13 @@ from events.decision import DecisionReviewed
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
 _OPTIONAL = ("file", "line", "commit", "mental_state", "review_by", "pre_decision")
-"""Recorded fields that a row has only if they are known."""
+"""Fields that a row has only if the decision states them."""
 
 
 def decision_row(state: DecisionState) -> dict[str, object]:
-    """Return a row of a list. A row without a stated confidence has no such key, because clients cannot read null.
+    """Return a row of a list. Without a stated confidence the row has no such key, because clients cannot read null.
 
-    Lessons stay when a later review omits them; `reviews` shows which review has which.
+    If a later review omits lessons, the row keeps those of the earlier one; `reviews` shows the lessons of each.
     """
     decision, review = state.decision, state.review
     reviews = [entry for entry in state.history if isinstance(entry.data, DecisionReviewed)]
@@ -58,7 +58,7 @@ def decision_row(state: DecisionState) -> dict[str, object]:
 def decision_json(state: DecisionState) -> dict[str, object]:
     """Return a row with the long fields: deliberation, trace, thoughts, and every review, the oldest first.
 
-    Thoughts since the decision are in `thoughts`, and are also the last steps of the deliberation.
+    `thoughts` are those after the decision; they are also the last steps of the deliberation.
     """
     row, decision = decision_row(state), state.decision
     if (deliberation := build_deliberation(state)) is not None:
@@ -73,9 +73,9 @@ def decision_json(state: DecisionState) -> dict[str, object]:
 
 
 def _latest(reviews: list[HistoryEntry], name: str) -> object:
-    """Return the value of the newest review that has one."""
-    stated = (getattr(entry.data, name) for entry in reversed(reviews))
-    return next((value for value in stated if value is not None), None)
+    """Return the value of a field in the newest review that has the field."""
+    values = (getattr(entry.data, name) for entry in reversed(reviews))
+    return next((value for value in values if value is not None), None)
 
 
 def _review(entry: HistoryEntry) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Score how completely a decision is described, and suggest what is missing."""
+"""Score how completely a decision is described, and suggest the missing parts."""
 
 from collections.abc import Callable
 
@@ -16,9 +16,9 @@ class Quality(msgspec.Struct, frozen=True):
 
 def quality_of(decision: DecisionRecorded) -> Quality:
     """Return the quality of a recorded decision."""
-    met = [(weight, test(decision), suggestion) for weight, test, suggestion in _CRITERIA]
-    score = sum(weight for weight, passed, _ in met if passed)
-    return Quality(score / 100, [suggestion for _, passed, suggestion in met if not passed])
+    checks = [(weight, test(decision), suggestion) for weight, test, suggestion in _CRITERIA]
+    score = sum(weight for weight, passed, _ in checks if passed)
+    return Quality(score / 100, [suggestion for _, passed, suggestion in checks if not passed])
 
 
 def _has_step(decision: DecisionRecorded) -> bool:
@@ -36,4 +36,4 @@ _CRITERIA: tuple[tuple[int, Callable[[DecisionRecorded], bool], str], ...] = (
     (10, _has_step, "Add at least one reasoning step (trace or deliberation.steps)."),
     (5, lambda it: bool(it.deliberation or it.pre_decision), "Add the deliberation, or what was checked before."),
 )
-"""Weight in hundredths, the test, and the suggestion if it fails."""
+"""Weight in hundredths, condition, and the suggestion if the condition is false."""

@@ -1,4 +1,4 @@
-"""cstp.getCalibration: the calibration view with CSTP's names, rounded as CSTP specifies."""
+"""cstp.getCalibration: return the calibration view with CSTP's names, rounded as CSTP specifies."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,7 +37,9 @@ _EVIDENCE = (
 _BUCKET_EVIDENCE = ("success_interval", "stated_gap", "stated_gap_interval", "supported", "reviews_needed")
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class FilterParams(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters that select decisions for statistics."""
+
     agent: str | None = None
     category: str | None = None
     stakes: Stakes | None = None
@@ -45,6 +47,20 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     feature: str | None = None
     since: str | None = None
     until: str | None = None
+
+    def to_filter(self, now: datetime, window: str | None = None) -> CalibrationFilter:
+        """Return the filter. A window ends now and overrides `since`. Errors: RpcError."""
+        return CalibrationFilter(
+            agent=self.agent or None,
+            category=self.category or None,
+            stakes=self.stakes,
+            project=self.project or None,
+            feature=self.feature or None,
+            range=parse_period(self.since or None, self.until or None, now, window=window),
+        )
+
+
+class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     min_decisions: Annotated[int, msgspec.Meta(ge=1)] = MIN_DECISIONS
     window: Literal["30d", "60d", "90d", "all"] | None = None
     group_by: Literal["confidenceBucket", "confidence_bucket", "category", "stakes", "agent", "project", "feature"] = (
@@ -55,71 +71,64 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
 
 
-_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
+_schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams)
 
 
 async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return the calibration of some decisions.
 
     A filter may be in `filters` or beside it; `filters` takes precedence. `groups` has the figures for each value of
-    `groupBy`, null below minDecisions; `by_category` has two scores of every category with a reviewed decision.
-    Fields of the protocol are rounded as it specifies; fields that we add (intervals, scores, parts) are not.
-    `detail` is `figures`, or `curves` to add the curve and its band, and the recalibration map if one helps.
-    `include` lists what to add: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
+    `groupBy`; a group with fewer than minDecisions has null. `by_category` has two scores of every category with a
+    reviewed decision. Fields of the protocol are rounded as the protocol specifies; fields that we add (intervals,
+    scores, parts) are not rounded. `detail` is `figures`, or `curves`, which adds the curve and its band, and the
+    recalibration map if it improves the scores. `include` adds parts: `trend` (windows of `trendDays`), `drift`,
+    `comparison` of agents.
     """
-    asked = _asked.decode(merge_filters(params))
+    request = _schema.decode(merge_filters(params))
     now = ledger.clock()
-    when = parse_period(asked.since or None, asked.until or None, now, window=asked.window)
-    wanted = CalibrationFilter(
-        agent=asked.agent or None,
-        category=asked.category or None,
-        stakes=asked.stakes,
-        project=asked.project or None,
-        feature=asked.feature or None,
-        range=when,
+    selection = request.to_filter(now, request.window)
+    query = CalibrationQuery(
+        filter=selection,
+        group_by=_GROUPINGS[request.group_by],
+        min_decisions=request.min_decisions,
+        detail=request.detail,
+        include=request.include,
+        trend_days=request.trend_days,
     )
-    question = CalibrationQuery(
-        filter=wanted,
-        group_by=_GROUPINGS[asked.group_by],
-        min_decisions=asked.min_decisions,
-        detail=asked.detail,
-        include=asked.include,
-        trend_days=asked.trend_days,
-    )
-    found = await compute_calibration_by_category(ledger, question)
-    return _answer(found.answer, found.categories, _period(asked.window, when, now), now)
+    result = await compute_calibration_by_category(ledger, query)
+    return _answer(result.answer, result.categories, _period(request.window, selection.range, now), now)
 
 
 def _answer(
-    found: CalibrationAnswer, categories: list[CategoryScores], period: Mapping[str, str], now: datetime
+    calibration: CalibrationAnswer, categories: list[CategoryScores], period: Mapping[str, str], now: datetime
 ) -> dict[str, object]:
     answer: dict[str, object] = {
-        "overall": None if found.overall is None else {**_overall(found.overall), **period},
-        "byConfidenceBucket": [_bucket(bucket) for bucket in found.buckets],
-        "recommendations": found.recommendations,
+        "overall": None if calibration.overall is None else {**_overall(calibration.overall), **period},
+        "byConfidenceBucket": [_bucket(bucket) for bucket in calibration.buckets],
+        "recommendations": calibration.recommendations,
         "queryTime": now.isoformat(),
     }
-    if found.confidence_stats is not None:
-        answer["confidenceStats"] = _spread(found.confidence_stats)
+    if calibration.confidence_stats is not None:
+        answer["confidenceStats"] = _spread(calibration.confidence_stats)
     answer["by_category"] = [_category(category) for category in categories]
-    answer["groups"] = [_group(group) for group in found.groups]
-    answer["coverage"] = camel_fields(found.coverage)
-    if found.recalibration is not None:
+    answer["groups"] = [_group(group) for group in calibration.groups]
+    answer["coverage"] = camel_fields(calibration.coverage)
+    if calibration.recalibration is not None:
         answer["recalibration"] = {
-            **camel_fields(found.recalibration),
-            "meanings": [camel_fields(meaning) for meaning in found.recalibration.meanings],
+            **camel_fields(calibration.recalibration),
+            "meanings": [camel_fields(meaning) for meaning in calibration.recalibration.meanings],
         }
-    answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(found, name)) is not UNSET}
+    answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not UNSET}
     return answer
 
 
-def _period(window: str | None, when: TimeRange, now: datetime) -> dict[str, str]:
-    """Return the range of the answer; a range without an end ends now."""
+def _period(window: str | None, time_range: TimeRange, now: datetime) -> dict[str, str]:
+    """Return the time range as the answer states it. A range without an end ends now."""
     period = {} if window is None else {"window": window}
-    if when.since is not None:
-        period["periodStart"] = when.since.isoformat()
-    if when.bounded:
-        period["periodEnd"] = (when.until or now).isoformat()
+    if time_range.since is not None:
+        period["periodStart"] = time_range.since.isoformat()
+    if time_range.bounded:
+        period["periodEnd"] = (time_range.until or now).isoformat()
     return period
 
 
@@ -197,7 +206,7 @@ def _evidence(figures: CalibrationScores | CalibrationGroup) -> dict[str, object
 
 
 def camel_fields(struct: msgspec.Struct) -> dict[str, object]:
-    """Return the fields of a struct by camelCase names."""
+    """Return the fields of a struct under camelCase names."""
     return {to_camel(name): value for name, value in structs.asdict(struct).items()}
 
 

@@ -1,11 +1,10 @@
-"""cstp.getDecision, listDecisions and getStats: one decision, a page of them, and counts."""
+"""cstp.getDecision, listDecisions and getStats: return one decision, a page of decisions, or counts."""
 
 import re
 from datetime import timedelta
 from typing import Any, cast, get_args
 
 import msgspec
-from msgspec import structs
 
 from api.auth import Principal
 from api.cstp.decision_json import decision_json, decision_row
@@ -24,21 +23,22 @@ LIMIT_MAX = 500
 DAYS_MAX = 30
 TAGS_MAX = 20
 
-_RECENT = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d": timedelta(days=30)}
-_VALUES: dict[str, tuple[str, ...]] = {
+_RECENT_SPANS = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d": timedelta(days=30)}
+_CHOICES: dict[str, tuple[str, ...]] = {
     "stakes": get_args(Stakes),
     "status": get_args(Status),
     "sort": get_args(SortField),
     "order": ("asc", "desc"),
 }
+_COUNTS = {"byCategory": "by_category", "byStakes": "by_stakes", "byStatus": "by_status", "byAgent": "by_agent"}
 _stream_id = re.compile(STREAM_ID_PATTERN)
 
 
-class _Named(msgspec.Struct, frozen=True, kw_only=True):
+class _IdParams(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
 
 
-class _Listing(msgspec.Struct, frozen=True, kw_only=True):
+class _ListParams(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = LIMIT_DEFAULT
     offset: int = 0
     agent: str | None = None
@@ -55,20 +55,20 @@ class _Listing(msgspec.Struct, frozen=True, kw_only=True):
     order: str | None = None
 
 
-class _Stats(msgspec.Struct, frozen=True, kw_only=True):
+class _StatsParams(msgspec.Struct, frozen=True, kw_only=True):
     date_from: str | None = None
     date_to: str | None = None
     project: str | None = None
 
 
-_named: ParamsSchema[_Named] = ParamsSchema(_Named, aliases={"id": ("id", "decision_id", "decisionId")})
-_listing: ParamsSchema[_Listing] = ParamsSchema(_Listing)
-_stats: ParamsSchema[_Stats] = ParamsSchema(_Stats)
+_id_schema: ParamsSchema[_IdParams] = ParamsSchema(_IdParams, aliases={"id": ("id", "decision_id", "decisionId")})
+_list_schema: ParamsSchema[_ListParams] = ParamsSchema(_ListParams)
+_stats_schema: ParamsSchema[_StatsParams] = ParamsSchema(_StatsParams)
 
 
 async def get_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return one decision, by its id or an unambiguous prefix of it."""
-    decision_id = _named.decode(params).id
+    decision_id = _id_schema.decode(params).id
     if not decision_id:
         raise missing_param("id")
     if len(decision_id) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(decision_id) is None:
@@ -81,29 +81,32 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
 
     As in the protocol, unknown values of stakes, status, sort and order are ignored; `ignored` names these parameters.
     """
-    wanted = _listing.decode(params)
-    words = {name: getattr(wanted, name) for name in _VALUES}
-    ignored = [name for name, word in words.items() if word and word not in _VALUES[name]]
-    words |= dict.fromkeys(ignored)
-    limit, offset = min(max(wanted.limit, 1), LIMIT_MAX), max(wanted.offset, 0)
+    request = _list_schema.decode(params)
+    choices = {name: getattr(request, name) for name in _CHOICES}
+    ignored = [name for name, choice in choices.items() if choice and choice not in _CHOICES[name]]
+    choices |= dict.fromkeys(ignored)
+    limit, offset = min(max(request.limit, 1), LIMIT_MAX), max(request.offset, 0)
     query = DecisionQuery(
         selection=DecisionSelection(
-            agent=wanted.agent or None,
-            category=wanted.category or None,
-            stakes=words["stakes"] or None,
-            status=cast("Status | None", words["status"] or None),
-            project=wanted.project or None,
-            feature=wanted.feature or None,
-            tags=wanted.tags,
+            agent=request.agent or None,
+            category=request.category or None,
+            stakes=choices["stakes"] or None,
+            status=cast("Status | None", choices["status"] or None),
+            project=request.project or None,
+            feature=request.feature or None,
+            tags=request.tags,
             range=parse_period(
-                wanted.date_from or None, wanted.date_to or None, ledger.clock(), names=_dates(_listing, params)
+                request.date_from or None,
+                request.date_to or None,
+                ledger.clock(),
+                names=_ends(_list_schema, params),
             ),
         ),
-        sort=cast("SortField", words["sort"] or "created_at"),
-        descending=words["order"] != "asc",
+        sort=cast("SortField", choices["sort"] or "created_at"),
+        descending=choices["order"] != "asc",
         limit=limit,
         offset=offset,
-        search=wanted.search if wanted.search and not wanted.search.isspace() else None,
+        search=request.search if request.search and not request.search.isspace() else None,
         history=True,
     )
     page = await select_decisions(ledger, query)
@@ -114,24 +117,22 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
 
 async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return counts of decisions by their attributes, and of the last day, week and month."""
-    wanted, now = _stats.decode(params), ledger.clock()
-    when = parse_period(wanted.date_from or None, wanted.date_to or None, now, names=_dates(_stats, params))
-    selection = DecisionSelection(project=wanted.project or None, range=when)
-    counted = await count_decisions(ledger, selection)
-    recent = await count_decisions_since(ledger, selection, [now - span for span in _RECENT.values()])
-    counts = structs.asdict(counted)
+    request, now = _stats_schema.decode(params), ledger.clock()
+    time_range = parse_period(
+        request.date_from or None, request.date_to or None, now, names=_ends(_stats_schema, params)
+    )
+    selection = DecisionSelection(project=request.project or None, range=time_range)
+    counts = await count_decisions(ledger, selection)
+    recent = await count_decisions_since(ledger, selection, [now - span for span in _RECENT_SPANS.values()])
     return {
-        "total": counted.total,
-        **{name: counts[field] for name, field in _BY.items()},
-        "byDay": [{"date": day, "count": count} for day, count in counted.by_day[:DAYS_MAX]],
-        "topTags": [{"tag": tag, "count": count} for tag, count in counted.top_tags[:TAGS_MAX]],
-        "recentActivity": dict(zip(_RECENT, recent, strict=True)),
+        "total": counts.total,
+        **{name: getattr(counts, field) for name, field in _COUNTS.items()},
+        "byDay": [{"date": day, "count": count} for day, count in counts.by_day[:DAYS_MAX]],
+        "topTags": [{"tag": tag, "count": count} for tag, count in counts.top_tags[:TAGS_MAX]],
+        "recentActivity": dict(zip(_RECENT_SPANS, recent, strict=True)),
     }
 
 
-def _dates(shape: ParamsSchema[Any], params: dict[str, Any]) -> tuple[str, str]:
-    """Return the caller's names of the two ends of a range."""
-    return shape.spelling("date_from", params), shape.spelling("date_to", params)
-
-
-_BY = {"byCategory": "by_category", "byStakes": "by_stakes", "byStatus": "by_status", "byAgent": "by_agent"}
+def _ends(schema: ParamsSchema[Any], params: dict[str, Any]) -> tuple[str, str]:
+    """Return the caller's spellings of the two ends of a range."""
+    return schema.spelling("date_from", params), schema.spelling("date_to", params)

@@ -1,4 +1,4 @@
-"""cstp.getSessionContext: the context for an agent that starts a session."""
+"""cstp.getSessionContext: return the context for an agent that starts a session."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -25,13 +25,13 @@ DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
 READY_LIMIT, READY_LIMIT_MAX = 5, 20
 PATTERNS_MAX = 50
 REVIEWS_MIN = 3
-"""Reviewed decisions that a category needs to be the strongest or the weakest."""
+"""Reviewed decisions that the strongest and the weakest category must have."""
 
 _REASONS = {"review_outcome": "overdue_review", "stale_pending": "stale_pending"}
-"""The names of kinds of action in this answer."""
+"""The reason in the answer for each kind of action."""
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _SessionParams(msgspec.Struct, frozen=True, kw_only=True):
     task_description: str | None = None
     agent: str | None = None
     include: tuple[Section, ...] = get_args(Section)
@@ -40,67 +40,69 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     format: Literal["json", "markdown"] = "json"
 
 
-_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked, aliases={"agent": ("agent", "agentId", "agent_id")})
+_schema: ParamsSchema[_SessionParams] = ParamsSchema(
+    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}
+)
 
 
 async def get_session_context(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return profile and calibration of an agent, open actions, decisions similar to the task, and shared patterns.
 
-    The agent is `agent`, or the agent of the token, or all agents. There are no guardrails, and no decision is
-    compacted to wisdom.
+    The agent is `agent`, by default the agent of the token; without both, all agents. Guardrails and wisdom are empty,
+    since this ledger has neither guardrails nor compaction.
     """
-    began = perf_counter()
-    asked = _asked.decode(params)
-    agent, task = asked.agent or own_agent(caller), _asked.spelling("task_description", params)
+    start_s = perf_counter()
+    request = _schema.decode(params)
+    agent, task_field = request.agent or own_agent(caller), _schema.spelling("task_description", params)
     groups, profile = await _profile(ledger, agent)
     answer: dict[str, Any] = {
         "agentProfile": profile,
-        "relevantDecisions": await _relevant(ledger, asked, task) if "decisions" in asked.include else [],
+        "relevantDecisions": await _relevant(ledger, request, task_field) if "decisions" in request.include else [],
         "activeGuardrails": [],
-        "calibrationByCategory": _by_category(groups) if "calibration" in asked.include else {},
-        "readyQueue": _queue(await _agenda(ledger, asked)) if "ready" in asked.include else [],
+        "calibrationByCategory": _by_category(groups) if "calibration" in request.include else {},
+        "readyQueue": _queue(await _open_actions(ledger, request)) if "ready" in request.include else [],
         "confirmedPatterns": [],
     }
-    if "patterns" in asked.include:
-        found = await find_shared_patterns(ledger, PATTERNS_MAX)
-        answer |= {"confirmedPatterns": _patterns(found), "confirmedPatternsTotal": found.total}
-    elapsed_ms = round((perf_counter() - began) * 1000)
-    if asked.format == "markdown":
+    if "patterns" in request.include:
+        shared = await find_shared_patterns(ledger, PATTERNS_MAX)
+        answer |= {"confirmedPatterns": _patterns(shared), "confirmedPatternsTotal": shared.total}
+    elapsed_ms = round((perf_counter() - start_s) * 1000)
+    if request.format == "markdown":
         return {"markdown": markdown(answer, agent), "queryTimeMs": elapsed_ms}
     return {**answer, "queryTimeMs": elapsed_ms}
 
 
-async def _relevant(ledger: LedgerService, asked: _Asked, name: str) -> list[Row]:
-    limit = min(max(asked.decisions_limit, 1), DECISIONS_LIMIT_MAX)
-    return await similar_decisions(ledger, asked.task_description or "", name, limit=limit)
+async def _relevant(ledger: LedgerService, request: _SessionParams, field: str) -> list[Row]:
+    limit = min(max(request.decisions_limit, 1), DECISIONS_LIMIT_MAX)
+    return await similar_decisions(ledger, request.task_description or "", field, limit=limit)
 
 
-async def _agenda(ledger: LedgerService, asked: _Asked) -> ActionItems:
-    limit = min(max(asked.ready_limit, 1), READY_LIMIT_MAX)
+async def _open_actions(ledger: LedgerService, request: _SessionParams) -> ActionItems:
+    limit = min(max(request.ready_limit, 1), READY_LIMIT_MAX)
     return await list_action_items(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
 
 
 async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], dict[str, object]]:
     """Return the figures of each category, and the profile. A tendency needs MIN_DECISIONS reviewed decisions."""
     selection = DecisionSelection(agent=agent)
-    counted = await count_decisions(ledger, selection)
-    asked = CalibrationQuery(filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1)
-    found = await compute_calibration(ledger, asked)
-    profile: dict[str, object] = {"totalDecisions": counted.total, "reviewed": counted.by_status.get("reviewed", 0)}
+    counts = await count_decisions(ledger, selection)
+    query = CalibrationQuery(filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1)
+    calibration = await compute_calibration(ledger, query)
+    profile: dict[str, object] = {"totalDecisions": counts.total, "reviewed": counts.by_status.get("reviewed", 0)}
     if agent is not None:
         profile["agent"] = agent
-    if (overall := found.overall) is not None:
+    if (overall := calibration.overall) is not None:
         profile |= {"overallAccuracy": rounded(overall.accuracy), "brierScore": rounded(overall.brier_score)}
         if overall.reviewed >= MIN_DECISIONS:
             profile |= {"tendency": overall.interpretation, "tendencySupported": overall.supported}
-    named = [group for group in found.groups if group.group is not None and group.reviewed >= REVIEWS_MIN]
-    if len(named) > 1:
-        by_accuracy = sorted(named, key=lambda group: group.accuracy or 0.0)
-        profile |= {"strongestCategory": by_accuracy[-1].group, "weakestCategory": by_accuracy[0].group}
+    ranked = [group for group in calibration.groups if group.group is not None and group.reviewed >= REVIEWS_MIN]
+    if len(ranked) > 1:
+        ranked.sort(key=lambda group: group.accuracy or 0.0)
+        profile |= {"strongestCategory": ranked[-1].group, "weakestCategory": ranked[0].group}
     oldest = await select_decisions(ledger, DecisionQuery(selection=selection, descending=False, limit=1))
     for state in oldest.decisions:
         profile["activeSince"] = state.recorded_at.date().isoformat()
-    return found.groups, profile
+    return calibration.groups, profile
 
 
 def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, object]]:
@@ -112,7 +114,7 @@ def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, o
     }
 
 
-def _queue(found: ActionItems) -> list[dict[str, object]]:
+def _queue(items: ActionItems) -> list[dict[str, object]]:
     return [
         {
             "id": action.decision_id,
@@ -121,12 +123,12 @@ def _queue(found: ActionItems) -> list[dict[str, object]]:
             "date": action.date,
             "detail": action.detail,
         }
-        for action in found.actions
+        for action in items.actions
     ]
 
 
-def _patterns(found: SharedPatterns) -> list[dict[str, object]]:
+def _patterns(shared: SharedPatterns) -> list[dict[str, object]]:
     return [
-        {"pattern": one.pattern, "count": one.count, "categories": one.categories, "exampleIds": one.examples}
-        for one in found.patterns
+        {"pattern": row.pattern, "count": row.count, "categories": row.categories, "exampleIds": row.examples}
+        for row in shared.patterns
     ]

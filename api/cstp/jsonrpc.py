@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: parse a call, and encode an answer or an error. A batch of calls is refused."""
+"""JSON-RPC 2.0: parse a call, and encode its answer or its error. A batch of calls is refused."""
 
 import json
 import math
@@ -20,8 +20,21 @@ METHOD_NOT_FOUND = -32601
 VERSION = "2.0"
 
 Id = str | int | float | None
-"""The id by which a caller distinguishes its calls; None for a notification, which is answered too."""
+"""The id by which a caller distinguishes its calls. None: a notification, which also gets an answer."""
 
+BODY_BYTES_MAX = 1024 * 1024
+"""A longer body is not parsed a second time: valid parameters are shorter."""
+
+UNREPRESENTABLE_MAX = 20
+"""The maximum number of values that an error names."""
+
+INTEGER_CHARS_MAX = 4_300
+"""The longest integer that Python parses."""
+
+NUMBER_RULE = "must be a number between -1.8e308 and 1.8e308"
+TEXT_RULE = "must be Unicode text, without half of a surrogate pair"
+
+_lone_surrogate = re.compile("[\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -43,7 +56,7 @@ class RpcCall(msgspec.Struct, frozen=True):
 
 
 class UnrepresentableValue(NamedTuple):
-    """A value that JSON can write but we cannot represent: its path as the caller spelled it, and what it must be."""
+    """A value that JSON allows but we cannot represent: its path, as the caller spelled it, and the rule."""
 
     field: str
     rule: str
@@ -59,48 +72,47 @@ class Request(NamedTuple):
 def parse_request(body: bytes) -> Request:
     """Parse a request body. Errors: RpcError."""
     try:
-        frame = Request(msgspec.json.decode(body), [])
+        request = Request(msgspec.json.decode(body), [])
     except ValueError:
-        found = find_unrepresentable(body)
-        if found is None:
+        repaired = _find_unrepresentable(body)
+        if repaired is None:
             raise _invalid() from None
-        frame = Request(*found)
+        request = repaired
     except RecursionError:
         raise _invalid() from None
-    if not isinstance(frame.members, dict):
-        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _kind(frame.members)})
-    return frame
+    if not isinstance(request.members, dict):
+        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(request.members)})
+    return request
 
 
 def _invalid() -> RpcError:
     return RpcError(PARSE_ERROR, "Invalid JSON")
 
 
-def id_of(frame: Request) -> Id:
+def id_of(request: Request) -> Id:
     """Return the id of a request. Errors: RpcError, if it is neither text, number nor null."""
-    given = frame.members.get("id")
-    if given is None or (isinstance(given, str | int | float) and not isinstance(given, bool)):
-        return given
-    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _kind(given)})
+    call_id = request.members.get("id")
+    if call_id is None or (isinstance(call_id, str | int | float) and not isinstance(call_id, bool)):
+        return call_id
+    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _type_name(call_id)})
 
 
-def call_of(frame: Request) -> RpcCall:
+def call_of(request: Request) -> RpcCall:
     """Return the call of a request. Errors: RpcError."""
-    members = frame.members
+    members = request.members
     version, method, params = members.get("jsonrpc"), members.get("method"), members.get("params", {})
     if version != VERSION:
         raise RpcError(INVALID_REQUEST, "Invalid JSON-RPC version", {"expected": VERSION, "got": version})
     if method is None or method == "":
         raise RpcError(INVALID_REQUEST, "Method is required")
     if not isinstance(method, str):
-        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _kind(method)})
+        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _type_name(method)})
     if not isinstance(params, dict):
-        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _kind(params)})
-    if frame.unrepresentable:
-        message = "; ".join(f"{field}: {rule}" for field, rule in frame.unrepresentable)
-        raise RpcError(
-            INVALID_PARAMS, f"Validation failed: {message}", {"fields": [one.field for one in frame.unrepresentable]}
-        )
+        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _type_name(params)})
+    if request.unrepresentable:
+        message = "; ".join(f"{field}: {rule}" for field, rule in request.unrepresentable)
+        fields = [value.field for value in request.unrepresentable]
+        raise RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": fields})
     return RpcCall(method, params)
 
 
@@ -134,68 +146,47 @@ def internal_error(error: Exception) -> RpcError:
     return RpcError(INTERNAL_ERROR, "Internal error", {"type": type(error).__name__})
 
 
-def _kind(value: object) -> str:
+def _type_name(value: object) -> str:
     return type(value).__name__
 
 
-BODY_BYTES_MAX = 1024 * 1024
-"""A longer body is not parsed a second time: no valid parameter needs as much."""
-
-
-UNREPRESENTABLE_MAX = 20
-"""The most values that an error names."""
-
-
-_INTEGER_CHARS_MAX = 4_300
-"""The longest integer that Python parses."""
-
-
-NUMBER = "must be a number between -1.8e308 and 1.8e308"
-
-
-TEXT = "must be Unicode text, without half of a surrogate pair"
-
-
-_half = re.compile("[\ud800-\udfff]")
-
-
-def find_unrepresentable(body: bytes) -> tuple[dict[str, object], list[UnrepresentableValue]] | None:
-    """Return a request and its unrepresentable params; None if the body is not valid JSON, or has others elsewhere."""
+def _find_unrepresentable(body: bytes) -> Request | None:
+    """Return a request and its unrepresentable params; None if it is not valid JSON, or other members have some."""
     if len(body) > BODY_BYTES_MAX:
         return None
     try:
-        frame = json.loads(body.decode(), parse_int=_integer)
-        found = list(islice(_walk(frame.get("params")), UNREPRESENTABLE_MAX)) if isinstance(frame, dict) else []
-        if not found or any(_walk({**frame, "params": None})):
+        members = json.loads(body.decode(), parse_int=_parse_integer)
+        if not isinstance(members, dict) or any(_walk({**members, "params": None})):
             return None
+        values = list(islice(_walk(members.get("params")), UNREPRESENTABLE_MAX))
     except (ValueError, RecursionError):
         return None
-    return frame, found
+    return Request(members, values) if values else None
 
 
 def _walk(value: object, path: str = "") -> Iterator[UnrepresentableValue]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            at = f"{path}.{_shown(name)}" if path else _shown(name)
+            inner_path = f"{path}.{_printable(name)}" if path else _printable(name)
             if not _is_text(name):
-                yield UnrepresentableValue(at, TEXT)
-            yield from _walk(inner, at)
+                yield UnrepresentableValue(inner_path, TEXT_RULE)
+            yield from _walk(inner, inner_path)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _walk(inner, f"{path}[{index}]")
     elif isinstance(value, float) and not math.isfinite(value):
-        yield UnrepresentableValue(path, NUMBER)
+        yield UnrepresentableValue(path, NUMBER_RULE)
     elif isinstance(value, str) and not _is_text(value):
-        yield UnrepresentableValue(path, TEXT)
+        yield UnrepresentableValue(path, TEXT_RULE)
 
 
-def _integer(text: str) -> int | float:
-    return int(text) if len(text) <= _INTEGER_CHARS_MAX else math.inf
+def _parse_integer(text: str) -> int | float:
+    return int(text) if len(text) <= INTEGER_CHARS_MAX else math.inf
 
 
 def _is_text(text: str) -> bool:
-    return _half.search(text) is None
+    return _lone_surrogate.search(text) is None
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()

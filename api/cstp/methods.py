@@ -1,4 +1,4 @@
-"""The table of methods: name, scope, and the function that answers."""
+"""The table of methods: the scope and the function of each."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 
 class Method(NamedTuple):
-    """The scope that a method needs, and the function that answers it."""
+    """The scope that a method needs, and the function that answers a call."""
 
     scope: Scope
     answer: Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]

@@ -1,4 +1,4 @@
-"""cstp.preAction: context before an action, and recording the decision, in one call."""
+"""cstp.preAction: return the context of an action, and record the action as a decision, in one call."""
 
 from time import perf_counter
 from typing import Annotated, Any
@@ -30,19 +30,19 @@ _options: ParamsSchema[_Options] = ParamsSchema(_Options)
 
 
 async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return similar decisions, and the calibration of the action's category; there are no guardrails.
+    """Return similar decisions, and the calibration of the action's category. Every action is allowed.
 
-    The action is recorded as a decision unless `autoRecord` is false, as recordDecision does, with the parameters
-    beside `action`: reasons, tags, pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is
-    recorded if a parameter is wrong.
+    Unless `autoRecord` is false, the action is recorded as recordDecision does, with the parameters beside `action`:
+    reasons, tags, pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is recorded if a
+    parameter is wrong.
     """
-    began = perf_counter()
+    start_s = perf_counter()
     action, options = parse_action(params), _options_of(params)
     recording = _recording(params, action) if options.auto_record else None
     if recording is not None:
         caller.require("append")
     limit = min(options.query_limit, QUERY_LIMIT_MAX)
-    found = await similar_decisions(
+    similar = await similar_decisions(
         ledger,
         action.description,
         "action.description",
@@ -50,54 +50,57 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         category=action.category or None,
         include_reasons=True,
     )
-    wanted = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
-    overall = (await compute_calibration(ledger, CalibrationQuery(filter=wanted))).overall
-    reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=wanted, min_decisions=1))).overall
+    selection = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
+    overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
+    reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
     recorded = await record_decision(ledger, caller, recording) if recording is not None else None
     answer: dict[str, object] = {
         "allowed": True,
         "decisionId": recorded["id"] if recorded is not None else None,
-        "relevantDecisions": found,
+        "relevantDecisions": similar,
         "guardrailResults": [],
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
-        "patternsSummary": _patterns(found) if options.include_patterns else [],
-        "queryTimeMs": round((perf_counter() - began) * 1000),
+        "patternsSummary": _patterns(similar) if options.include_patterns else [],
+        "queryTimeMs": round((perf_counter() - start_s) * 1000),
     }
     return answer if recorded is None else {**answer, "recorded": recorded}
 
 
 def _options_of(params: dict[str, Any]) -> _Options:
     """Return the options, from `options` or beside it; `options` takes precedence. Errors: RpcError."""
-    given, wrong = params.get("options"), list[ParameterError]()
-    if given is not None and not isinstance(given, dict):
-        raise refuse_params([ParameterError("options", f"must be an object, got {type(given).__name__}")])
-    inside = _options.take(given or {}, wrong, "options.")
-    named = {name for name, value in (given or {}).items() if value is not None}
-    beside = _options.take({name: value for name, value in params.items() if name not in named}, wrong)
-    if wrong:
-        raise refuse_params(wrong)
+    options, errors = params.get("options"), list[ParameterError]()
+    if options is not None and not isinstance(options, dict):
+        raise refuse_params([ParameterError("options", f"must be an object, got {type(options).__name__}")])
+    inside = _options.convert(options or {}, errors, "options.")
+    set_inside = {name for name, value in (options or {}).items() if value is not None}
+    beside = _options.convert({name: value for name, value in params.items() if name not in set_inside}, errors)
+    if errors:
+        raise refuse_params(errors)
     return _Options(**{**beside, **inside})
 
 
 def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
     """Return the parameters for recordDecision. Errors: RpcError."""
-    given = {name: value for name, value in params.items() if name not in _NOT_RECORDED}
-    about = {"category": action.category, "stakes": action.stakes, "confidence": action.confidence}
-    stated = {name: value for name, value in about.items() if value is not None}
-    recording = {**given, **stated, "decision": action.description}
-    wrong: list[ParameterError] = []
-    DECISION.take(recording, wrong)
-    if wrong:
+    beside = {name: value for name, value in params.items() if name not in _NOT_RECORDED}
+    optional = {"category": action.category, "stakes": action.stakes, "confidence": action.confidence}
+    stated = {name: value for name, value in optional.items() if value is not None}
+    recording = {**beside, **stated, "decision": action.description}
+    errors: list[ParameterError] = []
+    DECISION.convert(recording, errors)
+    if errors:
         raise refuse_params(
-            [ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in wrong]
+            [ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in errors]
         )
     return recording
 
 
-def _patterns(found: list[Row]) -> list[dict[str, object]]:
-    """Return the patterns of the decisions, each with its first ids."""
-    named: dict[str, list[str]] = {}
-    for row in found:
+def _patterns(similar: list[Row]) -> list[dict[str, object]]:
+    """Return the patterns of the decisions, each with the ids of its first decisions."""
+    ids_by_pattern: dict[str, list[str]] = {}
+    for row in similar:
         if "pattern" in row:
-            named.setdefault(row["pattern"], []).append(row["id"])
-    return [{"pattern": pattern, "count": len(ids), "exampleIds": ids[:EXAMPLES_MAX]} for pattern, ids in named.items()]
+            ids_by_pattern.setdefault(row["pattern"], []).append(row["id"])
+    return [
+        {"pattern": pattern, "count": len(ids), "exampleIds": ids[:EXAMPLES_MAX]}
+        for pattern, ids in ids_by_pattern.items()
+    ]

@@ -1,4 +1,4 @@
-"""cstp.queryDecisions: search earlier decisions, or list those that match the filters."""
+"""cstp.queryDecisions: search earlier decisions, or list the decisions that match the filters."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -25,17 +25,18 @@ LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
 LIST_LIMIT_MAX = 500
 TITLE_CHARS_MAX = 50
+FIT_DIGITS = 4
 
 AGENT = "cognition-engines"
-"""The name of the answering server in the protocol."""
+"""The name of the server in the protocol's answers."""
 
 _SUMMARY_AGE, _DIGEST_AGE, _WISDOM_AGE = timedelta(days=7), timedelta(days=30), timedelta(days=90)
-_SEVERAL = ("stakes", "status", "tags")
-"""Filters that take one value or a list of them."""
+_LIST_FILTERS = ("stakes", "status", "tags")
+"""Filters whose value may be one text or a list of texts."""
 
 
 class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of queryDecisions beside its filters."""
+    """The parameters of queryDecisions, without its filters."""
 
     query: str = ""
     limit: int = LIMIT_DEFAULT
@@ -63,74 +64,75 @@ class _Filters(msgspec.Struct, frozen=True, kw_only=True):
     date_before: str | None = None
 
 
-_asked: ParamsSchema[QueryParams] = ParamsSchema(QueryParams, aliases={"limit": ("limit", "top_k", "topK")})
+_schema: ParamsSchema[QueryParams] = ParamsSchema(QueryParams, aliases={"limit": ("limit", "top_k", "topK")})
 _filters: ParamsSchema[_Filters] = ParamsSchema(_Filters)
 
 
 async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return decisions that match a query, the best first; without a query, those that match the filters, newest first.
+    """Return decisions that match a query, the best first; without a query, decisions that match the filters.
 
     Search is by words, without embeddings, also for `semantic` and `hybrid`. `retrievalMode` is the mode that was used,
-    `requestedMode` the requested one, and `note` explains the difference. `total` counts all matches, of which `limit`
-    are returned. `calibrationNote` describes how decisions in the category turned out, of the agent in the filter or of
-    the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
+    `requestedMode` the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them
+    are returned. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or
+    of the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
     """
-    began = perf_counter()
-    asked, selection, now = _asked.decode(params), _selection(ledger, params), ledger.clock()
-    if asked.compacted:
+    start_s = perf_counter()
+    request, selection, now = _schema.decode(params), _selection(ledger, params), ledger.clock()
+    if request.compacted:
         selection = msgspec.structs.replace(selection, compacted_before=now - _WISDOM_AGE)
-    if not asked.query.strip():
-        mode, found = "list", await _list(ledger, selection, min(max(asked.limit, 1), LIST_LIMIT_MAX))
+    if not request.query.strip():
+        mode, result = "list", await _list(ledger, selection, min(max(request.limit, 1), LIST_LIMIT_MAX))
     else:
-        limit = min(max(asked.limit, 1), LIMIT_MAX)
-        retrieval = SearchQuery(query=asked.query, selection=selection, limit=limit, side=asked.bridge_side)
-        mode, found = "keyword", await search_decisions(ledger, retrieval)
+        limit = min(max(request.limit, 1), LIMIT_MAX)
+        retrieval = SearchQuery(query=request.query, selection=selection, limit=limit, side=request.bridge_side)
+        mode, result = "keyword", await search_decisions(ledger, retrieval)
     answer: dict[str, object] = {
-        "decisions": decision_rows(found, asked, now),
-        "total": found.total,
-        "query": asked.query,
-        "queryTimeMs": round((perf_counter() - began) * 1000),
+        "decisions": decision_rows(result, request, now),
+        "total": result.total,
+        "query": request.query,
+        "queryTimeMs": round((perf_counter() - start_s) * 1000),
         "agent": AGENT,
         "retrievalMode": mode,
-        "requestedMode": asked.retrieval_mode,
+        "requestedMode": request.retrieval_mode,
     }
     if mode == "keyword":
-        answer["matched"] = "all" if found.whole else "any" if found.total else "none"
-        answer["scores"] = _scores(found)
-    if said := " ".join(_notes(asked, mode, found)):
-        answer["note"] = said
+        answer["matched"] = _matched_words(result)
+        answer["scores"] = _scores(result)
+    if note := " ".join(_notes(request, mode, result)):
+        answer["note"] = note
     agent = selection.agent or caller.agent
     return answer | await note_on_plan(ledger, PlannedDecision(agent=agent, category=selection.category))
 
 
 def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSelection:
     """Return the selection of the filters, from `filters` or beside it; `filters` takes precedence."""
-    spelled = {name: _listed(name, value) for name, value in merge_filters(params).items()}
-    given = _filters.decode(spelled)
-    dates = _filters.spelling("date_after", spelled), _filters.spelling("date_before", spelled)
-    if given.min_confidence > given.max_confidence:
-        low, high = (_filters.spelling(name, spelled) for name in ("min_confidence", "max_confidence"))
+    merged = {name: _to_list(name, value) for name, value in merge_filters(params).items()}
+    filters = _filters.decode(merged)
+    dates = _filters.spelling("date_after", merged), _filters.spelling("date_before", merged)
+    if filters.min_confidence > filters.max_confidence:
+        low, high = (_filters.spelling(name, merged) for name in ("min_confidence", "max_confidence"))
         raise refuse_params([ParameterError(low, f"must not be above {high}")])
-    statuses: tuple[Status, ...] = given.status or ("pending", "reviewed")
-    if given.has_outcome is not None:
-        statuses = tuple(status for status in statuses if (status == "reviewed") is given.has_outcome)
+    statuses: tuple[Status, ...] = filters.status or ("pending", "reviewed")
+    if filters.has_outcome is not None:
+        statuses = tuple(status for status in statuses if (status == "reviewed") is filters.has_outcome)
     return DecisionSelection(
-        agent=given.agent or None,
-        category=given.category or None,
-        stakes=given.stakes or None,
-        project=given.project or None,
-        feature=given.feature or None,
+        agent=filters.agent or None,
+        category=filters.category or None,
+        stakes=filters.stakes or None,
+        project=filters.project or None,
+        feature=filters.feature or None,
         status=statuses,
-        tags=given.tags,
-        pr=given.pr,
-        confidence_min=given.min_confidence or None,
-        confidence_max=given.max_confidence if given.max_confidence < 1 else None,
-        range=parse_period(given.date_after or None, given.date_before or None, ledger.clock(), names=dates),
+        tags=filters.tags,
+        pr=filters.pr,
+        confidence_min=filters.min_confidence or None,
+        confidence_max=filters.max_confidence if filters.max_confidence < 1 else None,
+        range=parse_period(filters.date_after or None, filters.date_before or None, ledger.clock(), names=dates),
     )
 
 
-def _listed(name: str, value: object) -> object:
-    if name not in _SEVERAL or not isinstance(value, str):
+def _to_list(name: str, value: object) -> object:
+    """Return the value of a filter, with one text as a list; None for an empty text."""
+    if name not in _LIST_FILTERS or not isinstance(value, str):
         return value
     return [value] if value else None
 
@@ -141,61 +143,68 @@ async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int)
     return SearchResult(decisions=page.decisions, fits=fits, total=page.total, whole=True)
 
 
-def decision_rows(found: SearchResult, asked: QueryParams, now: datetime) -> list[dict[str, object]]:
-    """Return the decisions that were found as rows of the answer."""
-    return [_row(state, fit, asked, now) for state, fit in zip(found.decisions, found.fits, strict=True)]
+def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> list[dict[str, object]]:
+    """Return the decisions of a result as rows of the answer."""
+    return [_row(state, fit, request, now) for state, fit in zip(result.decisions, result.fits, strict=True)]
 
 
-def _row(state: DecisionState, fit: float, asked: QueryParams, now: datetime) -> dict[str, object]:
-    """Return a decision as a row, with the optional fields that it has and the caller requested."""
-    whole = decision_row(state)
+def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) -> dict[str, object]:
+    """Return a decision as a row. An optional field is left out if the decision lacks it or it was not requested."""
+    full_row = decision_row(state)
     row = {
-        "id": whole["id"],
+        "id": full_row["id"],
         "title": state.decision.decision[:TITLE_CHARS_MAX],
-        "category": whole["category"] or "",
+        "category": full_row["category"] or "",
     }
-    if "confidence" in whole:
-        row["confidence"] = whole["confidence"]
-    row |= {name: whole[name] for name in ("stakes", "status", "date")}
-    row["distance"] = round(1 - fit, 4)
-    further = {
-        "outcome": whole["outcome"],
-        "reasons": whole["reasons"] if asked.include_reasons else None,
-        "tags": whole["tags"],
-        "pattern": whole["pattern"],
-        "compactionLevel": _level(state, now) if asked.compacted else None,
-        "lessons": whole["lessons"],
-        "actualResult": whole["actual_result"] if asked.include_detail else None,
-        "bridge": whole.get("bridge"),
+    if "confidence" in full_row:
+        row["confidence"] = full_row["confidence"]
+    row |= {name: full_row[name] for name in ("stakes", "status", "date")}
+    row["distance"] = round(1 - fit, FIT_DIGITS)
+    optional = {
+        "outcome": full_row["outcome"],
+        "reasons": full_row["reasons"] if request.include_reasons else None,
+        "tags": full_row["tags"],
+        "pattern": full_row["pattern"],
+        "compactionLevel": _level(state, now) if request.compacted else None,
+        "lessons": full_row["lessons"],
+        "actualResult": full_row["actual_result"] if request.include_detail else None,
+        "bridge": full_row.get("bridge"),
     }
-    return row | {name: value for name, value in further.items() if value}
+    return row | {name: value for name, value in optional.items() if value}
 
 
 def _level(state: DecisionState, now: datetime) -> str:
-    """Return the compaction level for a decision's age; `full` while it is not reviewed."""
+    """Return the compaction level for a decision's age; `full` if it is not reviewed."""
     age = now - state.recorded_at
     if state.review is None or age < _SUMMARY_AGE:
         return "full"
     return "summary" if age < _DIGEST_AGE else "digest"
 
 
-def _scores(found: SearchResult) -> dict[str, dict[str, float]]:
-    """Return how well each decision matches, 0..1; without `semantic`, because clients cannot read null there."""
+def _matched_words(result: SearchResult) -> str:
+    """Return which of the query's words each decision contains."""
+    if result.whole:
+        return "all"
+    return "any" if result.total else "none"
+
+
+def _scores(result: SearchResult) -> dict[str, dict[str, float]]:
+    """Return a score of 0..1 for each decision. `semantic` is left out, because clients cannot read null there."""
     return {
-        state.decision_id: {"keyword": round(fit, 4), "combined": round(fit, 4)}
-        for state, fit in zip(found.decisions, found.fits, strict=True)
+        state.decision_id: dict.fromkeys(("keyword", "combined"), round(fit, FIT_DIGITS))
+        for state, fit in zip(result.decisions, result.fits, strict=True)
     }
 
 
-def _notes(asked: QueryParams, mode: str, found: SearchResult) -> list[str]:
+def _notes(request: QueryParams, mode: str, result: SearchResult) -> list[str]:
     """Return notes on how the answer was found."""
     notes = []
-    if mode == "keyword" and asked.retrieval_mode != mode:
-        notes.append(f"There are no embeddings here: {asked.retrieval_mode} was answered by keyword.")
-    if mode == "keyword" and not found.total:
+    if mode == "keyword" and request.retrieval_mode != mode:
+        notes.append(f"There are no embeddings here: {request.retrieval_mode} was answered by keyword.")
+    if mode == "keyword" and not result.total:
         notes.append("No decision holds any of its words.")
-    elif mode == "keyword" and not found.whole:
+    elif mode == "keyword" and not result.whole:
         notes.append("No decision holds all the words: ranked by any of them.")
-    if asked.compacted:
+    if request.compacted:
         notes.append(f"Decisions that are reviewed and older than {_WISDOM_AGE.days} days are left out.")
     return notes

@@ -1,4 +1,4 @@
-"""cstp.ready: open actions, the most urgent first."""
+"""cstp.ready: list open actions, the most urgent first."""
 
 from typing import Any
 
@@ -19,28 +19,28 @@ LIMIT_DEFAULT = 20
 LIMIT_MAX = 50
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
     min_priority: Priority = "low"
     action_types: tuple[Kind, ...] = ()
     category: str | None = None
     limit: int = LIMIT_DEFAULT
 
 
-_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
+_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams)
 
 
 async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """List decisions past their review date, undated ones older than 30 days, and categories with drift.
+    """List decisions past their review date, decisions without one after 30 days, and categories with drift.
 
-    `calibration_drift` is the result of checkDrift for a category.
+    An action `calibration_drift` has the result of checkDrift for its category.
     """
-    asked = _asked.decode(params)
-    limit = min(max(asked.limit, 1), LIMIT_MAX)
-    wanted = ActionItemQuery(
-        least=asked.min_priority, kinds=asked.action_types, category=asked.category or None, limit=limit
+    request = _schema.decode(params)
+    limit = min(max(request.limit, 1), LIMIT_MAX)
+    query = ActionItemQuery(
+        least=request.min_priority, kinds=request.action_types, category=request.category or None, limit=limit
     )
-    found = await list_action_items(ledger, wanted)
-    return {"actions": [_row(action) for action in found.actions], "total": found.total, "filtered": found.filtered}
+    items = await list_action_items(ledger, query)
+    return {"actions": [_row(action) for action in items.actions], "total": items.total, "filtered": items.filtered}
 
 
 def _row(action: ActionItem) -> dict[str, object]:

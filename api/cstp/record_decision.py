@@ -1,4 +1,4 @@
-"""cstp.recordDecision: record a decision as the agent states it."""
+"""cstp.recordDecision: record a decision, with the protocol's defaults."""
 
 import re
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ from projections.decisions.pending_thoughts import ThoughtScope
 
 Category = Literal["architecture", "process", "integration", "tooling", "security"]
 
-_days = {"d": 1, "w": 7, "m": 30}
-_span = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
+_unit_days = {"d": 1, "w": 7, "m": 30}
+_duration = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
 
 REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis", "strength": 0.8})
 """A reason; the protocol's defaults are the type analysis and a strength of 0.8."""
 
 BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("function", "purpose")})
-"""A bridge; `purpose` is another name of `function`."""
+"""A bridge; `purpose` is an alias of `function`."""
 
 DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
     DecisionRecorded,
@@ -40,8 +40,8 @@ DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
 """A decision; the protocol has defaults for category and stakes, but not for the confidence."""
 
 
-class _Context(msgspec.Struct, frozen=True, kw_only=True):
-    """The project context, as some clients group it; parameters beside it take precedence."""
+class _ProjectContext(msgspec.Struct, frozen=True, kw_only=True):
+    """The project context as one object, which some clients send. The parameters beside it take precedence."""
 
     project: Label | None = None
     feature: Label | None = None
@@ -51,44 +51,44 @@ class _Context(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None = None
 
 
-class _Beside(msgspec.Struct, frozen=True, kw_only=True):
-    """The other parameters of a decision."""
+class _RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters that are not fields of the decision."""
 
     review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
-    project_context: _Context | None = None
+    project_context: _ProjectContext | None = None
     idempotency_key: EventId | None = None
     agent_id: Label | None = None
     decision_id: Label | None = None
     question: Label | None = None
 
 
-_beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
+_record_options: ParamsSchema[_RecordOptions] = ParamsSchema(_RecordOptions)
 
 
 async def record_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> dict[str, object]:
     """Record a decision, with its pending thoughts (recordThought) as the last steps of its deliberation.
 
-    `calibrationNote` describes how the agent's similar decisions with similar confidence turned out.
+    `calibrationNote` describes the outcomes of the agent's similar decisions with similar confidence.
 
-    `agentId` and `decisionId` select the thoughts; they do not set the decision's agent or id. Thoughts that do not
-    fit stay pending: `thoughts_pending` counts them.
+    `agentId` and `decisionId` select the thoughts; they do not set the decision's agent or id. Thoughts beyond the
+    decision's limits stay pending: `thoughts_pending` counts them.
 
-    `question` names the question that the decision answers, unique within project and category, so that agents that
-    answered the same one can be compared.
+    `question` names the question that the decision answers. It is unique within project and category, so that agents
+    that answered the same question can be compared.
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
-    same key with the same parameters gives the first answer again, with other parameters an error.
+    same key with the same parameters returns the first answer again; with other parameters it is an error.
     """
-    decision, beside = _decode(params)
-    check_key(beside.idempotency_key, _beside.spelling("idempotency_key", params))
-    scope = ThoughtScope(beside.agent_id, beside.decision_id)
+    decision, options = _decode(params)
+    check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
+    scope = ThoughtScope(options.agent_id, options.decision_id)
     decided = await decide(
         ledger,
         caller,
         scope,
-        lambda moment: _with_review_date(decision, beside.review_in, moment),
-        beside.idempotency_key,
-        beside.question,
+        lambda moment: _with_review_date(decision, options.review_in, moment),
+        options.idempotency_key,
+        options.question,
     )
     subject = decided.placed.subject
     answer: dict[str, object] = {
@@ -109,27 +109,27 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     return answer
 
 
-def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _Beside]:
-    wrong: list[ParameterError] = []
-    values = DECISION.take(params, wrong)
-    others = _beside.take(params, wrong)
-    if (text := others.get("review_in")) is not None and _span.fullmatch(text) is None:
-        at = _beside.spelling("review_in", params)
-        wrong.append(ParameterError(at, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
-    if wrong:
-        raise refuse_params(wrong)
-    beside = _Beside(**others)
-    if beside.project_context is not None:
-        for name, value in structs.asdict(beside.project_context).items():
+def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
+    errors: list[ParameterError] = []
+    values = DECISION.convert(params, errors)
+    option_values = _record_options.convert(params, errors)
+    if (text := option_values.get("review_in")) is not None and _duration.fullmatch(text) is None:
+        spelling = _record_options.spelling("review_in", params)
+        errors.append(ParameterError(spelling, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    if errors:
+        raise refuse_params(errors)
+    options = _RecordOptions(**option_values)
+    if options.project_context is not None:
+        for name, value in structs.asdict(options.project_context).items():
             if value is not None:
                 values.setdefault(name, value)
-    return DecisionRecorded(**values), beside
+    return DecisionRecorded(**values), options
 
 
 def _with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
     """Set the review date: days, weeks or months of 30 days from now."""
     if review_in is None:
         return decision
-    found = _span.fullmatch(review_in)
-    assert found is not None, "review_in was checked when it was decoded"
-    return structs.replace(decision, review_by=now + timedelta(days=int(found[1]) * _days[found[2]]))
+    match = _duration.fullmatch(review_in)
+    assert match is not None, "review_in was checked when it was decoded"
+    return structs.replace(decision, review_by=now + timedelta(days=int(match[1]) * _unit_days[match[2]]))

@@ -1,4 +1,4 @@
-"""cstp.reviewDecision: record how a decision turned out. A later review counts; earlier ones stay in the log."""
+"""cstp.reviewDecision: record the outcome of a decision. The latest review is used; earlier ones stay in the log."""
 
 from typing import Any
 
@@ -16,24 +16,24 @@ from events.envelope import EventId
 from ledger.errors import NotFound
 
 
-class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+class _ReviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
 
 
 _review: ParamsSchema[DecisionReviewed] = ParamsSchema(
     DecisionReviewed, aliases={"decision_id": ("id",)}, types={"decision_id": str}
 )
-_beside: ParamsSchema[_Beside] = ParamsSchema(_Beside)
+_options: ParamsSchema[_ReviewOptions] = ParamsSchema(_ReviewOptions)
 
 
 async def review_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Record how a decision turned out, by its exact id. `idempotencyKey` works as in recordDecision."""
-    wrong: list[ParameterError] = []
-    values, beside = _review.take(params, wrong), _beside.take(params, wrong)
-    if wrong:
-        raise refuse_params(wrong)
-    review, key = DecisionReviewed(**values), beside.get("idempotency_key")
-    check_key(key, _beside.spelling("idempotency_key", params))
+    """Record the outcome of the decision with an exact id. `idempotencyKey` works as in recordDecision."""
+    errors: list[ParameterError] = []
+    values, options = _review.convert(params, errors), _options.convert(params, errors)
+    if errors:
+        raise refuse_params(errors)
+    review, key = DecisionReviewed(**values), options.get("idempotency_key")
+    check_key(key, _options.spelling("idempotency_key", params))
     try:
         recorded = await record_review(ledger, caller, review, event_id=key)
     except NotFound:

@@ -1,11 +1,11 @@
-"""Format a session's context as Markdown, for an agent's prompt."""
+"""Format the context of a session as Markdown, for an agent's prompt."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def markdown(context: Mapping[str, Any], agent: str | None) -> str:
-    """Return the sections of the context that are not empty."""
+    """Return a section for each part of the context that is not empty."""
     sections = {
         "Profile": _profile(context["agentProfile"]),
         "Calibration by category": _calibration(context["calibrationByCategory"]),
@@ -33,9 +33,9 @@ def _calibration(categories: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     if categories:
         yield "|category|went well|Brier score|reviewed|"
         yield "|-|-|-|-|"
-    for name, found in categories.items():
+    for name, scores in categories.items():
         label = _line(name).replace("|", "\\|")
-        yield f"|{label}|{found['accuracy']:.0%}|{found['brierScore']}|{found['reviewedDecisions']}|"
+        yield f"|{label}|{scores['accuracy']:.0%}|{scores['brierScore']}|{scores['reviewedDecisions']}|"
 
 
 def _queue(queue: list[Mapping[str, str]]) -> Iterator[str]:
@@ -44,8 +44,8 @@ def _queue(queue: list[Mapping[str, str]]) -> Iterator[str]:
 
 
 def _patterns(patterns: list[Mapping[str, Any]]) -> Iterator[str]:
-    for one in patterns:
-        yield f"- {_line(one['pattern'])} ({one['count']} decisions)"
+    for pattern in patterns:
+        yield f"- {_line(pattern['pattern'])} ({pattern['count']} decisions)"
 
 
 def _decisions(decisions: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""cstp.recordThought and debugTracker: record thoughts before and after a decision, and list pending ones."""
+"""cstp.recordThought and debugTracker: record thoughts before and after a decision, and list pending thoughts."""
 
 from datetime import datetime
 from typing import Any
@@ -29,8 +29,8 @@ from events.thought import ThoughtRecorded
 from ledger.errors import LifecycleViolation
 from projections.decisions.pending_thoughts import ThoughtScope
 
-TAKEN_MAX = 20
-"""Decisions whose thoughts debugTracker lists."""
+CONSUMED_MAX = 20
+"""Decisions whose adopted thoughts debugTracker lists."""
 
 SUMMARY_THOUGHTS = 10
 SUMMARY_CHARS = 80
@@ -47,17 +47,17 @@ class _Thought(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _TrackerParams(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     include_consumed: bool = False
 
 
 _thought: ParamsSchema[_Thought] = ParamsSchema(_Thought)
-_asked: ParamsSchema[_Asked] = ParamsSchema(_Asked)
+_tracker: ParamsSchema[_TrackerParams] = ParamsSchema(_TrackerParams)
 
 
 async def record_thought(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Record a thought: on a recorded decision if only `id` is given, otherwise for the next decision.
+    """Record a thought: about a recorded decision if only `id` is given, otherwise for the next decision.
 
     The next recordDecision of the same agent with the same `agentId` and `decisionId` adopts it, within 300 seconds.
     `idempotencyKey` works as in recordDecision.
@@ -67,7 +67,8 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
         raise missing_param("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
-        return await _after(ledger, caller, thought.id, thought.text, thought.idempotency_key)
+        addition = DecisionThought(decision_id=thought.id, text=thought.text)
+        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
     posted = await append_payload(ledger, caller, payload, thought.idempotency_key, ledger.clock())
     return {
@@ -79,67 +80,76 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     }
 
 
-async def _after(ledger: LedgerService, caller: Principal, decision_id: str, text: str, key: str | None) -> object:
-    payload = DecisionThought(decision_id=decision_id, text=text)
+async def _add_to_decision(
+    ledger: LedgerService, caller: Principal, thought: DecisionThought, key: str | None
+) -> object:
+    """Record a thought about a recorded decision."""
     try:
-        posted = await append_payload(ledger, caller, payload, key, ledger.clock())
+        posted = await append_payload(ledger, caller, thought, key, ledger.clock())
     except LifecycleViolation:
-        raise _not_found(decision_id) from None
+        raise _not_found(thought.decision_id) from None
     except InvalidEvent as error:
         if error.field != "data.decision_id":
             raise
-        raise _not_found(decision_id) from None
+        raise _not_found(thought.decision_id) from None
     return {
         "success": True,
         "mode": "post-decision",
-        "decision_id": decision_id,
+        "decision_id": thought.decision_id,
         "step_number": await step_number(ledger, posted.placed),
     }
 
 
 async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """List the pending thoughts of every agent by tracker key, or of the key in `key`.
+    """List the pending thoughts of every tracker key, or only of the key in `key`.
 
-    A key shows as many thoughts as one decision can adopt. `includeConsumed` adds the thoughts that the latest
+    A key lists as many thoughts as one decision can adopt. `includeConsumed` adds the thoughts that the latest
     decisions adopted.
     """
-    asked, now = _asked.decode(params), ledger.clock()
-    found = await list_pending(ledger, asked.key or None, ITEMS_MAX)
+    request, now = _tracker.decode(params), ledger.clock()
+    pending = await list_pending(ledger, request.key or None, ITEMS_MAX)
     answer: dict[str, object] = {
-        "sessions": [one.key for one in found],
-        "sessionCount": len(found),
+        "sessions": [thoughts.key for thoughts in pending],
+        "sessionCount": len(pending),
         "detail": {
-            one.key: {"key": one.key, "inputCount": one.total, "inputs": [_input(kept, now) for kept in one.first]}
-            for one in found
+            thoughts.key: {
+                "key": thoughts.key,
+                "inputCount": thoughts.total,
+                "inputs": [_input(stored, now) for stored in thoughts.first],
+            }
+            for thoughts in pending
         },
     }
-    if asked.include_consumed:
-        answer["consumed"] = [_consumed(one, now) for one in await list_adopted(ledger, TAKEN_MAX, SUMMARY_THOUGHTS)]
+    if request.include_consumed:
+        answer["consumed"] = [
+            _consumed(thoughts, now) for thoughts in await list_adopted(ledger, CONSUMED_MAX, SUMMARY_THOUGHTS)
+        ]
     return answer
 
 
-def _input(kept: StoredThought, now: datetime) -> dict[str, object]:
+def _input(stored: StoredThought, now: datetime) -> dict[str, object]:
     return {
-        "id": kept.thought.thought_id,
+        "id": stored.thought.thought_id,
         "type": STEP_TYPE,
-        "text": kept.text,
+        "text": stored.text,
         "source": SOURCE,
-        "ageSeconds": max(0, int(kept.thought.age(now).total_seconds())),
-        "agent": kept.agent,
+        "ageSeconds": max(0, int(stored.thought.age(now).total_seconds())),
+        "agent": stored.agent,
     }
 
 
-def _consumed(one: PendingThoughts, now: datetime) -> dict[str, object]:
-    assert one.moment is not None, "an adopted thought has a time"
+def _consumed(thoughts: PendingThoughts, now: datetime) -> dict[str, object]:
+    assert thoughts.moment is not None, "an adopted thought has a time"
     return {
-        "key": one.key,
-        "consumedAt": max(0, int((now - one.moment).total_seconds())),
-        "inputCount": one.total,
-        "agentId": one.agent_id,
-        "decisionId": one.decision_id,
+        "key": thoughts.key,
+        "consumedAt": max(0, int((now - thoughts.moment).total_seconds())),
+        "inputCount": thoughts.total,
+        "agentId": thoughts.agent_id,
+        "decisionId": thoughts.decision_id,
         "status": "consumed",
         "inputsSummary": [
-            {"id": kept.thought.thought_id, "type": STEP_TYPE, "text": kept.text[:SUMMARY_CHARS]} for kept in one.first
+            {"id": stored.thought.thought_id, "type": STEP_TYPE, "text": stored.text[:SUMMARY_CHARS]}
+            for stored in thoughts.first
         ],
     }
 

@@ -1,6 +1,6 @@
-"""Methods about things that this ledger does not keep: guardrails, circuit breakers, links, and compaction.
+"""Methods for features that this ledger does not have: guardrails, circuit breakers, links, and compaction.
 
-A read answers, in the protocol's shape, that there are none. A write answers that nothing was written.
+A read returns an empty result in the protocol's shape. A write answers that nothing was written.
 """
 
 import time
@@ -23,6 +23,7 @@ from projections.decisions.decision_index import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 
 COMPACTED_MAX = 500
+DEPTH_MAX = 5
 
 Answer = Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
 EdgeType = Literal["relates_to", "supersedes", "depends_on"]
@@ -31,7 +32,7 @@ _Params = TypeVar("_Params", bound=msgspec.Struct)
 
 
 class BreakerAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is about to do. Its context is for guardrails only, so it is ignored."""
+    """The action that an agent plans. The parameter `context` is only for guardrails, so it is ignored."""
 
     description: NonEmpty
     category: str | None = None
@@ -91,19 +92,19 @@ _compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction)
 
 
 def parse_action(params: dict[str, Any]) -> BreakerAction:
-    """Return the action in `action`. Errors: RpcError."""
-    given = params.get("action")
-    if given is None or given == {}:
+    """Return the action of the parameter `action`. Errors: RpcError."""
+    fields = params.get("action")
+    if fields is None or fields == {}:
         raise missing_param("action")
-    wrong: list[ParameterError] = []
-    action = _action.make(given, wrong, "action")
+    errors: list[ParameterError] = []
+    action = _action.convert_object(fields, errors, "action")
     if action is None:
-        raise refuse_params(wrong)
+        raise refuse_params(errors)
     return action
 
 
 def _stub(struct: type[_Params], answer: Callable[[_Params], Mapping[str, object]]) -> Answer:
-    """Make a method that checks its parameters and answers without the ledger."""
+    """Return a method that checks its parameters and answers without the ledger."""
     schema = ParamsSchema(struct, aliases=_ALIASES)
 
     async def method(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -112,26 +113,26 @@ def _stub(struct: type[_Params], answer: Callable[[_Params], Mapping[str, object
     return method
 
 
-def _no_breaker(asked: _Breaker) -> Mapping[str, object]:
+def _no_breaker(request: _Breaker) -> Mapping[str, object]:
     data = {"fields": ["scope"], "advice": "This ledger keeps no circuit breakers; nothing was written."}
-    raise RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {asked.scope}", data)
+    raise RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {request.scope}", data)
 
 
-def _no_link(asked: _Link) -> Mapping[str, object]:
-    if asked.source_id == asked.target_id:
+def _no_link(request: _Link) -> Mapping[str, object]:
+    if request.source_id == request.target_id:
         raise refuse_params([ParameterError("targetId", "must be another decision than sourceId")])
-    if asked.weight <= 0:
+    if request.weight <= 0:
         raise refuse_params([ParameterError("weight", "must be above 0")])
     return {"success": False, "error": "This ledger keeps no links between decisions; nothing was written."}
 
 
-def _no_mark(asked: _Preserve) -> Mapping[str, object]:
+def _no_preserve(request: _Preserve) -> Mapping[str, object]:
     error = "Decisions are never compacted here, so none can be marked to be preserved; nothing was written."
-    return {"success": False, "decisionId": asked.decision_id, "preserve": asked.preserve, "error": error}
+    return {"success": False, "decisionId": request.decision_id, "preserve": request.preserve, "error": error}
 
 
 async def _check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Allow every action: no guardrail can forbid one. `evaluated` is 0."""
+    """Allow every action, since the ledger has no guardrails. `evaluated` is 0."""
     if params.get("action"):
         parse_action(params)
     return {
@@ -146,47 +147,47 @@ async def _check_guardrails(ledger: LedgerService, caller: Principal, params: di
 
 
 async def _reindex(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Bring every view up to date; views follow the log, so none has to be rebuilt."""
-    began = time.perf_counter()
-    counted = await count_decisions(ledger, DecisionSelection())
-    elapsed_ms = int((time.perf_counter() - began) * 1000)
-    message = f"All {counted.total} decisions are in the views, which follow the log: nothing had to be rebuilt."
-    answer = {"success": True, "decisionsIndexed": counted.total, "errors": 0, "durationMs": elapsed_ms}
+    """Update the views from the log. Views follow the log, so none has to be rebuilt."""
+    start_s = time.perf_counter()
+    counts = await count_decisions(ledger, DecisionSelection())
+    elapsed_ms = int((time.perf_counter() - start_s) * 1000)
+    message = f"All {counts.total} decisions are in the views, which follow the log: nothing had to be rebuilt."
+    answer = {"success": True, "decisionsIndexed": counts.total, "errors": 0, "durationMs": elapsed_ms}
     return {**answer, "message": message}
 
 
 async def _compact(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Compact nothing: every decision stays in full."""
-    asked = _compaction.decode(params)
-    return {"compacted": 0, "preserved": 0, "levels": await _levels(ledger, asked), "dryRun": asked.dry_run}
+    """Compact nothing: every decision keeps all its fields."""
+    request = _compaction.decode(params)
+    return {"compacted": 0, "preserved": 0, "levels": await _levels(ledger, request), "dryRun": request.dry_run}
 
 
 async def _get_compacted(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return the newest decisions, all at the level `full`."""
-    asked = _compaction.decode(params)
+    request = _compaction.decode(params)
     rows: list[dict[str, object]] = []
-    if asked.level in (None, "full"):
-        limit = min(max(asked.limit, 1), COMPACTED_MAX)
-        page = await select_decisions(ledger, DecisionQuery(selection=_selection(asked), limit=limit, history=True))
+    if request.level in (None, "full"):
+        limit = min(max(request.limit, 1), COMPACTED_MAX)
+        page = await select_decisions(ledger, DecisionQuery(selection=_selection(request), limit=limit, history=True))
         rows = [_full_row(state) for state in page.decisions]
-    return {"decisions": rows, "total": len(rows), "levels": await _levels(ledger, asked)}
+    return {"decisions": rows, "total": len(rows), "levels": await _levels(ledger, request)}
 
 
-def _selection(asked: _Compaction) -> DecisionSelection:
-    return DecisionSelection(category=asked.category or None)
+def _selection(request: _Compaction) -> DecisionSelection:
+    return DecisionSelection(category=request.category or None)
 
 
-async def _levels(ledger: LedgerService, asked: _Compaction) -> dict[str, int]:
-    counted = await count_decisions(ledger, _selection(asked))
-    return {"full": counted.total, "summary": 0, "digest": 0, "wisdom": 0}
+async def _levels(ledger: LedgerService, request: _Compaction) -> dict[str, int]:
+    counts = await count_decisions(ledger, _selection(request))
+    return {"full": counts.total, "summary": 0, "digest": 0, "wisdom": 0}
 
 
 def _full_row(state: DecisionState) -> dict[str, object]:
     row = decision_json(state)
     optional = ("outcome", "confidence", "pattern", "stakes", "context", "reasons", "tags", "bridge", "deliberation")
-    found = {name: row[name] for name in optional if row.get(name) is not None}
-    head = {name: row[name] for name in ("id", "decision", "date")}
-    return {**head, "level": "full", "category": row["category"] or "", **found}
+    stated = {name: row[name] for name in optional if row.get(name) is not None}
+    required = {name: row[name] for name in ("id", "decision", "date")}
+    return {**required, "level": "full", "category": row["category"] or "", **stated}
 
 
 UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
@@ -201,16 +202,16 @@ UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
     "cstp.getGraph": (
         "read",
         _stub(_Node, lambda node: {
-            "centerId": node.node_id or "", "depth": min(max(node.depth, 1), 5), "nodes": [], "edges": [],
+            "centerId": node.node_id or "", "depth": min(max(node.depth, 1), DEPTH_MAX), "nodes": [], "edges": [],
         }),
     ),
     "cstp.linkDecisions": ("append", _stub(_Link, _no_link)),
     "cstp.reindex": ("read", _reindex),
     "cstp.compact": ("append", _compact),
     "cstp.getCompacted": ("read", _get_compacted),
-    "cstp.setPreserve": ("append", _stub(_Preserve, _no_mark)),
+    "cstp.setPreserve": ("append", _stub(_Preserve, _no_preserve)),
     "cstp.getWisdom": (
         "read", _stub(_Compaction, lambda _: {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
     ),
 }  # fmt: skip
-"""The scope that each method needs, and the function that answers it, in the order in which they are listed."""
+"""The scope and the function of each method, in the order of the agent card."""

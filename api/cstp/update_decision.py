@@ -1,4 +1,4 @@
-"""cstp.updateDecision: change a recorded decision. Calibration uses the values before the first review."""
+"""cstp.updateDecision: amend a recorded decision. Calibration uses the values before the first review."""
 
 from typing import Any
 
@@ -28,23 +28,23 @@ _amendment: ParamsSchema[DecisionAmended] = ParamsSchema(
 
 
 async def update_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Amend a decision by its exact id. An unknown decision, or nothing to change, is a result and not an error.
+    """Amend the decision with an exact id. An unknown decision, or an empty update, is a result and not an error.
 
     `idempotencyKey` works as in recordDecision.
     """
-    wrong: list[ParameterError] = []
-    update, updates = _update.take(params, wrong), params.get("updates")
-    if not update.get("id") and not wrong:
+    errors: list[ParameterError] = []
+    update, updates = _update.convert(params, errors), params.get("updates")
+    if not update.get("id") and not errors:
         raise missing_param("id")
-    if updates is None and not wrong:
+    if updates is None and not errors:
         raise missing_param("updates")
     values: dict[str, Any] = {}
     if isinstance(updates, dict):
-        values = _amendment.take(updates, wrong, "updates.")
+        values = _amendment.convert(updates, errors, "updates.")
     elif updates is not None:
-        wrong.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
-    if wrong:
-        raise refuse_params(wrong)
+        errors.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
+    if errors:
+        raise refuse_params(errors)
     if not values:
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")

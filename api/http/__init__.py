@@ -1,1 +1,1 @@
-"""HTTP: the Starlette application, its server, its routes and its OpenAPI document."""
+"""The HTTP interface: the Starlette application, its server, its routes and its OpenAPI document."""

@@ -1,4 +1,4 @@
-"""The HTTP application: routes, errors as problem documents, and the lifetime of the ledger service."""
+"""The HTTP application: its routes, its answers to errors, and the lifetime of the ledger service."""
 
 import asyncio
 import gc
@@ -32,15 +32,15 @@ def routes() -> Sequence[BaseRoute]:
 
 
 def make_app(service: LedgerService) -> Starlette:
-    """Return the application of an open ledger service, which it closes when the server stops."""
+    """Return the application that serves an open ledger. It closes the ledger when the server stops."""
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        folding = asyncio.create_task(_fold(service))
+        fold_task = asyncio.create_task(_fold(service))
         yield
-        folding.cancel()
-        await asyncio.wait([folding])
+        fold_task.cancel()
+        await asyncio.wait([fold_task])
         await service.close()
 
     app = Starlette(
@@ -64,7 +64,7 @@ def make_app(service: LedgerService) -> Starlette:
 
 
 def _add_gauges(metrics: Metrics, service: LedgerService) -> None:
-    """Add the metrics that are read from the ledger."""
+    """Add the metrics whose values come from the ledger."""
     ledger = service.log
     if ledger is None:
         return
@@ -111,9 +111,9 @@ async def _handle_unrouted(request: Request, error: Exception) -> Response:
 
 
 def _answer_wrong_method(request: Request) -> Response:
-    """Answer 405 with every method of the path, over all the routes that share it."""
-    shared = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-    allowed = ", ".join(sorted({method for route in shared for method in route.methods}))
+    """Answer 405 with the methods of all routes that have the path."""
+    routes_of_path = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    allowed = ", ".join(sorted({method for route in routes_of_path for method in route.methods}))
     detail = f"{request.method} is not a method of {request.url.path}."
     response = answer_error(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
     response.headers["allow"] = allowed

@@ -1,9 +1,9 @@
 """A client's connection, with limits on size and time.
 
-uvicorn's protocol over httptools limits neither the head of a request nor the time it takes. This adds both: limits on
-the head and on pipelined requests, and deadlines for a head, a body and the reading of an answer. One task checks the
-deadlines of all connections once a second, so requests do not pay for them. A client has deadlines until its request is
-complete; a feed that is read has none.
+uvicorn's protocol over httptools limits neither the size of a request's head nor the duration of a request.
+`HttpConnection` limits the size of the head and the number of pipelined requests, and sets deadlines for the head, for
+the body, and for a client that does not read the answer. A feed has no deadline while its client reads it. One task
+checks the deadlines of all connections once a second, so that requests do not pay for timers.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from uvicorn.server import ServerState
 from api.errors import AddressTooLong, HeadTooLarge, StalledReader, TooManyConnections, TooSlow, slug
 from api.http.metrics import Metrics
 from api.http.middleware import NO_STORE
-from api.http.origin_guard import SecurityHeaders
 from api.http.problems import problem_response
+from api.http.security_headers import SecurityHeaders
 from api.service.ledger import LedgerService
 from events.errors import MalformedInput, TallystickError
 from events.limits import (
@@ -50,7 +50,7 @@ class _Phase(Enum):
 
 
 class _IgnoredTrailers(list[tuple[bytes, bytes]]):
-    """Headers after a body: nothing reads them, so this list stays empty."""
+    """Drops the headers after a body, since nothing reads them."""
 
     def append(self, header: tuple[bytes, bytes], /) -> None:
         pass
@@ -60,10 +60,11 @@ _TRAILERS = _IgnoredTrailers()
 
 
 class _AnswerWriter:
-    """The transport of one answer: adds the security headers, and writes head and body at once if the length is known.
+    """The transport of one answer: adds the security headers.
 
-    uvicorn validates each header of each answer and writes the head by itself. Without this class, appends of single
-    events took 10% more CPU time (median of 30 alternating runs).
+    It writes head and body in one call if the length is known. uvicorn validates each header of each answer, and writes
+    the head in a call of its own. Without this class, appends of single events took 10% more CPU time (median of 30
+    alternating runs).
     """
 
     def __init__(self, transport: asyncio.Transport, headers: SecurityHeaders) -> None:
@@ -100,7 +101,7 @@ class _AnswerWriter:
 
 
 class HttpConnection(HttpToolsProtocol):
-    """uvicorn's connection with limits."""
+    """uvicorn's connection, with limits on size and time."""
 
     def __init__(
         self,
@@ -119,14 +120,14 @@ class HttpConnection(HttpToolsProtocol):
         self._connections_max = connections_max
         self._fault: TallystickError | None = None
         self._phase = _Phase.NEW
-        self._phase_s = self.loop.time()
+        self._phase_s = self.loop.time()  # when the phase began
         self._chunk = 0  # bytes of the last chunk received
-        self._unparsed = 0  # bytes received since the last part of a body or end of a request
+        self._unparsed = 0  # bytes received since the last part of a body, or since the end of a request
         self._body = 0  # bytes received of this request's body
-        self._unsent: int | None = None  # bytes of the answer that were not sent at _unsent_s
+        self._unsent: int | None = None  # bytes of the answer that were not yet sent at _unsent_s
         self._unsent_s = self._phase_s
-        self._ignored_s: float | None = None  # since when a body arrives whose request is already answered
-        self._closing_s: float | None = None  # since when the connection only waits for the client to close it
+        self._ignored_s: float | None = None  # when it was noticed that the body of an answered request still arrives
+        self._closing_s: float | None = None  # when the connection began to wait for the client to close it
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -200,7 +201,7 @@ class HttpConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer data that is not HTTP, or a fault that was found while parsing."""
+        """Answer data that is not HTTP, or the fault that the parser's callbacks raised."""
         fault, self._fault = self._fault, None
         self._refuse(fault or MalformedInput("This is not an HTTP/1.1 request.", "Use HTTP/1.1."))
 
@@ -261,8 +262,8 @@ class HttpConnection(HttpToolsProtocol):
     def _refuse(self, error: TallystickError) -> None:
         """Answer an error, if no answer was started, and end the connection.
 
-        Data that still arrives is discarded for LINGER_S: closing at once would reset the connection, and the client
-        might not receive the answer.
+        The connection discards data for LINGER_S before it closes: closing at once would reset it, and the client might
+        not receive the answer.
         """
         self._closing_s = self.loop.time()
         request_id = f"c-{token_hex(8)}"
@@ -293,12 +294,13 @@ class HttpConnection(HttpToolsProtocol):
     def _log_refusal(self, error: TallystickError, status: int, request_id: str) -> None:
         reason = slug(type(error).__name__)
         self._metrics.refusals[reason] += 1
-        about: dict[str, object] = {}
+        request_fields: dict[str, object] = {}
         if self._phase is _Phase.BODY:
             authorization = dict(self.scope["headers"]).get(b"authorization", b"").decode("latin-1")
-            about = {"method": self.scope["method"], "agent": self._ledger.tokens.find_agent(authorization)}
+            agent = self._ledger.tokens.find_agent(authorization)
+            request_fields = {"method": self.scope["method"], "agent": agent}
         client = self.client[0] if self.client else None
-        log.info("refused", request_id=request_id, status=status, reason=reason, client=client, **about)
+        log.info("refused", request_id=request_id, status=status, reason=reason, client=client, **request_fields)
 
 
 def _head_too_large() -> HeadTooLarge:

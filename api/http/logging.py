@@ -1,4 +1,4 @@
-"""Log lines as JSON on standard error."""
+"""Write the log to standard error, each line as JSON."""
 
 import logging
 import os
@@ -12,20 +12,20 @@ log = structlog.get_logger()
 
 
 class RequestLogging:
-    """Whether successful requests are logged. A check of this is faster than structlog's own filter."""
+    """States whether successful requests are logged. This check is faster than structlog's filter."""
 
     enabled = False
 
 
 class StderrWriter:
-    """Writes each log line at once. It drops a line that cannot be written: a full disk must not stop the server."""
+    """Writes each log line without a buffer. Drops a line that fails: a full disk must not stop the server."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._partial = False
 
     def msg(self, message: bytes) -> None:
-        """Write a line; after a partly written one, start a new line first."""
+        """Write a line. If the line before was written in part, end it first."""
         line = (b"\n" if self._partial else b"") + message + b"\n"
         with suppress(OSError):
             self._partial = os.write(self._descriptor, line) < len(line)
@@ -41,7 +41,7 @@ class StdlibHandler(logging.Handler):
 
 
 def configure_logging(level: str = "info") -> None:
-    """Log JSON on standard error, from `level` up: debug, info, warning or error. Libraries log from warning up."""
+    """Log events of `level` and above: debug, info, warning or error. Libraries log warnings and errors."""
     logging.basicConfig(level=logging.WARNING, handlers=[StdlibHandler()])
     # uvicorn's warnings are about refused requests, which are logged already.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

@@ -9,8 +9,8 @@ PROBLEM = "application/problem+json"
 OCTETS = "application/octet-stream"
 ZIP = "application/zip"
 NOTE = "text/plain; charset=utf-8"
-"""Signed notes and receipts."""
+"""The type of signed notes and receipts."""
 HTML = "text/html; charset=utf-8"
 
 EVENT_MEDIA = (JSON, EVENT, BATCH, LINES)
-"""What POST /events accepts."""
+"""The media types that POST /events accepts."""

@@ -10,13 +10,14 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 from prometheus_client.registry import Collector
 
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper limits of the buckets of answer times."""
 
 
 class Metrics(Collector):
     """The metrics of one process, served at `/metrics`.
 
-    Requests are counted in plain dictionaries, which are converted to Prometheus families when they are read: the
-    library's own counters take locks for each request.
+    It counts requests in plain dictionaries, and converts them to Prometheus families when they are read. The library's
+    own counters take locks for each request.
     """
 
     def __init__(self) -> None:
@@ -27,9 +28,9 @@ class Metrics(Collector):
         self._seconds: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
 
-    def add_gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
+    def add_gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """Add a metric whose value is computed when it is read."""
-        Gauge(name, text, registry=self.registry).set_function(read)
+        Gauge(name, description, registry=self.registry).set_function(read)
 
     def record(self, endpoint: str, method: str, status: int, elapsed_s: float) -> None:
         """Count one answer."""

@@ -1,4 +1,4 @@
-"""The outermost middleware: request ids, metrics and request logs."""
+"""The outermost middleware: gives each request an id, measures it, and logs it."""
 
 import logging
 import re
@@ -14,29 +14,29 @@ from api.http.metrics import Metrics
 from api.http.problems import answer_error
 
 NO_STORE = (b"cache-control", b"no-store")
-"""Answers to GET depend on caller and time, so they are not cached, unless a route has a header of its own."""
+"""The header of answers to GET, which depend on caller and time. A route may set another cache-control."""
 
 CLIENT_GONE = 499
-"""The status that is counted for a request whose client left before it was complete."""
+"""The status in metrics and log of a request whose client disconnected before the request was complete."""
 
 REFUSED_STATUSES = frozenset({401, 403, 408, 413, 414, 415, 421, 429, 431})
-"""Statuses of requests that are refused whatever they ask for; each is logged with its client and agent."""
+"""Statuses of refusals that do not depend on the content of the ledger; their log lines name client and agent."""
 
 PATH_CHARS_MAX = 256
-"""Characters of a path that are logged."""
+"""Characters of a path in the log."""
 
 _safe_id = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 
 class TelemetryMiddleware:
-    """Gives each request an id, counts it, and logs it. `find_agent` takes an Authorization header."""
+    """Gives each request an id, measures it, and logs it. `find_agent` takes an Authorization header."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, find_agent: Callable[[str | None], str | None]) -> None:
         self.app = app
         self.metrics = metrics
         self._find_agent = find_agent
-        self._serial = 0
-        self._run = f"{time.time_ns():x}"
+        self._requests = 0
+        self._start_id = f"{time.time_ns():x}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,17 +88,22 @@ class TelemetryMiddleware:
         if reason is not None:
             self.metrics.refusals[reason] += 1
         if status not in REFUSED_STATUSES:
-            level = logging.ERROR if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG
-            log.log(level, "request", **fields)
+            log.log(_log_level(status), "request", **fields)
             return
         authorization = scope["named_headers"].get(b"authorization", b"").decode("latin-1")
         client = scope["client"][0] if scope["client"] else None
         agent = self._find_agent(authorization)
         log.info("refused", **fields, route=endpoint, reason=reason, client=client, agent=agent)
 
-    def _request_id(self, wanted: bytes | None) -> bytes:
-        """Return the client's id if it is well-formed, else one that is unique to this process and its start."""
-        if wanted is not None and _safe_id.fullmatch(wanted):
-            return bytes(wanted)
-        self._serial += 1
-        return f"{self._run}-{self._serial:x}".encode()
+    def _request_id(self, client_id: bytes | None) -> bytes:
+        """Return the client's id if it is well-formed; otherwise a new id, unique across restarts of the server."""
+        if client_id is not None and _safe_id.fullmatch(client_id):
+            return bytes(client_id)
+        self._requests += 1
+        return f"{self._start_id}-{self._requests:x}".encode()
+
+
+def _log_level(status: int) -> int:
+    if status >= 500:
+        return logging.ERROR
+    return logging.INFO if status >= 400 else logging.DEBUG

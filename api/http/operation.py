@@ -1,7 +1,7 @@
-"""Operations: each route declares its path, parameters, body, answers and links once.
+"""Operations: the declaration of each route's path, parameters, body, answers and links.
 
-The application's routes and `/openapi.json` are both built from these declarations. The summary of an operation is the
-first paragraph of its docstring, the description is the rest.
+The application's routes and `/openapi.json` are built from these declarations. The first paragraph of an endpoint's
+docstring is the summary of the operation, the rest is the description.
 """
 
 import re
@@ -17,14 +17,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.auth import Scope
-from api.http.media import JSON
+from api.http.media import JSON, NOTE
 from api.http.request import Call, read_request
 from api.parameters import JsonSchema, Parameter
 
 Method = Literal["GET", "PUT", "POST", "DELETE"]
 
 Shape = type[msgspec.Struct] | tuple[type[msgspec.Struct], ...] | JsonSchema
-"""What a body is: a struct, one of several, or a JSON Schema."""
+"""The type of a body: a struct, a choice of structs, or a JSON Schema."""
 
 Handler = Callable[[Call], Awaitable[Response]]
 
@@ -34,7 +34,7 @@ BYTES: JsonSchema = {}
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: when it comes, its body by media type, and what its headers mean."""
+    """An answer: its description, its body by media type, and the meaning of its headers."""
 
     description: str
     content: Mapping[str, Shape] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Answer:
 
 
 class Link(NamedTuple):
-    """A value of the answer that is a path parameter of another operation; `value` is a runtime expression."""
+    """A value of the answer that is a path parameter of another operation; `value` is OpenAPI's runtime expression."""
 
     operation: str
     parameter: str
@@ -53,8 +53,9 @@ class Link(NamedTuple):
 class Operation:
     """A method of a path. As a decorator it takes the handler of authenticated calls.
 
-    `scopes` are those that the token must have; the methods of CSTP have scopes of their own. A `public` operation
-    needs no token. `errors` are its error statuses besides those of every operation with a token, or with a body.
+    The token must have every scope of `scopes`; CSTP checks the scope of each method by itself. A `public` operation
+    needs no token. `errors` lists only the error statuses that the token or the body does not add. `resource` is the
+    tag in OpenAPI, by default the name of the module that declares the endpoint.
     """
 
     method: Method
@@ -70,9 +71,10 @@ class Operation:
     errors: tuple[int, ...] = ()
     links: Mapping[str, Link] = field(default_factory=dict)
     endpoint: Any = None
+    resource: str | None = None
 
     def __call__(self, handler: Handler) -> "Operation":
-        """Return the operation with a handler, called once the token and the query are checked."""
+        """Return the operation with a handler, which is called after the token and the query are checked."""
 
         async def endpoint(request: Request) -> Response:
             return await handler(read_request(request, self.scopes, self.query))
@@ -80,7 +82,7 @@ class Operation:
         return replace(self, endpoint=update_wrapper(endpoint, handler))
 
     def raw(self, endpoint: Any) -> "Operation":  # noqa: ANN401 # Starlette takes functions and ASGI applications
-        """Return the operation with an endpoint of Starlette that checks token and query itself."""
+        """Return the operation with a Starlette endpoint that checks token and query by itself."""
         return replace(self, endpoint=endpoint)
 
     @property
@@ -90,13 +92,12 @@ class Operation:
 
     @property
     def tag(self) -> str:
-        """The resource: the name of the module that declares the endpoint."""
         module: str = self.endpoint.__module__
-        return module.rpartition(".")[2]
+        return self.resource or module.rpartition(".")[2]
 
     @property
     def template(self) -> str:
-        """The path as OpenAPI writes it: Starlette's `{subject:path}` is `{subject}`."""
+        """The path as OpenAPI writes it: `{subject}` for Starlette's `{subject:path}`."""
         return re.sub(r":\w+}", "}", self.path)
 
     @property
@@ -108,7 +109,7 @@ class Operation:
         return self._documentation()[1]
 
     def route(self) -> Route:
-        """Return the route of the application."""
+        """Return Starlette's route for the operation."""
         return Route(self.path, self.endpoint, methods=[self.method])
 
     def _documentation(self) -> tuple[str, str]:
@@ -117,10 +118,15 @@ class Operation:
 
 
 def json_answer(description: str, shape: Shape) -> Answer:
-    """Declare an answer in JSON."""
+    """Declare an answer whose body is JSON."""
     return Answer(description, {JSON: shape})
 
 
+def note_answer(description: str) -> Answer:
+    """Declare an answer whose body is a signed note or a receipt."""
+    return Answer(description, {NOTE.partition(";")[0]: TEXT})
+
+
 def reference(name: str) -> JsonSchema:
-    """Return a reference to a schema of the OpenAPI document."""
+    """Return a JSON Schema that refers to a schema of the OpenAPI document by name."""
     return {"$ref": f"#/components/schemas/{name}"}

@@ -1,52 +1,32 @@
-"""Protection against the pages of other sites, for a ledger without tokens; and the security headers of every answer.
+"""Protect a ledger without tokens from the pages of other sites.
 
-Such a ledger listens on loopback and treats every caller as its owner. Pages in the owner's browser can reach it, too:
-a page of another site cannot read the answers, but it could write; and a page whose host name resolves to 127.0.0.1
-(DNS rebinding) could also read. So without tokens, a Host that is not a loopback name is refused, and so is a writing
-request that the browser marks as cross-site. Programs send neither Origin nor Sec-Fetch-Site. With tokens, pages have
-no access: browsers do not send a token by themselves, and ask first (CORS) whether a page may send one.
+A ledger without tokens listens on loopback and treats every caller as its owner. Pages in the owner's browser can reach
+it, too: a page of another site cannot read the answers, but it could write; and a page whose host name resolves to
+127.0.0.1 (DNS rebinding) could also read. Therefore such a ledger refuses a Host that is not a loopback name, and a
+writing request that the browser marks as cross-site. Programs send neither Origin nor Sec-Fetch-Site. Pages have no
+access to a ledger with tokens: a browser sends no token by itself, and the server does not allow a page to send one
+(CORS).
 """
 
 import ipaddress
 from functools import lru_cache
-from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.auth import AccessRefused, TokenStore
+from api.auth import AccessRefused
 from api.errors import CrossSite, ForeignHost
 from api.http.problems import answer_error
-
-_POLICY_NAME = b"\r\ncontent-security-policy: "
-
-
-class SecurityHeaders(NamedTuple):
-    """Header lines that every answer has; `policy` only where the answer has no content security policy of its own."""
-
-    policy: bytes
-    others: bytes
-
-    def add_to(self, head: bytes) -> bytes:
-        """Add the lines behind the status line of a head."""
-        start = head.index(b"\n") + 1
-        policy = b"" if _POLICY_NAME in head else self.policy
-        return b"%b%b%b%b" % (head[:start], self.others, policy, head[start:])
-
-
-HEADERS = SecurityHeaders(
-    b"content-security-policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n",
-    b"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\ncross-origin-resource-policy: same-origin\r\n",
-)
-"""A browser uses the stated media type, and neither runs, frames nor embeds an answer."""
-
-TLS_HEADERS = HEADERS._replace(others=HEADERS.others + b"strict-transport-security: max-age=31536000\r\n")
+from api.token_store import TokenStore
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({b"same-origin", b"none"})
+"""Values of Sec-Fetch-Site for requests of the server's own pages, and for requests that no page caused."""
+
+HOSTS_CACHED_MAX = 1024
 
 
 class OriginGuard:
-    """Middleware that refuses the pages of other sites where the ledger has no tokens."""
+    """Middleware that refuses the pages of other sites while the ledger has no tokens."""
 
     def __init__(self, app: ASGIApp, tokens: TokenStore) -> None:
         self.app = app
@@ -63,7 +43,7 @@ class OriginGuard:
 
 
 def _check(method: str, headers: dict[bytes, bytes]) -> None:
-    """Check the Host, and where a writing request comes from. Errors: ForeignHost, CrossSite."""
+    """Check the Host, and the origin of a writing request. Errors: ForeignHost, CrossSite."""
     host = headers.get(b"host", b"localhost")
     if not _is_local(host):
         raise ForeignHost(
@@ -82,7 +62,7 @@ def _check(method: str, headers: dict[bytes, bytes]) -> None:
         )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=HOSTS_CACHED_MAX)
 def _is_local(host: bytes) -> bool:
     name = host.decode("latin-1")
     return is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])

@@ -1,4 +1,4 @@
-"""Path parameters that several routes have."""
+"""Path parameters that several routes share."""
 
 from api.parameters import JsonSchema, Parameter, integer_parameter, text_parameter
 from events.limits import STREAM_ID_CHARS_MAX

@@ -1,4 +1,4 @@
-"""Requests: authenticate the caller, parse the query, read the body; and answer JSON."""
+"""Authenticate the caller of a request, parse the query, read the body; and answer JSON."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An authenticated request: the ledger, the caller, and the query's parameters by name, all of them known."""
+    """An authenticated request: the ledger, the caller, and the text of each declared query parameter, by name."""
 
     request: Request
     ledger: LedgerService
@@ -40,7 +40,7 @@ class Call:
         return parameter.parse(self.request.path_params[parameter.name])
 
     async def as_of(self) -> int | None:
-        """Return the position that `as_of` states, None for now. Errors: InvalidQuery."""
+        """Return the position of the parameter `as_of`; None: now. Errors: InvalidQuery."""
         return await self.ledger.resolve(self.parameters.get("as_of"))
 
 
@@ -67,13 +67,13 @@ def json_response(value: object, status: int = 200, headers: Mapping[str, str] |
 
 
 def headers_of(scope: Scope) -> Headers:
-    """Return the headers by lower-case name; the last of those with the same name."""
+    """Return the headers by lower-case name. If a name occurs twice, the last value is used."""
     headers: Headers = scope["named_headers"]
     return headers
 
 
 async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
-    """Decode a JSON body; an empty one is an object without fields.
+    """Decode a JSON body. An empty body means an object without fields.
 
     Errors: UnsupportedMedia, BodyTooLarge, MalformedInput, InvalidEvent.
     """

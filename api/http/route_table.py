@@ -21,6 +21,7 @@ from api.http.routes import (
     home,
     models,
     projections,
+    receipts,
     runs,
     tiles,
 )
@@ -60,7 +61,7 @@ OPERATIONS: Sequence[Operation] = (
     evidence.delete_evidence,
     checkpoints.get_checkpoint,
     checkpoints.get_witnessed,
-    checkpoints.get_receipt,
+    receipts.get_receipt,
     tiles.get_entries,
     tiles.get_tile,
     tiles.get_inclusion,
@@ -75,7 +76,9 @@ OPERATIONS: Sequence[Operation] = (
     health.get_metrics,
     health.get_openapi,
 )
-"""The busiest first: routes are tried in order. A path before one with a parameter in the same place."""
+"""Starlette uses the first route that matches. Therefore the busiest routes are first, and a fixed path is before one
+with a parameter in the same position: `/evaluations/{run}` also matches `/evaluations/compare`, and would look for a
+run named `compare`."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The server process: it listens, handles signals, and answers accepted requests before it stops."""
+"""The server process: listens, handles signals, and answers accepted requests before it stops."""
 
 import asyncio
 import gc
@@ -15,34 +15,38 @@ import structlog
 import uvicorn
 from starlette.applications import Starlette
 
-from api.auth import TokenStore
 from api.http.app import make_app
 from api.http.connection import HttpConnection
 from api.http.logging import configure_logging
-from api.http.origin_guard import HEADERS, TLS_HEADERS, is_loopback
+from api.http.origin_guard import is_loopback
+from api.http.security_headers import HEADERS, TLS_HEADERS
 from api.rate_limit import Rate
 from api.service.ledger import LedgerService
+from api.token_store import TokenStore
 from events.limits import CONNECTIONS_MAX, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
 
 STOP_S = 30
-"""How long a stop waits for unfinished answers."""
+"""Seconds that a stop waits for unfinished answers."""
 
-FILES = 128
-"""Files that the ledger and its readers have open beside the connections."""
+LEDGER_FILES_MAX = 128
+"""Files that the ledger and its readers may have open, besides the connections."""
+
+LISTEN_BACKLOG = 2_048
+"""Connections that the kernel keeps until the server accepts them."""
 
 CHECK_TICKS = 10
-"""The ticks of uvicorn, ten a second, between two checks of the connections' deadlines."""
+"""Ticks of uvicorn between two checks of the connections' deadlines. uvicorn has ten ticks a second."""
 
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""The ciphers of TLS 1.2 that have what TLS 1.3 has: forward secrecy and authenticated encryption."""
+"""The ciphers of TLS 1.2 with the properties of TLS 1.3: forward secrecy and authenticated encryption."""
 
 log = structlog.get_logger()
 
 
 class TlsFiles(NamedTuple):
-    """The files of a certificate with its chain, and of its key."""
+    """The paths of the certificate with its chain, and of its key."""
 
     cert: Path
     key: Path
@@ -57,7 +61,7 @@ class ServerSettings(NamedTuple):
 
 
 class Server(uvicorn.Server):
-    """uvicorn with `HttpConnection`. It ends feeds when it stops, since they have no end of their own."""
+    """uvicorn with `HttpConnection`. It ends feeds when it stops, since a feed does not end by itself."""
 
     def __init__(self, config: uvicorn.Config, service: LedgerService, connections_max: int) -> None:
         super().__init__(config)
@@ -65,7 +69,7 @@ class Server(uvicorn.Server):
         self._connections_max = connections_max
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen with our connections; uvicorn's own have no limits, and a minute for a TLS handshake."""
+        """Listen with `HttpConnection`; uvicorn's connections have no limits, and a minute for a TLS handshake."""
         await self.lifespan.startup()
         if self.lifespan.should_exit:
             sys.exit(1)
@@ -83,8 +87,8 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         handshake_s = HEAD_S if self.config.ssl else None
         self.servers = [
-            await loop.create_server(connect, sock=listening, ssl=self.config.ssl, ssl_handshake_timeout=handshake_s)
-            for listening in sockets or ()
+            await loop.create_server(connect, sock=listener, ssl=self.config.ssl, ssl_handshake_timeout=handshake_s)
+            for listener in sockets or ()
         ]
         self.started = True
 
@@ -98,9 +102,9 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Stop on a signal and return, so that the caller can finish.
+        """Stop on a signal, and let the caller finish.
 
-        uvicorn would raise the signal again, which kills the process before it logs that it stopped.
+        uvicorn would send the signal again, which kills the process before it logs that it has stopped.
         """
         with super().capture_signals():
             yield
@@ -120,7 +124,7 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int, ledger: Path) -> socket.socket:
-    """Listen on an address. Errors: InvalidQuery, if it is in use, or reachable from other machines without a token."""
+    """Listen on an address. Errors: InvalidQuery, if it is in use, or is not loopback and no token exists."""
     if not is_loopback(host) and not TokenStore(ledger).list():
         raise InvalidQuery(
             "host",
@@ -134,14 +138,14 @@ def bind_any(host: str, port: int) -> socket.socket:
     """Listen on any address. Errors: InvalidQuery, if it is in use."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(2048)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(LISTEN_BACKLOG)
     except (OSError, OverflowError) as error:
         raise InvalidQuery("port", f"cannot listen on {host}:{port}: {error}.", "Choose another --port.") from None
-    listening.setblocking(False)
-    return listening
+    listener.setblocking(False)
+    return listener
 
 
 def check_tls(tls: TlsFiles) -> None:
@@ -161,18 +165,18 @@ def check_tls(tls: TlsFiles) -> None:
 
 
 def raise_file_limit(connections: int) -> int:
-    """Let the process open the files that it needs; return how many connections the limit allows."""
+    """Raise the limit of open files if it is too low; return how many connections the limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    needed = connections + FILES
-    if soft != unlimited and soft < needed:
-        soft = needed if hard == unlimited else min(needed, hard)
+    files = connections + LEDGER_FILES_MAX
+    if soft != unlimited and soft < files:
+        soft = files if hard == unlimited else min(files, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return connections if soft == unlimited else max(1, min(connections, soft - FILES))
+    return connections if soft == unlimited else max(1, min(connections, soft - LEDGER_FILES_MAX))
 
 
 def uvicorn_config(app: Starlette) -> uvicorn.Config:
-    """Return the settings of uvicorn that the benchmarks' bare handler has, too."""
+    """Return the settings of uvicorn that the server and the bare server of the benchmarks share."""
     return uvicorn.Config(
         app,
         http="httptools",
@@ -209,15 +213,18 @@ def tune_garbage_collection() -> None:
 
 async def serve(
     ledger: Path,
-    listening: socket.socket,
+    listener: socket.socket,
     log_level: str,
     settings: ServerSettings,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a ledger on a socket until a signal. `announce` gets the address. Errors: LedgerLocked, LedgerUnusable."""
+    """Serve a ledger until a signal stops it. Errors: LedgerLocked, LedgerUnusable.
+
+    `announce` is called with the server's address.
+    """
     configure_logging(log_level)
-    host, port = listening.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     address = f"http{'s' if settings.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
     service = await LedgerService.open(ledger, writable=True, address=address, progress=progress, views=False)
     service.tokens.rate = settings.rate
@@ -231,5 +238,5 @@ async def serve(
     tune_garbage_collection()
     log.info("serving", address=address, ledger=str(ledger), head=(await service.reader.head()).position)
     announce(address)
-    await Server(config, service, raise_file_limit(settings.connections)).serve(sockets=[listening])
+    await Server(config, service, raise_file_limit(settings.connections)).serve(sockets=[listener])
     log.info("stopped", ledger=str(ledger))

@@ -8,12 +8,13 @@ from typing import Self
 
 from msgspec import structs
 
-from api.auth import Principal, TokenStore
+from api.auth import Principal
 from api.parameters import parse_instant
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
+from api.token_store import TokenStore
 from events.envelope import Draft, timestamp
 from events.errors import InvalidEvent
 from ledger import (

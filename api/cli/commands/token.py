@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
 
 if TYPE_CHECKING:
-    from api.auth import Token
+    from api.token_store import Token
 
 SCOPES = ("append", "read", "import", "admin")
 
@@ -33,9 +33,10 @@ def add(
     """
     from typing import cast
 
-    from api.auth import DEFAULT_SCOPES, Scope, TokenStore
+    from api.auth import DEFAULT_SCOPES, Scope
     from api.cli.output import print_json, print_note
     from api.text import moment
+    from api.token_store import TokenStore
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
@@ -56,9 +57,9 @@ def list_tokens(target: LedgerTarget) -> None:
 
     Example: tallystick token list
     """
-    from api.auth import TokenStore
     from api.cli.output import make_table, open_console, print_json, print_note
     from api.text import moment
+    from api.token_store import TokenStore
 
     tokens = TokenStore(target.ledger).list()
     if target.json:
@@ -83,8 +84,8 @@ def revoke(
 
     Example: tallystick token revoke 3f2a9c1e
     """
-    from api.auth import TokenStore
     from api.cli.output import print_json
+    from api.token_store import TokenStore
 
     tokens = TokenStore(target.ledger)
     gone = tokens.revoke(token_id)

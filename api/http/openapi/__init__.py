@@ -1,1 +1,1 @@
-"""The OpenAPI document."""
+"""Build the OpenAPI document."""

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the declarations of the operations."""
+"""Build the OpenAPI 3.1 document from the declarations of the operations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -27,22 +27,22 @@ PROBLEMS: Mapping[int, str] = {
     403: "The token does not allow this; or the ledger has no tokens, and the page of another site tried to write. "
     "Nothing was written.",
     404: "Not found.",
-    408: "The client was too slow in sending the request or in reading the answer; nothing was done.",
+    408: "The client sent the request or read the answer too slowly; nothing was done.",
     409: "The current state of the log does not allow this; nothing was written.",
     410: "The evidence was erased, and cannot be stored again.",
     413: "The body, or an event in it, is too long; nothing was written.",
     414: "The address is too long; nothing was done.",
-    415: "A content type or encoding that is not supported; nothing was written.",
+    415: "The content type or encoding is not supported; nothing was written.",
     421: "The ledger has no tokens, and the Host is not a loopback name; nothing was done.",
-    422: "An event that does not match the vocabulary; nothing was written.",
+    422: "An event does not match the vocabulary; nothing was written.",
     429: "The token is used faster than its rate allows; nothing was done. Retry after `retry-after` seconds.",
     431: "The head of the request is too large; nothing was done.",
-    503: "Not available now, or too many connections are open. Retry after `retry-after` seconds.",
+    503: "The ledger is not available now, or too many connections are open. Retry after `retry-after` seconds.",
     507: "The disk is full; nothing was written.",
 }
 
 ANY_ERRORS = (400, 408, 414, 421, 431, 503)
-"""Error statuses of every operation: the connection and the origin guard answer them before a route is found."""
+"""Error statuses of every operation: the connection and the origin guard answer them before the route is called."""
 
 TOKEN_ERRORS = (401, 403, 429)
 BODY_ERRORS = (413, 415)
@@ -73,13 +73,13 @@ def make_document(operations: Sequence[Operation]) -> JsonSchema:
 
 
 def _operation(operation: Operation) -> JsonSchema:
-    made: JsonSchema = {"operationId": operation.name, "tags": [operation.tag], "summary": operation.summary}
+    described: JsonSchema = {"operationId": operation.name, "tags": [operation.tag], "summary": operation.summary}
     if operation.description:
-        made["description"] = operation.description
-    made["security"] = [] if operation.public else [{}, {"token": list(operation.scopes)}]
-    made["parameters"] = [
-        _parameter(parameter, place)
-        for place, parameters in (
+        described["description"] = operation.description
+    described["security"] = [] if operation.public else [{}, {"token": list(operation.scopes)}]
+    described["parameters"] = [
+        _parameter(parameter, location)
+        for location, parameters in (
             ("path", operation.path_parameters),
             ("query", operation.query),
             ("header", operation.headers),
@@ -87,39 +87,39 @@ def _operation(operation: Operation) -> JsonSchema:
         for parameter in parameters
     ]
     if operation.body:
-        made["requestBody"] = {"required": operation.body_required, "content": _content(operation.body)}
-    made["responses"] = _responses(operation)
-    return made
+        described["requestBody"] = {"required": operation.body_required, "content": _content(operation.body)}
+    described["responses"] = _responses(operation)
+    return described
 
 
-def _parameter(parameter: Parameter[Any], place: str) -> JsonSchema:
-    made: JsonSchema = {
+def _parameter(parameter: Parameter[Any], location: str) -> JsonSchema:
+    described: JsonSchema = {
         "name": parameter.name,
-        "in": place,
-        "required": place == "path" or parameter.required,
+        "in": location,
+        "required": location == "path" or parameter.required,
         "schema": parameter.schema,
         "description": parameter.description,
     }
     if parameter.schema.get("type") == "array":
-        made |= {"style": "form", "explode": False}
-    return made
+        described |= {"style": "form", "explode": False}
+    return described
 
 
 def _responses(operation: Operation) -> JsonSchema:
-    """Return the answers by status. One that shares its status with an error of every operation has both bodies."""
-    made: dict[int, JsonSchema] = {status: _answer(answer) for status, answer in operation.answers.items()}
-    for status, answer in made.items():
+    """Return the answers by status. If a status of ANY_ERRORS has an answer, too, its description has both bodies."""
+    responses: dict[int, JsonSchema] = {status: _answer(answer) for status, answer in operation.answers.items()}
+    for status, answer in responses.items():
         if operation.links and 200 <= status < 300:
             answer["links"] = {
                 name: {"operationId": link.operation, "parameters": {link.parameter: link.value}}
                 for name, link in operation.links.items()
             }
     for status in ANY_ERRORS:
-        if status in made:
-            made[status]["content"] |= _problem(status)["content"]
+        if status in responses:
+            responses[status]["content"] |= _problem(status)["content"]
     for status in _error_statuses(operation):
-        made.setdefault(status, _problem(status))
-    return {str(status): made[status] for status in sorted(made)}
+        responses.setdefault(status, _problem(status))
+    return {str(status): responses[status] for status in sorted(responses)}
 
 
 def _error_statuses(operation: Operation) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The schemas of the OpenAPI document, made from the structs of the operations and from the vocabulary."""
+"""Build the schemas of the OpenAPI document from the structs of the operations and from the vocabulary."""
 
 from collections.abc import Collection
 
@@ -15,14 +15,14 @@ _TEMPLATE: str = reference("{name}")["$ref"]
 
 
 def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
-    """Return every schema by name: those of the structs, of the vocabulary, and the names for any event."""
+    """Return every schema by name: of the structs, of the vocabulary, and of an event, draft or payload of any type."""
     vocabulary = json_schema(ref_template=_TEMPLATE)
-    _, found = msgspec.json.schema_components(structs, schema_hook=_any_json, ref_template=_TEMPLATE)
-    del found["Payload"]
-    found[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
+    _, schemas = msgspec.json.schema_components(structs, schema_hook=_any_json, ref_template=_TEMPLATE)
+    del schemas["Payload"]
+    schemas[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
     kinds = VOCABULARY.kinds.values()
     return {
-        **found,
+        **schemas,
         **vocabulary["$defs"],
         "Draft": {
             "description": vocabulary["description"],

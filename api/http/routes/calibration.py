@@ -20,7 +20,7 @@ from api.service.query_params import (
     answers={200: json_answer("The figures of the selected decisions.", CalibrationAnswer)},
 )
 async def get_calibration(call: Call) -> Response:
-    """Compare stated confidence with outcomes: is the agent as good as it thinks it is?"""
+    """Compare stated confidence with outcomes: does the agent succeed as often as it expects?"""
     as_of = await call.as_of()
     query = parse_calibration_query(call.parameters, call.ledger.clock())
     return json_response(await compute_calibration(call.ledger, query, as_of))
@@ -33,7 +33,7 @@ async def get_calibration(call: Call) -> Response:
     answers={200: json_answer("The outcomes of similar decisions, with an interval.", Advice)},
 )
 async def get_advice(call: Call) -> Response:
-    """Summarize the outcomes of decisions like a planned one, by default of the caller's own."""
+    """Summarize the outcomes of decisions that are similar to a planned one, by default those of the caller."""
     as_of = await call.as_of()
     plan = parse_planned_decision(call.parameters, call.caller.agent)
     return json_response(await advise(call.ledger, plan, as_of))

@@ -1,6 +1,6 @@
 """Routes of CSTP: calls over JSON-RPC 2.0, health, and the agent card.
 
-Every error of the protocol is an answer with status 200.
+An error of the protocol is an answer with status 200.
 """
 
 from importlib.metadata import version
@@ -26,7 +26,7 @@ _STATUS = json_answer("The status.", {"type": "object"})
 
 
 class RpcRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of CSTP: JSON-RPC 2.0 with named parameters. The answer to a call without an id has the id null."""
+    """A call of CSTP: JSON-RPC 2.0 with named parameters. If the call has no id, the answer has the id null."""
 
     jsonrpc: Literal["2.0"]
     method: str
@@ -35,7 +35,7 @@ class RpcRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RpcErrorSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a call failed."""
+    """The reason why a call failed."""
 
     code: int
     message: str
@@ -69,7 +69,8 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 async def post_cstp(request: Request) -> Response:
     """Answer a call of CSTP, over JSON-RPC 2.0.
 
-    A missing or unknown token, or one without the scope, is an HTTP error with `detail`. Other errors are answers.
+    A token that is missing, unknown or without the scope is an HTTP error with `detail`. Every other error of a call is
+    a JSON-RPC error with status 200.
     """
     ledger = ledger_of(request)
     try:

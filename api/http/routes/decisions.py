@@ -54,7 +54,7 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     id: EventId | None = None
     """The id of the event. The same decision with the same id is a retry."""
     source: str | None = None
-    """The agent, /agents/NAME; by default that of the token."""
+    """The agent, as /agents/NAME; by default the agent of the token."""
     question: Label | None = None
     """The question that the decision answers."""
 
@@ -67,9 +67,9 @@ class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     id: EventId | None = None
     """The id of the event. The same review with the same id is a retry."""
     source: str | None = None
-    """The agent, /agents/NAME; by default that of the token."""
+    """The agent, as /agents/NAME; by default the agent of the token."""
     prefix: bool = False
-    """Whether data.decision_id may be an unambiguous beginning of the id; that needs the scope `read`."""
+    """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
 
 
 @Operation(
@@ -112,9 +112,9 @@ async def post_decision(call: Call) -> Response:
     links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
 )
 async def post_review(call: Call) -> Response:
-    """Record how a decision turned out.
+    """Record the outcome of a decision.
 
-    A later review supersedes an earlier one.
+    A later review replaces an earlier one.
     """
     body = await read_json(call.request, ReviewBody)
     recorded = await review_decision(

@@ -1,4 +1,4 @@
-"""Routes of live discovery, for agents that call the models themselves: start, read a prompt, respond, finish."""
+"""Routes of live discovery, for agents that call the models themselves: start, get a prompt, respond, finish."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ ELAPSED_MS_MAX = COUNT_MAX // NS_PER_MS
 RUN = stream_id_parameter("run", "The run's id.")
 SINCE = text_parameter(
     "since",
-    "Signals after this position, the `next` of the answer before; or recorded at this time or later.",
+    "Signals after this position (`next` of the previous answer), or signals recorded at this time or later.",
     {"anyOf": [CURSOR_SCHEMA, TIME_SCHEMA, DATE_SCHEMA]},
 )
 
@@ -36,7 +36,7 @@ _WRITE_ERRORS = (409, 422, 507)
 
 
 class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer to a prompt: `response`, which may be empty, or `failure`. Times are from prompt to answer."""
+    """The answer to a prompt: `response`, which may be empty, or `failure`. `elapsed_*` is the time between both."""
 
     response: str | None = None
     failure: Failure | None = None
@@ -49,7 +49,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why a run should end, as a text."""
+    """The reason why a run ends."""
 
     reason: Text | None = None
 
@@ -93,7 +93,7 @@ async def post_discovery(call: Call) -> Response:
     errors=(404, 409),
 )
 async def get_prompt(call: Call) -> Response:
-    """Return the next prompt of a run; if the run has ended, no prompt but the reason."""
+    """Return the next prompt of a run, or, if the run has ended, the reason why."""
     return json_response(await runs.prompt(_store(call), call.path(RUN)))
 
 
@@ -103,7 +103,7 @@ async def get_prompt(call: Call) -> Response:
     scopes=("append",),
     path_parameters=(RUN,),
     body={JSON: ResponseBody},
-    answers={200: json_answer("The result. The same again if `attempt` was answered before.", ResponseResult)},
+    answers={200: json_answer("The result. If `attempt` was answered before, the same result again.", ResponseResult)},
     errors=(404, *_WRITE_ERRORS),
 )
 async def post_response(call: Call) -> Response:
@@ -153,7 +153,7 @@ async def get_signals(call: Call) -> Response:
     scopes=("append", "read"),
     path_parameters=(RUN,),
     body={JSON: FinishBody},
-    answers={200: json_answer("The report. The same again if the run ended before.", RunDetail)},
+    answers={200: json_answer("The report. If the run ended before, the same report again.", RunDetail)},
     errors=(404, *_WRITE_ERRORS),
 )
 async def post_finish(call: Call) -> Response:
@@ -164,7 +164,7 @@ async def post_finish(call: Call) -> Response:
 
 
 def _router_answer(body: ResponseBody) -> RouterAnswer:
-    """Convert an answer to that of a router. Errors: InvalidEvent, for fields that contradict each other."""
+    """Convert a body to a router's answer. Errors: InvalidEvent, for fields that contradict each other."""
     if (body.response is None) == (body.failure is None):
         raise InvalidEvent(
             "response and failure: exactly one of them is needed.",

@@ -1,4 +1,4 @@
-"""Routes of evaluations: the scoreboard, the list, one evaluation, and two compared."""
+"""Routes of evaluations: the scoreboard, the list, one evaluation, and the comparison of two."""
 
 from starlette.responses import Response
 
@@ -16,11 +16,15 @@ from api.service.query_params import (
 )
 
 RUN = stream_id_parameter("run", "The run's id.")
-INCLUDE = list_parameter("include", "What to add: every answer, also those that are kept as evidence.", ("analyses",))
+INCLUDE = list_parameter(
+    "include",
+    "Further parts of the answer. `analyses`: every answer of the agent, also those stored as evidence.",
+    ("analyses",),
+)
 BASELINE = text_parameter(
     "baseline",
-    f"The run to compare with. `{queries.LATEST}`: the newest one before the candidate that has ended, of the same "
-    "suite, agent and selection.",
+    f"The run to compare with. `{queries.LATEST}`: the newest ended run before the candidate, of the same suite, agent "
+    "and selection.",
     STREAM_ID_SCHEMA,
     required=True,
 )
@@ -47,7 +51,7 @@ async def get_scoreboard(call: Call) -> Response:
     links={"evaluation": Link("get_evaluation", "run", "$response.body#/evaluations/0/run_id")},
 )
 async def get_evaluations(call: Call) -> Response:
-    """List evaluations in short, the last started first."""
+    """List summaries of evaluations, the last started first."""
     query = parse_evaluation_query(call.parameters, call.ledger.clock())
     return json_response(await queries.list_evaluations(call.ledger, query, await call.as_of()))
 
@@ -72,7 +76,7 @@ async def get_evaluation(call: Call) -> Response:
     path="/evaluations/compare",
     query=(BASELINE, CANDIDATE, AS_OF),
     answers={
-        200: json_answer("What became worse, what better, and what cannot be compared.", queries.RunComparisonAnswer)
+        200: json_answer("What is worse, what is better, and what cannot be compared.", queries.RunComparisonAnswer)
     },
     errors=(404,),
 )

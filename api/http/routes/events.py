@@ -16,7 +16,6 @@ from api.http.operation import TEXT, Answer, Link, Operation, json_answer, refer
 from api.http.path_parameters import POSITION
 from api.http.request import Call, Headers, headers_of, read_body
 from api.parameters import (
-    POSITION_MAX,
     TIME_SCHEMA,
     JsonSchema,
     Parameter,
@@ -43,7 +42,10 @@ from events.registry import VOCABULARY
 from ledger import AppendedEvent, Page, Query
 
 HEARTBEAT_S = 15.0
-"""The time between two comments of an idle feed."""
+"""Seconds between two comments of an idle feed."""
+
+EXPECTED_VERSION_MAX = 2**53 - 1
+SOURCE_CHARS_MAX = len("/agents/") + AGENT_NAME_CHARS_MAX
 
 SUBJECT = text_parameter(
     "subject",
@@ -53,24 +55,24 @@ SUBJECT = text_parameter(
 
 _encode = msgspec.json.Encoder().encode
 _JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in EVENT_MEDIA)
-_integers = frozenset({"expectedversion"})
-_number = re.compile("[0-9]{1,16}", re.ASCII)
+_integer_attributes = frozenset({"expectedversion"})
+_integer = re.compile("[0-9]{1,16}", re.ASCII)
 
 
-class _Typed(msgspec.Struct):
+class _EventType(msgspec.Struct):
     type: str
 
 
-_type_of = msgspec.json.Decoder(_Typed).decode
+_type_of = msgspec.json.Decoder(_EventType).decode
 
 
 def _declare_attributes() -> tuple[Parameter[Any], ...]:
-    """Declare the attributes of CloudEvents binary mode."""
-    mode = "Binary mode, where the body is the payload alone: {}. Percent-encoded."
+    """Declare the headers of CloudEvents binary mode, one for each attribute."""
+    mode = "Binary mode, where the body is only the payload: {}. Percent-encoded."
     trace: JsonSchema = {"type": "string", "minLength": 1, "maxLength": TRACE_CHARS_MAX}
     texts: tuple[tuple[str, str, JsonSchema], ...] = (
         ("ce-id", "unique within the source", {"type": "string", "minLength": 1, "maxLength": EVENT_ID_CHARS_MAX}),
-        ("ce-source", "/agents/NAME, as in the token", {"type": "string", "maxLength": AGENT_NAME_CHARS_MAX + 8}),
+        ("ce-source", "/agents/NAME, as in the token", {"type": "string", "maxLength": SOURCE_CHARS_MAX}),
         ("ce-subject", "the stream, as the payload names it", TEXT),
         ("ce-time", "when it happened", TIME_SCHEMA),
         ("ce-traceparent", "passed through", trace),
@@ -83,31 +85,31 @@ def _declare_attributes() -> tuple[Parameter[Any], ...]:
             "ce-type", mode.format("the type; this header or ce-specversion selects the mode"), VOCABULARY.types
         ),
         *(text_parameter(name, mode.format(meaning), schema) for name, meaning, schema in texts),
-        integer_parameter("ce-expectedversion", mode.format("the stream's version"), 0, 2**53 - 1),
+        integer_parameter("ce-expectedversion", mode.format("the stream's version"), 0, EXPECTED_VERSION_MAX),
     )
 
 
 def _body_shapes() -> dict[str, JsonSchema]:
-    """Declare the bodies of POST /events by media type."""
+    """Return the schemas of the bodies of POST /events by media type."""
     draft = reference("Draft")
     batch: JsonSchema = {"type": "array", "items": draft, "minItems": 1, "maxItems": BATCH_EVENTS_MAX}
     return {
         JSON: {"anyOf": [draft, batch, reference("Payload")]},
         EVENT: draft,
         BATCH: batch,
-        LINES: {**TEXT, "description": f"One Draft a line, 1..{BATCH_EVENTS_MAX} of them."},
+        LINES: {**TEXT, "description": f"One Draft on each line, 1..{BATCH_EVENTS_MAX} of them."},
     }
 
 
 class PostEvents:
     """Append one event or a batch, all or nothing.
 
-    The body is one event, a batch, lines, or in CloudEvents binary mode the payload alone, with the attributes in ce-
-    headers. The answer to one event is its position, the answer to a batch has the position of each.
+    The body is one event, a batch, or lines. In CloudEvents binary mode it is only the payload, and ce- headers contain
+    the attributes. The answer contains the position of each event.
     """
 
-    # This is the busiest route, so it is an ASGI application: Starlette's request looks up each header by a scan, wraps
-    # functions twice against errors, and makes an object of the answer.
+    # This is the busiest route, so it is an ASGI application. For a function, Starlette scans all headers to find one,
+    # adds two error handlers, and makes an object of the answer.
 
     __name__ = "post_events"
 
@@ -116,12 +118,12 @@ class PostEvents:
         headers = headers_of(scope)
         authorization = headers.get(b"authorization")
         caller = ledger.tokens.identify(None if authorization is None else authorization.decode("latin-1"))
-        drafts, single = decode(headers, await read_body(headers, receive))
-        placed = await ledger.record(drafts, caller)
+        drafts, single = _decode_body(headers, await read_body(headers, receive))
+        appended = await ledger.record(drafts, caller)
         if single:
-            body, status = _encode(placed[0]), 200 if placed[0].duplicate else 201
+            body, status = _encode(appended[0]), 200 if appended[0].duplicate else 201
         else:
-            answer = append_result(placed)
+            answer = append_result(appended)
             body, status = _encode(answer), 200 if answer.duplicates == answer.count else 201
         answer_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
         await send({"type": "http.response.start", "status": status, "headers": answer_headers})
@@ -136,7 +138,9 @@ post_events = Operation(
     body=_body_shapes(),
     body_required=True,
     answers={
-        200: json_answer("A retry: all of it was appended before; nothing was written.", (AppendedEvent, AppendResult)),
+        200: json_answer(
+            "A retry: the events were appended before; nothing was written.", (AppendedEvent, AppendResult)
+        ),
         201: json_answer("Appended, committed and synced.", (AppendedEvent, AppendResult)),
     },
     errors=(409, 422, 507),
@@ -149,11 +153,11 @@ post_events = Operation(
 ).raw(PostEvents())
 
 
-def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
+def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     """Return the drafts in a body, and whether it is a single event. Errors: InvalidEvent, UnsupportedMedia."""
     media = headers.get(b"content-type", _JSON).partition(b";")[0].strip().lower()
     if b"ce-type" in headers or b"ce-specversion" in headers:
-        return [_binary(headers, body, media)], True
+        return [_decode_binary_mode(headers, body, media)], True
     if media == _EVENT or (media == _JSON and body.lstrip()[:1] != b"["):
         return [VOCABULARY.draft(body)], True
     if media == _LINES:
@@ -166,7 +170,7 @@ def decode(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     )
 
 
-def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
+def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
     """Decode CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
     if media != _JSON:
         raise UnsupportedMedia(
@@ -177,7 +181,7 @@ def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
         if name.startswith(b"ce-"):
             attribute = name.removeprefix(b"ce-").decode("latin-1")
             text = unquote(value.decode("latin-1"))
-            attributes[attribute] = int(text) if attribute in _integers and _number.fullmatch(text) else text
+            attributes[attribute] = int(text) if attribute in _integer_attributes and _integer.fullmatch(text) else text
     if "data" in attributes:
         raise InvalidEvent("ce-data is not an attribute.", "Send the payload as the body.", field="data")
     try:
@@ -198,8 +202,8 @@ def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
             "Events, in the requested order.",
             {
                 JSON: reference("EventPage"),
-                LINES: {**TEXT, "description": "Every selected event, one a line, as it is stored."},
-                FEED: {**TEXT, "description": "Events as they are committed, without end; `id` is the position."},
+                LINES: {**TEXT, "description": "Every selected event as it is stored, one on each line."},
+                FEED: {**TEXT, "description": "Events when they are committed, without end; `id` is the position."},
             },
         )
     },
@@ -211,7 +215,7 @@ def _binary(headers: Headers, body: bytes, media: bytes) -> Draft:
 async def get_events(call: Call) -> Response:
     """Return a page of events, or all of them, or a feed that follows the log.
 
-    With `Accept: application/x-ndjson` it returns all events as lines; with `Accept: text/event-stream` a feed, which
+    `Accept: application/x-ndjson` selects all events as lines. `Accept: text/event-stream` selects a feed, which
     Last-Event-ID resumes.
     """
     query = parse_event_query(call.parameters)
@@ -255,7 +259,7 @@ async def _page(ledger: LedgerService, page: Page) -> Response:
 
 
 async def _lines(call: Call, query: Query) -> AsyncIterator[bytes]:
-    """Yield lines: up to `limit` if it was given, else all, in pages of the largest size."""
+    """Yield lines: up to `limit` if the query has one, otherwise all, in pages of the largest size."""
     limited = LIMIT.name in call.parameters
     async for page in call.ledger.scan(query if limited else msgspec.structs.replace(query, limit=PAGE_EVENTS_MAX)):
         yield page.ndjson + b"\n"
@@ -265,9 +269,9 @@ async def _lines(call: Call, query: Query) -> AsyncIterator[bytes]:
 
 async def _feed(call: Call, query: Query) -> Response:
     check_followable(query)
-    last = call.request.headers.get("last-event-id")
-    if last:
-        query = msgspec.structs.replace(query, after=parse_integer("Last-Event-ID", last, 0, POSITION_MAX))
+    last_event_id = call.request.headers.get("last-event-id")
+    if last_event_id:
+        query = msgspec.structs.replace(query, after=parse_integer("Last-Event-ID", last_event_id, 0))
     await call.ledger.read(Query(after=query.after, limit=1))
     pages = call.ledger.follow(msgspec.structs.replace(query, limit=PAGE_EVENTS_DEFAULT))
     stopping: asyncio.Event = call.request.app.state.stopping
@@ -276,7 +280,7 @@ async def _feed(call: Call, query: Query) -> Response:
 
 
 async def _messages(pages: AsyncIterator[Page], stopping: asyncio.Event) -> AsyncIterator[bytes]:
-    """Yield server-sent events until the server stops or the client leaves; the id of each is its position."""
+    """Yield server-sent events until the server stops or the client disconnects; the id of each is its position."""
     yield b": tallystick\n\n"
     stop = asyncio.ensure_future(stopping.wait())
     next_page = _next(pages)

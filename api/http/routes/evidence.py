@@ -12,14 +12,14 @@ from api.service.query_params import AS_OF, LIMIT, OFFSET
 from events.limits import EVIDENCE_NOTE_CHARS_MAX
 from ledger.errors import InvalidQuery
 
-_WORDS = {"type": "string", "minLength": 1, "maxLength": EVIDENCE_NOTE_CHARS_MAX}
+_REMARK = {"type": "string", "minLength": 1, "maxLength": EVIDENCE_NOTE_CHARS_MAX}
 
 DIGEST = text_parameter("digest", "The SHA-256 of the bytes, in hex.", DIGEST_SCHEMA)
 EXPECTED_DIGEST = text_parameter(
     "digest", "The SHA-256 that the body must have. Without it, any body is stored.", DIGEST_SCHEMA
 )
-NOTE = text_parameter("note", "A description. It stays in the log permanently.", _WORDS)
-REASON = text_parameter("reason", "Why it is erased. It stays in the log permanently.", _WORDS)
+NOTE = text_parameter("note", "A description. It stays in the log permanently.", _REMARK)
+REASON = text_parameter("reason", "Why it is erased. It stays in the log permanently.", _REMARK)
 
 _TO_EVENT = Link("get_event", "position", "$response.body#/position")
 
@@ -31,7 +31,7 @@ _TO_EVENT = Link("get_event", "position", "$response.body#/position")
     query=(EXPECTED_DIGEST, NOTE),
     body={OCTETS: {"description": "Bytes of any kind. Their content-type, if there is one, is stored with them."}},
     answers={
-        200: json_answer("They were stored before; nothing was written.", StoredEvidence),
+        200: json_answer("The bytes were stored before; nothing was written.", StoredEvidence),
         201: json_answer("Stored, synced and recorded.", StoredEvidence),
     },
     errors=(410, 507),
@@ -42,12 +42,12 @@ _TO_EVENT = Link("get_event", "position", "$response.body#/position")
     },
 )
 async def put_evidence(call: Call) -> Response:
-    """Store bytes beside the log, by their SHA-256 digest. They can be erased later."""
+    """Store bytes outside the log, under their SHA-256 digest. They can be erased later."""
     data = await read_body(headers_of(call.request.scope), call.request.receive)
     expected = EXPECTED_DIGEST.find(call.parameters)
-    if expected is not None and expected != (found := digest_of(data)):
+    if expected is not None and expected != (actual := digest_of(data)):
         raise InvalidQuery(
-            "digest", f"the body's is {found}; nothing was stored.", "Send the whole body, or correct this."
+            "digest", f"the body's digest is {actual}; nothing was stored.", "Send the whole body, or correct this."
         )
     blob = Blob(data, call.request.headers.get("content-type"), NOTE.find(call.parameters))
     stored = await call.ledger.evidence.put(blob, call.caller)
@@ -66,9 +66,9 @@ async def put_evidence(call: Call) -> Response:
     errors=(404, 410),
 )
 async def get_evidence(call: Call) -> Response:
-    """Return the bytes of a digest, verified, with their content-type, as an attachment that no browser executes."""
+    """Verify and return the bytes of a digest, with their content-type, as an attachment that no browser executes."""
     content = await call.ledger.evidence.get(call.path(DIGEST), call.caller)
-    # No cache may keep them, since they can be erased.
+    # No cache may keep the bytes, since they can be erased.
     headers = {"cache-control": "private, no-store", "etag": f'"{content.digest}"'}
     if _matches(call.request.headers.get("if-none-match", ""), headers["etag"]):
         return Response(status_code=304, headers=headers)
@@ -101,11 +101,11 @@ async def list_evidence(call: Call) -> Response:
     links={"event": _TO_EVENT, "bytes": Link("get_evidence", "digest", "$request.path.digest")},
 )
 async def delete_evidence(call: Call) -> Response:
-    """Erase the bytes of a digest permanently. Every position, digest and figure stays as it was."""
+    """Erase the bytes of a digest permanently. Every position, digest and figure stays the same."""
     digest, reason = call.path(DIGEST), REASON.find(call.parameters)
     return json_response(await call.ledger.evidence.erase(digest, reason, call.caller))
 
 
 def _matches(header: str, etag: str) -> bool:
-    """Return whether If-None-Match names a tag."""
+    """Return whether If-None-Match names an entity tag."""
     return etag in (tag.strip().removeprefix("W/") for tag in header.split(",")) or header.strip() == "*"

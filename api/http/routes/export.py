@@ -1,4 +1,4 @@
-"""Route of the export: a ZIP, streamed while it is made."""
+"""Route of the export: a ZIP, streamed while it is written."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -19,7 +19,7 @@ from api.service.ledger import LedgerService
     query=EXPORT_PARAMETERS,
     answers={
         200: Answer(
-            "The export, streamed. It is complete if the ZIP's directory is at its end.",
+            "The export, streamed. It is complete if it ends with the ZIP's directory.",
             {ZIP: BYTES},
             {"content-disposition": "A name for the file.", "cache-control": "No cache may keep it."},
         )
@@ -29,33 +29,33 @@ from api.service.ledger import LedgerService
 async def get_export(call: Call) -> Response:
     """Export all events, or those that the filters select, with their proofs.
 
-    The ZIP explains in its README.md how to verify it.
+    The README.md in the ZIP explains how to verify it.
     """
-    pieces = _zip_pieces(call.ledger, parse_selection(call.parameters))
-    first = await anext(pieces)
+    chunks = _zip_chunks(call.ledger, parse_selection(call.parameters))
+    first = await anext(chunks)
     headers = {
         "content-disposition": 'attachment; filename="tallystick-export.zip"',
         "cache-control": "private, no-store",
     }
-    return StreamingResponse(_prepend(first, pieces), headers=headers, media_type=ZIP)
+    return StreamingResponse(_prepend(first, chunks), headers=headers, media_type=ZIP)
 
 
-async def _zip_pieces(ledger: LedgerService, selection: ExportSelection) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the ZIP. Every error of the selection is raised before the first."""
-    made: list[bytes] = []
+async def _zip_chunks(ledger: LedgerService, selection: ExportSelection) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of the ZIP. Every error of the selection is raised before the first chunk."""
+    unsent: list[bytes] = []
     async with open_export(ledger, selection) as export:
-        with ZipTarget(made.append, export.created) as archive:
+        with ZipTarget(unsent.append, export.created) as archive:
             async with aclosing(export.write(archive)) as written:
                 async for _ in written:
-                    if made:
-                        yield b"".join(made)
-                        made.clear()
+                    if unsent:
+                        yield b"".join(unsent)
+                        unsent.clear()
             archive.close()
-            yield b"".join(made)
+            yield b"".join(unsent)
 
 
-async def _prepend(first: bytes, pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    async with aclosing(pieces):
+async def _prepend(first: bytes, chunks: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    async with aclosing(chunks):
         yield first
-        async for piece in pieces:
-            yield piece
+        async for chunk in chunks:
+            yield chunk

@@ -1,4 +1,4 @@
-"""Routes of operation: whether the process is alive and ready, status, metrics, and the OpenAPI document."""
+"""Routes about the server: liveness, readiness, status, metrics, and the OpenAPI document."""
 
 from typing import Literal
 
@@ -22,9 +22,10 @@ class Liveness(msgspec.Struct, frozen=True):
 
 
 class Readiness(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether the ledger accepts events: the newest position, how far the views are folded, and the reason if not.
+    """Whether the ledger accepts events, the newest position, and the position up to which the views are folded.
 
-    `unsigned` says why checkpoints are not signed, if something is wrong; appends and reads go on meanwhile.
+    `reason` says why the ledger does not accept events. `unsigned` says why checkpoints are not signed; the ledger
+    accepts events nevertheless.
     """
 
     status: Literal["ready", "not ready"]
@@ -37,7 +38,9 @@ class Readiness(msgspec.Struct, frozen=True, omit_defaults=True):
 _ALIVE = to_json(Liveness())
 
 
-@Operation(method="GET", path="/healthz", public=True, answers={200: json_answer("It is alive.", Liveness)}).raw
+@Operation(
+    method="GET", path="/healthz", public=True, answers={200: json_answer("The process is alive.", Liveness)}
+).raw
 async def get_healthz(request: Request) -> Response:
     """Report that the process is alive."""
     return Response(_ALIVE, media_type=JSON)
@@ -50,12 +53,14 @@ async def get_healthz(request: Request) -> Response:
     answers={200: json_answer("Ready.", Readiness), 503: json_answer("Not ready.", Readiness)},
 ).raw
 async def get_readyz(request: Request) -> Response:
-    """Report whether the ledger accepts events. A view waits until it is folded."""
+    """Report whether the ledger accepts events. It may be ready before views are folded; their reads then wait."""
     ledger = ledger_of(request)
     head = (await ledger.reader.head()).position
-    broken = ledger.log.broken if ledger.log is not None else None
-    stopping = request.app.state.stopping.is_set()
-    reason = str(broken) if broken is not None else "stopping" if stopping else None
+    reason = None
+    if ledger.log is not None and ledger.log.broken is not None:
+        reason = str(ledger.log.broken)
+    elif request.app.state.stopping.is_set():
+        reason = "stopping"
     refusal = ledger.proving.refusal
     unsigned = str(refusal) if refusal is not None else None
     body = Readiness("ready" if reason is None else "not ready", head, ledger.engine.position, reason, unsigned)
@@ -64,10 +69,10 @@ async def get_readyz(request: Request) -> Response:
 
 @Operation(method="GET", path="/status", answers={200: json_answer("The status.", LedgerStatus)})
 async def get_status(call: Call) -> Response:
-    """Return what the ledger contains, which process writes it, and its state.
+    """Return the contents and the state of the ledger, and the process that writes it.
 
-    It contains counts, the newest checkpoint and whether it is valid, bytes on disk, tokens, and how far views are
-    folded.
+    The answer has counts, the newest checkpoint and whether it is valid, bytes on disk, tokens, and the position up to
+    which views are folded.
     """
     return json_response(await read_status(call.ledger))
 

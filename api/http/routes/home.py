@@ -1,4 +1,4 @@
-"""Route of the home page: a page for people, and the same links as JSON for programs."""
+"""Route of the home page: links as a page for people, and as JSON for programs."""
 
 from asyncio import to_thread
 from base64 import b64encode
@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 class HomeIndex(msgspec.Struct, frozen=True):
-    """The server's name and version, whether it needs a token, and its resources by the name of their operation."""
+    """The server's name and version, whether it needs a token, and the paths of its resources by operation name."""
 
     name: str
     version: str
@@ -59,9 +59,9 @@ class Section(NamedTuple):
     },
 ).raw
 async def get_home(request: Request) -> Response:
-    """Say what this server is, and link to its resources.
+    """Describe this server, and link to its resources.
 
-    It answers JSON if the Accept header names application/json and not text/html. It shows nothing of the ledger.
+    The answer is JSON if the Accept header names application/json and not text/html. It contains no data of the ledger.
     """
     operations: Sequence[Operation] = request.app.state.operations
     token_required = ledger_of(request).tokens.required()
@@ -76,7 +76,7 @@ async def get_home(request: Request) -> Response:
 
 
 def _is_linked(operation: Operation) -> bool:
-    """Return whether an operation can be opened without any parameter."""
+    """Return whether an operation is a GET that needs no parameter."""
     required = any(parameter.required for parameter in operation.query)
     return operation.method == "GET" and not operation.path_parameters and not required and operation.path != "/"
 
@@ -112,7 +112,7 @@ def _style() -> str:
 
 @cache
 def _template() -> "Template":
-    """Load the template. Jinja2 takes 50 ms to import, so only the first request of the page pays for it."""
+    """Load the template. The import of Jinja2 takes 50 ms, so it waits for the first request of the page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
     from markupsafe import Markup  # noqa: PLC0415
 

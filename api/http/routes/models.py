@@ -28,8 +28,8 @@ SCORER = text_parameter("scorer", "Scores by one scorer, ID or ID@VERSION.")
 async def get_inventory(call: Call) -> Response:
     """List the models that answered, each with its evidence.
 
-    The inventory separates host products and answers that name no model, compares claims with what the endpoint
-    reports, and finds one output under several names.
+    The inventory lists host products, and answers that name no model, separately. It compares the name that a model
+    claims with the name that the endpoint reports, and finds the same output under several names.
     """
     return json_response(await list_inventory(call.ledger, MODEL.find(call.parameters), await call.as_of()))
 
@@ -41,7 +41,7 @@ async def get_inventory(call: Call) -> Response:
     answers={200: json_answer("A table for each probe and scorer.", ProbesAnswer)},
 )
 async def get_probes(call: Call) -> Response:
-    """Compare the models' scores on each probe, and test whether the probe tells models apart."""
+    """Compare the models' scores on each probe, and test whether the probe distinguishes models."""
     query = ProbeScoreQuery(
         probe=PROBE.find(call.parameters), scorer=SCORER.find(call.parameters), model=MODEL.find(call.parameters)
     )

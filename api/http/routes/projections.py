@@ -1,4 +1,4 @@
-"""Routes of projections."""
+"""Routes of projections: their list, and the state of one."""
 
 import msgspec
 from starlette.responses import Response
@@ -22,7 +22,7 @@ class ProjectionList(msgspec.Struct, frozen=True):
 @Operation(
     method="GET",
     path="/projections",
-    answers={200: json_answer("How far each projection has folded.", ProjectionList)},
+    answers={200: json_answer("Every projection, with the position up to which it is folded.", ProjectionList)},
     links={"projection": Link("get_projection", "name", "$response.body#/projections/0/name")},
 )
 async def get_projections(call: Call) -> Response:

@@ -1,4 +1,4 @@
-"""Routes of discovery runs."""
+"""Routes of the reports of discovery runs."""
 
 from starlette.responses import Response
 
@@ -11,7 +11,7 @@ from api.service.query_params import AS_OF, RUNS_PARAMETERS, parse_run_query
 from projections.discovery.run_report import RunDetail
 
 RUN_ID = stream_id_parameter("run_id", "The run's id.")
-INCLUDE = list_parameter("include", "What to add: every attempt, and the signals with them.", ("attempts",))
+INCLUDE = list_parameter("include", "Further parts of the report. `attempts`: all attempts and signals.", ("attempts",))
 
 
 @Operation(
@@ -22,7 +22,7 @@ INCLUDE = list_parameter("include", "What to add: every attempt, and the signals
     links={"run": Link("get_run", "run_id", "$response.body#/runs/0/run_id")},
 )
 async def get_runs(call: Call) -> Response:
-    """List discovery runs in short, the last started first."""
+    """List summaries of discovery runs, the last started first."""
     query = parse_run_query(call.parameters, call.ledger.clock())
     return json_response(await list_runs(call.ledger, query, await call.as_of()))
 
@@ -36,7 +36,7 @@ async def get_runs(call: Call) -> Response:
     errors=(404,),
 )
 async def get_run(call: Call) -> Response:
-    """Return the report of one discovery run, in the wire format of run reports."""
+    """Return the report of one discovery run, in the format of run reports."""
     attempts = "attempts" in INCLUDE.read(call.parameters)
-    shown = await show_run(call.ledger, call.path(RUN_ID), await call.as_of(), attempts=attempts)
-    return json_response(shown.detail)
+    report = await show_run(call.ledger, call.path(RUN_ID), await call.as_of(), attempts=attempts)
+    return json_response(report.detail)

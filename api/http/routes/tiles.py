@@ -1,6 +1,6 @@
 """Routes of the Merkle tree: tiles and their log lines, as C2SP's tlog-tiles defines them, and proofs.
 
-A tile of a given width never changes, so clients may cache it; but `private`, because a shared cache would serve it to
+A tile of a given width never changes, so clients may cache it. Shared caches may not, because they would serve it to
 callers without a token.
 """
 
@@ -43,14 +43,14 @@ def _parse_tile(text: str) -> TileAddress:
 
 LEVEL = Parameter(
     name="level",
-    description="0 contains the leaves.",
+    description="The level of the tree; 0 contains the leaves.",
     schema={"type": "integer", "minimum": 0, "maximum": LEVEL_MAX},
     parse=_parse_level,
 )
 TILE = Parameter(
     name="tile",
-    description="The number of the tile from the left, in groups of three digits, all but the last prefixed by x; .p/W "
-    "for the first W hashes. Its slashes need no escape.",
+    description="The number of the tile from the left, in groups of three digits. Every group except the last has the "
+    "prefix x; .p/W selects the first W hashes. Its slashes need no escape.",
     schema={
         "type": "string",
         "pattern": r"^(x[0-9]{3}/){0,6}[0-9]{3}(\.p/([1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5]))?$",
@@ -97,9 +97,9 @@ async def get_tile(call: Call) -> Response:
     errors=(404,),
 )
 async def get_entries(call: Call) -> Response:
-    """Return the log lines of a tile of level 0, each after its length in two bytes, big-endian.
+    """Return the log lines of a tile of level 0. Before each line is its length in two bytes, big-endian.
 
-    They are compressed if Accept-Encoding names gzip.
+    The answer is compressed if Accept-Encoding names gzip.
     """
     data = await proofs.entries(call.ledger, call.path(TILE))
     headers = {**_CACHED, "vary": "authorization, accept-encoding"}

@@ -118,12 +118,12 @@ def info(kind: object) -> kinds.Type:
 
 
 def _parameters(method: str, shape: ParamsSchema[Any], path: tuple[str | int, ...]) -> Iterator[Parameter]:
-    for spelling, name in shape._names.items():
+    for spelling, name in shape._field_names.items():
         field = shape._fields[name]
         at = (*path, spelling)
-        yield Parameter(method, at, field.kind, field._shape, field._many)
-        if field._shape is not None:
-            yield from _parameters(method, field._shape, (*at, 1) if field._many else at)
+        yield Parameter(method, at, field.kind, field._schema, field._is_list)
+        if field._schema is not None:
+            yield from _parameters(method, field._schema, (*at, 1) if field._is_list else at)
 
 
 def _many_structs(kind: object) -> list[object]:

@@ -6,8 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.auth import OWNER, TokenStore
+from api.auth import OWNER
 from api.service.ledger import LedgerService
+from api.token_store import TokenStore
 from ledger import Receipt, SignedCheckpoint, Verifier, system_clock
 from ledger.transparency.checkpoints import checkpoint_path, witnessed_path
 from ledger.transparency.keys import key_path, read_key

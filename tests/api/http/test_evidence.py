@@ -11,10 +11,11 @@ import httpx
 import msgspec
 import pytest
 
-from api.auth import OWNER, TokenStore
+from api.auth import OWNER
 from api.client.open_store import open_store
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
+from api.token_store import TokenStore
 from events import VOCABULARY
 from events.limits import EVIDENCE_BYTES_MAX
 from ledger import system_clock

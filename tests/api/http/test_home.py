@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.auth import DEFAULT_SCOPES, TokenStore
+from api.auth import DEFAULT_SCOPES
 from api.http.route_table import OPERATIONS
+from api.token_store import TokenStore
 from ledger import system_clock
 from tests.api.http.posts import recorded
 from tests.support.server import Served, served

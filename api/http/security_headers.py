@@ -1,0 +1,27 @@
+"""The security headers of every answer."""
+
+from typing import NamedTuple
+
+_POLICY_NAME = b"\r\ncontent-security-policy: "
+
+
+class SecurityHeaders(NamedTuple):
+    """Header lines that are added to every answer; `policy` only if the answer has no content security policy."""
+
+    policy: bytes
+    lines: bytes
+
+    def add_to(self, head: bytes) -> bytes:
+        """Add the lines after the status line of a head."""
+        start = head.index(b"\n") + 1
+        policy = b"" if _POLICY_NAME in head else self.policy
+        return b"%b%b%b%b" % (head[:start], self.lines, policy, head[start:])
+
+
+HEADERS = SecurityHeaders(
+    b"content-security-policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n",
+    b"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\ncross-origin-resource-policy: same-origin\r\n",
+)
+"""With these a browser uses the stated media type, and neither runs, frames nor embeds an answer."""
+
+TLS_HEADERS = HEADERS._replace(lines=HEADERS.lines + b"strict-transport-security: max-age=31536000\r\n")
