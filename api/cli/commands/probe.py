@@ -162,8 +162,8 @@ def _print_rescored(result: "RescoreResult") -> None:
 
     elapsed_s = max(result.elapsed_ms / 1000, 0.001)
     typer.echo(
-        f"{many(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored before;"
-        f" {elapsed_s:.1f} s, {result.appended / elapsed_s:,.0f} outputs/s."
+        f"{many(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored"
+        f" before; {elapsed_s:.1f} s, {result.appended / elapsed_s:,.0f} outputs/s."
     )
     if result.erased:
         print_note(f"{many(result.erased, 'output')} skipped: the evidence was erased.")
