@@ -16,11 +16,11 @@ from tallystick.exchange import (
     Answered,
     Failure,
     Flow,
-    Outcome,
     Question,
     Request,
     Response,
     Step,
+    StepOutcome,
     answered,
 )
 from tallystick.fields import (
@@ -32,11 +32,11 @@ from tallystick.fields import (
     EventFilter,
     EventSelection,
     Moment,
+    Outcome,
     Plan,
     ReviewFields,
     ThoughtFields,
 )
-from tallystick.fields import Outcome as ReviewOutcome
 from tallystick.results import (
     AppendResult,
     DecisionEvent,
@@ -109,7 +109,7 @@ class Client(BaseClient):
         """
         return self._run(self._operations.record(decision, fields))
 
-    def review(self, decision_id: str, outcome: ReviewOutcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
+    def review(self, decision_id: str, outcome: Outcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
         """Record how a decision turned out. A later review supersedes; the earlier ones stay in the history.
 
         Errors: as `record`; Conflict, for a decision that is not in the log.
@@ -136,13 +136,13 @@ class Client(BaseClient):
         """Read one decision with its history. Errors: NotFound."""
         return self._run(self._operations.get_decision(decision_id, as_of))
 
-    def decisions(self, **wanted: Unpack[DecisionFilter]) -> DecisionPage:
+    def decisions(self, **selection: Unpack[DecisionFilter]) -> DecisionPage:
         """List decisions, by default this agent's, the newest first. Errors: InvalidQuery."""
-        return self._run(self._operations.decisions(wanted))
+        return self._run(self._operations.decisions(selection))
 
-    def calibration(self, **wanted: Unpack[CalibrationFilter]) -> Calibration:
+    def calibration(self, **selection: Unpack[CalibrationFilter]) -> Calibration:
         """Compute how well stated confidence fits the outcomes, by default this agent's. Errors: InvalidQuery."""
-        return self._run(self._operations.calibration(wanted))
+        return self._run(self._operations.calibration(selection))
 
     def advice(self, **plan: Unpack[Plan]) -> Advice:
         """Look up, before deciding, how earlier decisions like the planned one turned out. Errors: InvalidQuery."""
@@ -171,13 +171,13 @@ class Client(BaseClient):
         """
         return self._run(self._operations.append(events))
 
-    def events(self, **wanted: Unpack[EventSelection]) -> Generator[Event, None, None]:
+    def events(self, **selection: Unpack[EventSelection]) -> Generator[Event, None, None]:
         """Yield the events that are in the log. Errors: InvalidQuery."""
-        pages = EventPages(self._operations, wanted)
+        pages = EventPages(self._operations, selection)
         while not pages.done:
             yield from self._run(pages.read())
 
-    def follow(self, **wanted: Unpack[EventFilter]) -> Generator[Event, None, None]:
+    def follow(self, **selection: Unpack[EventFilter]) -> Generator[Event, None, None]:
         """Yield the events that are in the log, then each new one as it is committed.
 
         After an interruption it goes on behind the last event, none missing and none twice. It ends with an error only:
@@ -187,7 +187,7 @@ class Client(BaseClient):
 
         from tallystick import transport  # noqa: PLC0415 - it loads httpx
 
-        stream = EventStream(wanted, self._settings.retry_s)
+        stream = EventStream(selection, self._settings.retry_s)
         while True:
             http, url = self._open(), self._endpoint.url()
             try:
@@ -213,7 +213,7 @@ class Client(BaseClient):
 
     def _run(self, flow: Flow[_Result], ask: Callable[[str], str | Reply] | None = None) -> _Result:
         """Do the steps of a flow."""
-        outcome: Outcome = None
+        outcome: StepOutcome = None
         while True:
             try:
                 step = flow.send(outcome)
@@ -222,7 +222,7 @@ class Client(BaseClient):
                 return result
             outcome = self._do(step, ask)
 
-    def _do(self, step: Step, ask: Callable[[str], str | Reply] | None) -> Outcome:
+    def _do(self, step: Step, ask: Callable[[str], str | Reply] | None) -> StepOutcome:
         if isinstance(step, Request):
             return self._send(step)
         if isinstance(step, Question):

@@ -79,8 +79,8 @@ TIMED_OUT = Reply(failure="timeout")
 """The reply of a function that raised TimeoutError."""
 
 Step = Request | Wait | Question
-Outcome = Response | Failure | Answered | None
-Flow = Generator[Step, Outcome, _Result]
+StepOutcome = Response | Failure | Answered | None
+Flow = Generator[Step, StepOutcome, _Result]
 
 
 def send(request: Request, retry_s: float) -> Flow[Response]:

@@ -20,7 +20,7 @@ from instruments.evals import (
     matcher_from_environment,
 )
 from instruments.evals.suite.loader import SCENARIO_FILES
-from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
+from tallystick._scenarios.messages import AttemptOutcome, Load, Loaded, LoadedScenario, Scored
 
 _encode = msgspec.json.encode
 
@@ -79,7 +79,7 @@ class AttemptScorer:
 
 def _scored(graded: GradedAttempt) -> Scored:
     score = graded.score
-    outcome: Outcome = "skipped"
+    outcome: AttemptOutcome = "skipped"
     text = ""
     if score.state == "error":
         outcome, text = "error", error_text(score)

@@ -30,10 +30,10 @@ from tallystick._scenarios.messages import (
     Record,
     Recorded,
     Refused,
-    Reply,
-    Request,
     Score,
     Skip,
+    WorkerReply,
+    WorkerRequest,
     decode_call,
     encode,
 )
@@ -92,7 +92,7 @@ class Worker:
             self._current.cancel()
 
     async def _answer(self, call: Call) -> None:
-        reply: Reply
+        reply: WorkerReply
         try:
             os.environ.clear()
             os.environ.update(call.environment)
@@ -107,7 +107,7 @@ class Worker:
         while data:
             data = data[os.write(self._answers, data) :]
 
-    async def _reply(self, request: Request) -> Reply:
+    async def _reply(self, request: WorkerRequest) -> WorkerReply:
         if isinstance(request, Load):
             self._load_request = request
             self._scorer = AttemptScorer(request)
@@ -132,7 +132,7 @@ class Worker:
         assert isinstance(request, Close), "every other request is handled above"
         return Closed(finished=await self._recorder.close())
 
-    def _error_text(self, request: Request, error: TallystickError) -> str:
+    def _error_text(self, request: WorkerRequest, error: TallystickError) -> str:
         if isinstance(request, Load | Open | Begin) and self._load_request is not None:
             return usage_text(error, self._load_request.folder)
         return str(error)

@@ -16,7 +16,7 @@ import msgspec
 AttemptKey = tuple[str, int]
 """A scenario's id, and the number of an attempt at it, from 1."""
 
-Outcome = Literal["passed", "failed", "error", "skipped"]
+AttemptOutcome = Literal["passed", "failed", "error", "skipped"]
 
 
 class Message(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -115,7 +115,7 @@ class Scored(Message, frozen=True):
 
     score: str
     """The score as JSON, for Record."""
-    outcome: Outcome
+    outcome: AttemptOutcome
     text: str
     """The report of a failure or an error; empty otherwise."""
     properties: tuple[tuple[str, str | float], ...]
@@ -156,15 +156,15 @@ class Cancel(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
     number: int
 
 
-Request = Load | Open | Begin | Score | Skip | Record | Close
-Reply = Loaded | Done | Begun | Scored | Recorded | Closed | Refused | Failed | Cancelled
+WorkerRequest = Load | Open | Begin | Score | Skip | Record | Close
+WorkerReply = Loaded | Done | Begun | Scored | Recorded | Closed | Refused | Failed | Cancelled
 
 
 class Call(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
     """A numbered request, from 1. `environment` is the session's, so that the agent gets the same one."""
 
     number: int
-    request: Request
+    request: WorkerRequest
     environment: dict[str, str]
 
 
@@ -172,7 +172,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The reply to the call with this number."""
 
     number: int
-    reply: Reply
+    reply: WorkerReply
 
 
 def encode(message: Call | Cancel | Answer) -> bytes:

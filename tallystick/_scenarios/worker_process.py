@@ -7,7 +7,17 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import TypeVar
 
-from tallystick._scenarios.messages import Call, Cancel, Failed, Message, Refused, Reply, Request, decode_answer, encode
+from tallystick._scenarios.messages import (
+    Call,
+    Cancel,
+    Failed,
+    Message,
+    Refused,
+    WorkerReply,
+    WorkerRequest,
+    decode_answer,
+    encode,
+)
 
 END_S = 10.0
 """Seconds that a worker has to close the ledger after its input has ended, before it is killed."""
@@ -41,7 +51,7 @@ class WorkerProcess:
         )
         self._number = 0
 
-    def call(self, request: Request, kind: type[_Reply]) -> _Reply:
+    def call(self, request: WorkerRequest, kind: type[_Reply]) -> _Reply:
         """Send a request and return the reply. If this is interrupted, the request is cancelled.
 
         Errors: WorkerRefused, WorkerFailed.
@@ -86,7 +96,7 @@ class WorkerProcess:
         except BrokenPipeError:
             raise self._ended() from None
 
-    def _receive(self, number: int) -> Reply:
+    def _receive(self, number: int) -> WorkerReply:
         """Return the reply to a call, skipping answers to cancelled calls. Errors: WorkerFailed."""
         assert self._process.stdout is not None
         while line := self._process.stdout.readline():
