@@ -1,4 +1,4 @@
-"""The client for asyncio."""
+"""The asynchronous client, for asyncio."""
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -150,7 +150,7 @@ class AsyncClient(BaseClient):
 
     async def follow(self, **selection: Unpack[EventFilter]) -> AsyncGenerator[Event, None]:
         """As `Client.follow`."""
-        import httpx  # noqa: PLC0415 - it takes longer to load than all the rest
+        import httpx  # noqa: PLC0415 - it takes longer to load than the whole client
 
         from tallystick import transport  # noqa: PLC0415 - it loads httpx
 
@@ -177,7 +177,7 @@ class AsyncClient(BaseClient):
         return await self._run(self._operations.receipt(position))
 
     async def _run(self, flow: Flow[_Result], ask: Ask | None = None) -> _Result:
-        """Do the steps of a flow."""
+        """Perform the steps of a flow, and return its result."""
         outcome: StepOutcome = None
         while True:
             try:
@@ -223,7 +223,7 @@ class AsyncClient(BaseClient):
 
 
 async def _sleep(seconds: float) -> None:
-    import asyncio  # noqa: PLC0415 - programs with the other client do without it
+    import asyncio  # noqa: PLC0415 - programs with the synchronous client do not need it
 
     await asyncio.sleep(seconds)
 
@@ -235,11 +235,11 @@ async def _in_thread(function: Callable[[], _Result]) -> _Result:
 
 
 async def _answer(ask: Ask, question: Question) -> Answered:
-    """Ask the caller's function, and take the time."""
+    """Call the caller's function with a prompt, and measure its time."""
     began_ns = time.perf_counter_ns()
     try:
-        given = ask(question.prompt)
-        answer = await given if isinstance(given, Awaitable) else given
+        returned = ask(question.prompt)
+        answer = await returned if isinstance(returned, Awaitable) else returned
     except TimeoutError:
         answer = TIMED_OUT
     return answered(answer, time.perf_counter_ns() - began_ns)

@@ -250,7 +250,7 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """What stated confidences have meant, if replacing them by that lowers the Brier score significantly."""
+    """What stated confidences have meant, if using that instead lowers the Brier score by over a standard error."""
 
     stated_brier_score: float
     """The Brier score of the confidences as stated."""
@@ -276,7 +276,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     confidence_stats: ConfidenceStats | None
     """Statistics of the stated confidences; None if none is stated."""
     recalibration: Recalibration | None
-    """What stated confidences have meant; None if there are too few reviews to know."""
+    """What stated confidences have meant; None if that would not reliably lower the Brier score."""
     as_of: AsOf
     """The state of the log that the answer is computed from."""
     trend: Trend | None = None
