@@ -33,7 +33,7 @@ class _Block:
         self._decision = decision
         self._fields = fields
         self._event: DecisionEvent | None = None
-        self._stated: tuple[Outcome, ReviewFields] | None = None
+        self._chosen_outcome: tuple[Outcome, ReviewFields] | None = None
 
     @property
     def event(self) -> DecisionEvent:
@@ -48,20 +48,20 @@ class _Block:
 
     def review(self, outcome: Outcome, **fields: Unpack[ReviewFields]) -> None:
         """State the outcome, which is recorded when the block ends. A later statement replaces it."""
-        self._stated = outcome, fields
+        self._chosen_outcome = outcome, fields
 
     def partial(self, actual_result: str | None = None, /, **fields: Unpack[ReviewFields]) -> None:
         """State that it succeeded in part."""
-        self._stated = "partial", _with_result(actual_result, fields)
+        self._chosen_outcome = "partial", _with_result(actual_result, fields)
 
     def abandon(self, actual_result: str | None = None, /, **fields: Unpack[ReviewFields]) -> None:
         """State that it was given up."""
-        self._stated = "abandoned", _with_result(actual_result, fields)
+        self._chosen_outcome = "abandoned", _with_result(actual_result, fields)
 
     def _outcome(self, error: BaseException | None) -> tuple[Outcome, ReviewFields] | None:
         """Return the outcome to record; None if the block was interrupted before it stated one."""
-        if self._stated is not None:
-            return self._stated
+        if self._chosen_outcome is not None:
+            return self._chosen_outcome
         if error is None:
             return "success", {}
         if isinstance(error, Exception):
@@ -83,7 +83,7 @@ class DecisionBlock(_Block):
         self._operations = operations
 
     def __enter__(self) -> Self:
-        self._stated = None
+        self._chosen_outcome = None
         self._event = self._run(self._operations.record(self._decision, self._fields))
         return self
 
@@ -118,7 +118,7 @@ class AsyncDecisionBlock(_Block):
         self._operations = operations
 
     async def __aenter__(self) -> Self:
-        self._stated = None
+        self._chosen_outcome = None
         self._event = await self._run(self._operations.record(self._decision, self._fields))
         return self
 

@@ -115,17 +115,17 @@ def show_progress(label: str, unit: str) -> Iterator[Report]:
     )
     task = bar.add_task(label, total=0)
     began_s = time.monotonic()
-    shown = False
+    is_shown = False
 
     def report(done: int, total: int) -> None:
-        nonlocal shown
-        if not shown and time.monotonic() - began_s > PROGRESS_DELAY_S:
+        nonlocal is_shown
+        if not is_shown and time.monotonic() - began_s > PROGRESS_DELAY_S:
             bar.start()
-            shown = True
+            is_shown = True
         bar.update(task, completed=done, total=total)
 
     try:
         yield report
     finally:
-        if shown:
+        if is_shown:
             bar.stop()

@@ -106,8 +106,8 @@ def _print_restored(result: "RestoreResult") -> None:
         print_note("The last signed checkpoint covers other events than the backup has.")
     if result.lost or result.forked:
         print_note(
-            "This ledger cannot be signed. Restore a newer backup, or begin a new identity, which everyone who holds"
-            " the old key will see: tallystick key make --replace."
+            "This ledger cannot be signed. Restore a newer backup, or begin a new identity, which everyone who has"
+            " the old key will notice: tallystick key make --replace."
         )
     if not result.key and not (result.lost or result.forked):
         print_note(

@@ -52,7 +52,7 @@ def log(
     query = parse_event_query(parameters)
     raw = target.json or not sys.stdout.isatty()
     if not follow:
-        asyncio.run(_print(target, query, raw=raw, whole=raw and limit is None))
+        asyncio.run(_print(target, query, raw=raw, all_pages=raw and limit is None))
         return
     check_followable(query)
     try:
@@ -61,8 +61,8 @@ def log(
         raise typer.Exit from None
 
 
-async def _print(target: LedgerTarget, query: "Query", *, raw: bool, whole: bool) -> None:
-    """Print one page, or with `whole` all pages; with `raw` as stored lines, otherwise as a table."""
+async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: bool) -> None:
+    """Print one page, or with `all_pages` every page; with `raw` as stored lines, otherwise as a table."""
     from msgspec import structs
 
     from api.cli.open_ledger import open_reader
@@ -70,7 +70,7 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, whole: bool
     from events.limits import PAGE_EVENTS_MAX
 
     async with open_reader(target.ledger, views=False) as service:
-        if whole:
+        if all_pages:
             async for page in service.scan(structs.replace(query, limit=PAGE_EVENTS_MAX)):
                 print_line(page.ndjson)
             return

@@ -40,8 +40,8 @@ def warning_lines(report: CstpImportResult) -> Iterator[str]:
         yield from _listed([_loss(loss) for loss in report.losses[:LISTED_MAX]], len(report.losses))
     if report.contradictions:
         yield f"{many(len(report.contradictions), 'contradiction')}; the later change counts:"
-        shown = [_contradiction(conflict) for conflict in report.contradictions[:LISTED_MAX]]
-        yield from _listed(shown, len(report.contradictions))
+        lines = [_contradiction(conflict) for conflict in report.contradictions[:LISTED_MAX]]
+        yield from _listed(lines, len(report.contradictions))
     if report.no_place:
         fields = ", ".join(f"{one_line(name)} ({number:,})" for name, number in report.no_place.items())
         yield f"Fields that no event has, and their number: {fields}."
@@ -84,5 +84,5 @@ def _listed(lines: list[str], total: int) -> Iterator[str]:
 
 
 def _few(names: list[str]) -> str:
-    shown = ", ".join(one_line(name) for name in names[:SKIPPED_MAX])
-    return shown if len(names) <= SKIPPED_MAX else f"{shown} and {len(names) - SKIPPED_MAX:,} more"
+    listed = ", ".join(one_line(name) for name in names[:SKIPPED_MAX])
+    return listed if len(names) <= SKIPPED_MAX else f"{listed} and {len(names) - SKIPPED_MAX:,} more"

@@ -205,10 +205,10 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
     for result in report.evaluation.results:
         yield from (("magenta", _error(result.scenario_id, row)) for row in result.rows if row.state == "error")
     groups = {
-        "Not comparable": [f"{each.scenario_id}: {one_line(each.reason or '')}" for each in contrast.not_comparable],
+        "Not comparable": list(map(_not_comparable, contrast.not_comparable)),
         "Missing": list(map(_missing, contrast.missing)),
         "Fewer points, as many passes": list(map(_moved, contrast.lower)),
-        "New": [f"{each.scenario_id}: {points(each.after)}" for each in contrast.added],
+        "New": [f"{added.scenario_id}: {points(added.after)}" for added in contrast.added],
         "Improved": list(map(_moved, contrast.improved)),
     }
     for title, lines in groups.items():
@@ -223,6 +223,10 @@ def _regressed(change: ScenarioChange) -> Iterator[str]:
     if change.reason:
         yield f"  error: {one_line(change.reason)}"
     yield from (f"  {lost_pattern_line(finding)}" for finding in lost_patterns(change))
+
+
+def _not_comparable(change: ScenarioChange) -> str:
+    return f"{change.scenario_id}: {one_line(change.reason or '')}"
 
 
 def _missing(change: ScenarioChange) -> str:
