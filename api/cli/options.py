@@ -44,8 +44,9 @@ def _check_words(
     words: Collection[str], also: Collection[str], separator: str | None
 ) -> Callable[[typer.CallbackParam, Any], Any]:
     def check(parameter: typer.CallbackParam, value: Any) -> Any:  # noqa: ANN401 - a word or a list of them
-        values = value if isinstance(value, list | tuple) else [] if value is None else [value]
-        for text in values:
+        if value is None:
+            return None
+        for text in value if isinstance(value, list | tuple) else [value]:
             for word in [text] if separator is None else text.split(separator):
                 if word not in words and word not in also:
                     _refuse_word(parameter, word, words)

@@ -24,6 +24,9 @@ PROGRESS_DELAY_S = 0.5
 SMALLEST_P = 0.001
 """P-values below this one are printed as `< 0.001`."""
 
+SHORTEST_S = 0.001
+"""Work that took less time is printed as if it took this long, seconds."""
+
 WIDTH_PIPED = 160
 """Width of a table that is not printed on a terminal, in columns."""
 
@@ -82,6 +85,12 @@ def format_interval(interval: "Interval | None", sign: str = "") -> str:
 def format_p(p: float) -> str:
     """Return a p-value with its relation: `= 0.042` or `< 0.001`."""
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"= {format_figure(p)}"
+
+
+def format_speed(items: int, elapsed_ms: int, unit: str) -> str:
+    """Return the duration of some work and its rate: `1.2 s, 4,000 rows/s`."""
+    elapsed_s = max(elapsed_ms / 1000, SHORTEST_S)
+    return f"{elapsed_s:.1f} s, {items / elapsed_s:,.0f} {unit}/s"
 
 
 class _Rate(ProgressColumn):

@@ -69,14 +69,14 @@ async def _import(cases: "BenchmarkImport", target: LedgerTarget) -> "ImportedCa
 
 
 def _print_imported(result: "ImportedCases", output: Path) -> None:
+    from api.cli.output import format_speed
     from api.text import many
 
-    elapsed_s = max(result.elapsed_ms / 1000, 0.001)
     typer.echo(
         f"{many(result.cases, 'case')} in {output}: {result.written:,} written, {result.replaced:,} replaced,"
         f" {result.there:,} there already."
     )
     typer.echo(
         f"{many(result.captured, 'scenario')} captured, {result.revised:,} revised, {result.knew:,} unchanged; "
-        f"{elapsed_s:.1f} s, {result.cases / elapsed_s:,.0f} cases/s."
+        f"{format_speed(result.cases, result.elapsed_ms, 'cases')}."
     )

@@ -55,18 +55,17 @@ async def _import_decisions(source: "DecisionImport", target: LedgerTarget) -> "
 
 
 def _print_decisions(result: "DecisionImportResult") -> None:
-    from api.cli.output import print_note
+    from api.cli.output import format_speed, print_note
     from api.importers.decisions import bad_row_lines
     from api.text import many
 
-    elapsed_s = max(result.elapsed_ms / 1000, 0.001)
     typer.echo(
         f"{many(result.rows, 'row')}: {many(result.decisions, 'decision')} "
         f"({result.with_confidence:,} with a confidence), {many(result.reviews, 'review')}."
     )
     typer.echo(
-        f"{many(result.appended, 'event')} appended, {result.duplicates:,} there already; {elapsed_s:.1f} s,"
-        f" {result.rows / elapsed_s:,.0f} rows/s."
+        f"{many(result.appended, 'event')} appended, {result.duplicates:,} there already; "
+        f"{format_speed(result.rows, result.elapsed_ms, 'rows')}."
     )
     if result.skipped:
         print_note(f"{many(result.skipped, 'bad row')} skipped:")

@@ -157,13 +157,12 @@ async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResul
 
 
 def _print_rescored(result: "RescoreResult") -> None:
-    from api.cli.output import make_table, open_console, print_note
+    from api.cli.output import format_speed, make_table, open_console, print_note
     from api.text import count, many, one_line
 
-    elapsed_s = max(result.elapsed_ms / 1000, 0.001)
     typer.echo(
         f"{many(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored"
-        f" before; {elapsed_s:.1f} s, {result.appended / elapsed_s:,.0f} outputs/s."
+        f" before; {format_speed(result.appended, result.elapsed_ms, 'outputs')}."
     )
     if result.erased:
         print_note(f"{many(result.erased, 'output')} skipped: the evidence was erased.")

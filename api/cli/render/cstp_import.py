@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from api.cli.output import format_speed
 from api.importers.cstp.report import HALF, OTHER_TIME, ZERO, CstpImportResult, Loss, SourceConflict
 from api.text import many, one_line
 
@@ -14,7 +15,6 @@ SKIPPED_MAX = 5
 
 def summary_lines(report: CstpImportResult) -> Iterator[str]:
     """Yield two lines: the decisions found, and the events written."""
-    elapsed_s = max(report.elapsed_ms / 1000, 0.001)
     yield (
         f"{many(report.yaml_files, 'decision file')}, {many(report.sqlite_stores, 'SQLite store')}: "
         f"{many(report.decisions, 'decision')} ({report.in_both:,} in both, {report.with_confidence:,} with a "
@@ -29,7 +29,7 @@ def summary_lines(report: CstpImportResult) -> Iterator[str]:
     kinds = f" ({', '.join(parts)})" if parts else ""
     yield (
         f"{written}{kinds}, {many(report.unchanged, 'decision')} there already; "
-        f"{elapsed_s:.1f} s, {report.decisions / elapsed_s:,.0f} decisions/s."
+        f"{format_speed(report.decisions, report.elapsed_ms, 'decisions')}."
     )
 
 

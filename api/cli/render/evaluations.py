@@ -158,7 +158,7 @@ def _print_row(console: Console, result: ScenarioResult, row: ScoreRow) -> None:
     if row.state == "error":
         _print_lines(console, _error(result.scenario_id, row), "magenta")
     else:
-        _print_lines(console, _scored(result, row), "green" if row.passed else "dim" if row.passed is None else "red")
+        _print_lines(console, _scored(result, row), {True: "green", False: "red", None: "dim"}[row.passed])
     console.print()
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from api.cli.output import (
     format_figure,
+    format_speed,
     make_table,
     open_console,
     print_note,
@@ -104,7 +105,6 @@ def _print_attempts(console: Console, detail: RunDetail) -> None:
 
 def print_import_result(result: RunImportResult) -> None:
     """Print the result of an import; faults go to standard error."""
-    elapsed_s = max(result.elapsed_ms / 1000, 0.001)
     runs = result.runs + result.there
     written = f"{many(result.runs, 'run')} written ({many(result.results, 'result')})"
     open_console().print(
@@ -112,7 +112,7 @@ def print_import_result(result: RunImportResult) -> None:
         soft_wrap=True,
     )
     open_console().print(
-        f"{many(result.appended, 'event')} appended; {elapsed_s:.1f} s, {runs / elapsed_s:,.0f} runs/s.", soft_wrap=True
+        f"{many(result.appended, 'event')} appended; {format_speed(runs, result.elapsed_ms, 'runs')}.", soft_wrap=True
     )
     print_unsupported_scores(result.unborne)
     for fault in result.faults:
