@@ -82,7 +82,9 @@ class EventStream:
             try:
                 event = _event(data)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise UnexpectedAnswer(f"The stream brought no event: {error}.", "Check the address.") from None
+                raise UnexpectedAnswer(
+                    f"The stream contains a message that is not an event: {error}.", "Check the address."
+                ) from None
             if event.position > self._after:
                 self._after, self._outage = event.position, None
                 yield event

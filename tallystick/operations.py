@@ -113,7 +113,7 @@ class Operations:
         """Append events of any types, all or none."""
         drafts = [self._drafts.given(event) for event in events]
         if not drafts:
-            raise InvalidArgument("events: there are none.", "Give at least one.", field="events")
+            raise InvalidArgument("events: the list is empty.", "Give at least one.", field="events")
         return (yield from self._post(drafts, AppendResult))
 
     def decisions(self, selection: DecisionFilter) -> Flow[DecisionPage]:

@@ -33,7 +33,7 @@ class ScenarioSession:
 
     def pytest_report_header(self) -> str:
         """Name the suite and the agent."""
-        agent = self._suite.agent or "what was captured"
+        agent = self._suite.agent or "the captured analyses"
         return f"tallystick: {_count(len(self._files), 'scenario')} of {self._suite.name}, answered by {agent}"
 
     def pytest_sessionstart(self) -> None:
@@ -112,10 +112,12 @@ class ScenarioSession:
             terminalreporter.write_line(f"tallystick: run {self._run_id}, {_count(self._recorded, 'score')} recorded")
         if self._run_id and not self._finished:
             terminalreporter.write_line(
-                f"It has not ended: tallystick eval run --resume {self._run_id} goes on with it."
+                f"It has not ended: continue it with tallystick eval run --resume {self._run_id}."
             )
         if self._skipped and not self._judged:
-            terminalreporter.write_line("tallystick: nothing was scored: no agent was asked, and nothing captured.")
+            terminalreporter.write_line(
+                "tallystick: nothing was scored: there is neither an agent nor a captured analysis."
+            )
 
     def _begin(self, attempts: Iterable[AttemptKey]) -> None:
         keys = tuple(attempts)
