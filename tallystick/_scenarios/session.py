@@ -111,9 +111,7 @@ class ScenarioSession:
         if self._run_id:
             terminalreporter.write_line(f"tallystick: run {self._run_id}, {_count(self._recorded, 'score')} recorded")
         if self._run_id and not self._finished:
-            terminalreporter.write_line(
-                f"It has not ended: continue it with tallystick eval run --resume {self._run_id}."
-            )
+            terminalreporter.write_line(f"It has not ended: tallystick eval run --resume {self._run_id} continues it.")
         if self._skipped and not self._judged:
             terminalreporter.write_line(
                 "tallystick: nothing was scored: there is neither an agent nor a captured analysis."
