@@ -1,9 +1,9 @@
-"""Tallystick's client: record what an agent decided, review it, and ask how good its confidence is.
+"""Tallystick's client: record and review the decisions of an agent, and compute how well calibrated it is.
 
-`Client` and `AsyncClient` speak to a server; `local` and `async_local` start a private one over a ledger file.
+`Client` and `AsyncClient` use a server; `local` and `async_local` start a private server for a ledger file.
 
-A name's module is imported when the name is first used: the command and the pytest plugin, which every pytest session
-loads, import this package and need none of the client.
+The module of a name is imported when the name is first used. The command and the pytest plugin, which every pytest
+session loads, also import this package, but do not need the client.
 """
 
 from importlib import import_module
@@ -37,14 +37,14 @@ else:
         """Import a public name from its module. Errors: AttributeError."""
         if name in __all__:
             for module in ("client", "async_client", "errors", "local_server", "results"):
-                found = vars(import_module(f"{__name__}.{module}"))
-                if name in found:
-                    globals()[name] = found[name]
-                    return found[name]
+                names = vars(import_module(f"{__name__}.{module}"))
+                if name in names:
+                    globals()[name] = names[name]
+                    return names[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        """Name what is public, and what is imported already."""
+        """Return the public names, and those that are imported already."""
         return sorted({*globals(), *__all__})
 
 

@@ -1,4 +1,4 @@
-"""The command: `tallystick` and `python -m tallystick` start here."""
+"""Entry point of the commands `tallystick` and `python -m tallystick`."""
 
 from tallystick._app_path import use_app
 

@@ -1,7 +1,7 @@
-"""Where the application's own packages are: `api`, `events`, `instruments`, `ledger` and `projections`.
+"""Finds the application's packages (`api`, `events`, `instruments`, `ledger`, `projections`) and makes them importable.
 
-Other projects have packages of these names too. So an installed wheel keeps ours in `tallystick/_app/`, where no import
-finds them, and only a process that is ours (the command, the pytest plugin's worker) adds that folder to its path.
+Other projects may have packages with these names. So an installed wheel keeps ours in `tallystick/_app/`, where no
+import finds them, and only our own processes (the command, the pytest plugin's worker) add that folder to their path.
 """
 
 import sys
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 def app_folder() -> Path:
-    """The folder that holds the application's packages: `_app` in an installed wheel, the repository in a checkout."""
-    packed = Path(__file__).with_name("_app")
-    return packed if packed.is_dir() else packed.parents[1]
+    """Return the folder of the application's packages: `_app` in an installed wheel, the repository in a checkout."""
+    installed_folder = Path(__file__).with_name("_app")
+    return installed_folder if installed_folder.is_dir() else installed_folder.parents[1]
 
 
 def use_app() -> None:
-    """Put the application's folder first on this process's path, before any package of the same name."""
+    """Put the application's folder first on the import path, before any package of the same name."""
     sys.path.insert(0, str(app_folder()))

@@ -1,4 +1,4 @@
-"""The client for asyncio."""
+"""The asynchronous client, for asyncio."""
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -15,11 +15,11 @@ from tallystick.exchange import (
     Answered,
     Failure,
     Flow,
-    Outcome,
     Question,
     Request,
     Response,
     Step,
+    StepOutcome,
     answered,
 )
 from tallystick.fields import (
@@ -31,11 +31,11 @@ from tallystick.fields import (
     EventFilter,
     EventSelection,
     Moment,
+    Outcome,
     Plan,
     ReviewFields,
     ThoughtFields,
 )
-from tallystick.fields import Outcome as ReviewOutcome
 from tallystick.results import (
     AppendResult,
     DecisionEvent,
@@ -94,7 +94,7 @@ class AsyncClient(BaseClient):
         """As `Client.record`."""
         return await self._run(self._operations.record(decision, fields))
 
-    async def review(self, decision_id: str, outcome: ReviewOutcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
+    async def review(self, decision_id: str, outcome: Outcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
         """As `Client.review`."""
         return await self._run(self._operations.review(decision_id, outcome, fields))
 
@@ -114,13 +114,13 @@ class AsyncClient(BaseClient):
         """As `Client.get_decision`."""
         return await self._run(self._operations.get_decision(decision_id, as_of))
 
-    async def decisions(self, **wanted: Unpack[DecisionFilter]) -> DecisionPage:
+    async def decisions(self, **selection: Unpack[DecisionFilter]) -> DecisionPage:
         """As `Client.decisions`."""
-        return await self._run(self._operations.decisions(wanted))
+        return await self._run(self._operations.decisions(selection))
 
-    async def calibration(self, **wanted: Unpack[CalibrationFilter]) -> Calibration:
+    async def calibration(self, **selection: Unpack[CalibrationFilter]) -> Calibration:
         """As `Client.calibration`."""
-        return await self._run(self._operations.calibration(wanted))
+        return await self._run(self._operations.calibration(selection))
 
     async def advice(self, **plan: Unpack[Plan]) -> Advice:
         """As `Client.advice`."""
@@ -141,20 +141,20 @@ class AsyncClient(BaseClient):
         """As `Client.append`."""
         return await self._run(self._operations.append(events))
 
-    async def events(self, **wanted: Unpack[EventSelection]) -> AsyncGenerator[Event, None]:
+    async def events(self, **selection: Unpack[EventSelection]) -> AsyncGenerator[Event, None]:
         """As `Client.events`."""
-        pages = EventPages(self._operations, wanted)
+        pages = EventPages(self._operations, selection)
         while not pages.done:
             for event in await self._run(pages.read()):
                 yield event
 
-    async def follow(self, **wanted: Unpack[EventFilter]) -> AsyncGenerator[Event, None]:
+    async def follow(self, **selection: Unpack[EventFilter]) -> AsyncGenerator[Event, None]:
         """As `Client.follow`."""
-        import httpx  # noqa: PLC0415 - it takes longer to load than all the rest
+        import httpx  # noqa: PLC0415 - it takes longer to load than the whole client
 
         from tallystick import transport  # noqa: PLC0415 - it loads httpx
 
-        stream = EventStream(wanted, self._settings.retry_s)
+        stream = EventStream(selection, self._settings.retry_s)
         while True:
             http, url = self._open(), await self._url()
             try:
@@ -177,8 +177,8 @@ class AsyncClient(BaseClient):
         return await self._run(self._operations.receipt(position))
 
     async def _run(self, flow: Flow[_Result], ask: Ask | None = None) -> _Result:
-        """Do the steps of a flow."""
-        outcome: Outcome = None
+        """Perform the steps of a flow, and return its result."""
+        outcome: StepOutcome = None
         while True:
             try:
                 step = flow.send(outcome)
@@ -187,7 +187,7 @@ class AsyncClient(BaseClient):
                 return result
             outcome = await self._do(step, ask)
 
-    async def _do(self, step: Step, ask: Ask | None) -> Outcome:
+    async def _do(self, step: Step, ask: Ask | None) -> StepOutcome:
         if isinstance(step, Request):
             return await self._send(step)
         if isinstance(step, Question):
@@ -223,7 +223,7 @@ class AsyncClient(BaseClient):
 
 
 async def _sleep(seconds: float) -> None:
-    import asyncio  # noqa: PLC0415 - programs with the other client do without it
+    import asyncio  # noqa: PLC0415 - programs with the synchronous client do not need it
 
     await asyncio.sleep(seconds)
 
@@ -235,11 +235,11 @@ async def _in_thread(function: Callable[[], _Result]) -> _Result:
 
 
 async def _answer(ask: Ask, question: Question) -> Answered:
-    """Ask the caller's function, and take the time."""
+    """Call the caller's function with a prompt, and measure its time."""
     began_ns = time.perf_counter_ns()
     try:
-        given = ask(question.prompt)
-        answer = await given if isinstance(given, Awaitable) else given
+        returned = ask(question.prompt)
+        answer = await returned if isinstance(returned, Awaitable) else returned
     except TimeoutError:
         answer = TIMED_OUT
     return answered(answer, time.perf_counter_ns() - began_ns)

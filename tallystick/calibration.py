@@ -1,7 +1,7 @@
-"""What the client returns about calibration: is an agent as good as it thinks it is?
+"""The structs that the client returns about calibration: how well stated confidence matches the outcomes.
 
-A success counts 1, a partial one 0.5, failure and abandonment 0. Only decisions that are reviewed and state a
-confidence count. Intervals are at 95%. Fields that a newer server adds are skipped.
+The value of a success is 1, of a partial success 0.5, of a failure or abandoned decision 0. Only decisions with a
+review and a stated confidence are used. Intervals are at 95%. Fields that a newer server adds are ignored.
 """
 
 import msgspec
@@ -14,16 +14,16 @@ class ZTest(msgspec.Struct, frozen=True, kw_only=True):
     """A test of perfect calibration."""
 
     z: float
-    """Standard normal."""
+    """The test statistic, standard normal if calibration is perfect."""
     p: float
-    """Two-sided."""
+    """The two-sided p-value."""
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """How many decisions there are, and how many of them count."""
+    """How many decisions there are, and how many of them are used."""
 
     reviewed: int
-    """Decisions that count, being reviewed and with a stated confidence."""
+    """Decisions that are used: they have a review and a stated confidence."""
     total: int
     """All decisions."""
     unreviewed: int
@@ -42,11 +42,11 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     """Their mean outcome, 0..1."""
     recalibrated: float
-    """What this confidence has meant, as the mean outcome, made monotone."""
+    """The mean outcome that this confidence has meant, 0..1, never lower than that of a lower confidence."""
 
 
 class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the band in which the curve of a calibrated agent lies in 95% of samples."""
+    """A point of the band that contains the curve of a calibrated agent in 95% of samples."""
 
     confidence: float
     """The stated confidence, 0..1."""
@@ -57,10 +57,10 @@ class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Corp(msgspec.Struct, frozen=True, kw_only=True):
-    """The Brier score in parts: miscalibration less discrimination plus uncertainty."""
+    """The parts of the Brier score, which is miscalibration minus discrimination plus uncertainty."""
 
     miscalibration: float
-    """How far stated confidences are from what they have meant."""
+    """How far stated confidences are from the outcomes that they have meant."""
     discrimination: float
     """How well the confidences tell successes from failures."""
     uncertainty: float
@@ -81,7 +81,7 @@ class Figures(Coverage, frozen=True, kw_only=True):
     mean_confidence: float
     """Mean stated confidence, 0..1."""
     gap: float
-    """`accuracy` less `mean_confidence`; below 0 the agent is overconfident."""
+    """`accuracy` minus `mean_confidence`; below 0 the agent is overconfident."""
     interpretation: str
     """The verdict on the gap, such as `overconfident`."""
     brier_reading: str
@@ -95,17 +95,17 @@ class Figures(Coverage, frozen=True, kw_only=True):
     abandoned: int
     """Decisions that were abandoned."""
     success_interval: Interval
-    """The interval of the rate of plain successes (Wilson)."""
+    """The interval of the rate of full successes (Wilson)."""
     gap_interval: Interval
     """The interval of the gap."""
     supported: bool
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
-    """How many more reviews would confirm it; 0 where it is confirmed, None where no number would."""
+    """How many more reviews would confirm it; 0 if it is confirmed, None if no number would."""
     log_score: float | None
-    """Mean surprise, nats; None where certainty was wrong."""
+    """Mean surprise, nats; None if a confidence of 0 or 1 was wrong."""
     log_score_infinite: bool
-    """Whether certainty was wrong."""
+    """Whether a confidence of 0 or 1 was wrong, which makes the log score infinite."""
     skill: float | None
     """How much better than always stating the mean outcome; 1 is perfect, below 0 is worse."""
     sharpness: float
@@ -113,15 +113,15 @@ class Figures(Coverage, frozen=True, kw_only=True):
     corp: Corp | None
     """The Brier score in parts."""
     in_the_large: ZTest | None
-    """Whether the mean confidence fits the mean outcome."""
+    """The test whether the mean confidence matches the mean outcome."""
     spiegelhalter: ZTest | None
-    """Whether the Brier score is that of a calibrated agent."""
+    """The test whether the Brier score is that of a calibrated agent."""
     too_few_for: tuple[str, ...]
-    """Figures that are given but need more reviews."""
+    """The names of figures that are given but need more reviews to be reliable."""
 
 
 class Group(Coverage, frozen=True, kw_only=True):
-    """The figures of one value of a grouping; None where fewer than `min_decisions` are reviewed."""
+    """The figures of one value of a grouping; None if fewer than `min_decisions` are reviewed."""
 
     group: str | None
     """The value, such as a category; None for decisions that have none."""
@@ -170,9 +170,9 @@ class Group(Coverage, frozen=True, kw_only=True):
     too_few_for: tuple[str, ...] | None = None
     """As in `Figures`."""
     shrunk_gap: float | None = None
-    """The gap, pulled towards that of all groups; the fewer reviews, the further."""
+    """The gap, moved towards that of all groups; the fewer reviews, the further."""
     shrunk_weight: float | None = None
-    """The weight of the group's own data in it, 0..1."""
+    """The weight of the group's own data in `shrunk_gap`, 0..1."""
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,7 +181,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     bucket: str
     """The range, such as `0.7-0.9`."""
     decisions: int
-    """Decisions that count."""
+    """Decisions that are used."""
     success_rate: float
     """Mean outcome, 0..1."""
     expected_rate: float
@@ -189,13 +189,13 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     mean_confidence: float
     """Mean stated confidence, 0..1."""
     gap: float
-    """`success_rate` less `expected_rate`."""
+    """`success_rate` minus `expected_rate`."""
     interpretation: str
     """The verdict on the gap."""
     success_interval: Interval
-    """The interval of the rate of plain successes (Wilson)."""
+    """The interval of the rate of full successes (Wilson)."""
     stated_gap: float
-    """`success_rate` less `mean_confidence`."""
+    """`success_rate` minus `mean_confidence`."""
     stated_gap_interval: Interval
     """The interval of `stated_gap`."""
     supported: bool
@@ -208,17 +208,17 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of advice."""
 
     type: str
-    """What it is about, such as `confidence_adjustment`."""
+    """The subject, such as `confidence_adjustment`."""
     message: str
     """The advice in words."""
     severity: str
     """info or warning."""
     supported: bool | None = None
-    """Whether the data confirm the verdict that it follows from."""
+    """Whether the data confirm the verdict on which it is based."""
 
 
 class ConfidenceStats(msgspec.Struct, frozen=True, kw_only=True):
-    """How the stated confidences spread, those of unreviewed decisions included."""
+    """Statistics of the stated confidences, those of unreviewed decisions included."""
 
     mean: float
     """Mean, 0..1."""
@@ -229,13 +229,13 @@ class ConfidenceStats(msgspec.Struct, frozen=True, kw_only=True):
     max: float
     """The highest."""
     count: int
-    """How many decisions state one."""
+    """How many decisions state a confidence."""
     tenths: dict[str, int]
-    """Count by tenth, such as `0.8-0.9`."""
+    """The number of decisions by tenth, such as `0.8-0.9`."""
 
 
 class Meaning(msgspec.Struct, frozen=True, kw_only=True):
-    """What confidences in a range have meant."""
+    """The mean outcome that confidences in a range have meant."""
 
     low: float
     """The lowest stated confidence of the range."""
@@ -246,16 +246,16 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval
     """The interval of `meant`."""
     reviewed: int
-    """Decisions that count."""
+    """Decisions that are used."""
 
 
 class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """What stated confidences have meant, where reading them so surely lowers the Brier score."""
+    """What stated confidences have meant, if using that instead lowers the Brier score by over a standard error."""
 
     stated_brier_score: float
     """The Brier score of the confidences as stated."""
     mapped_brier_score: float
-    """The Brier score of what they have meant, cross-validated."""
+    """The Brier score after the replacement, cross-validated."""
     meanings: tuple[Meaning, ...]
     """The ranges."""
 
@@ -264,9 +264,9 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's calibration."""
 
     overall: Figures | None
-    """The figures of all decisions; None where fewer than `min_decisions` are reviewed."""
+    """The figures of all decisions; None if fewer than `min_decisions` are reviewed."""
     coverage: Coverage
-    """How many decisions there are, and how many count, whether or not there are figures."""
+    """How many decisions there are, and how many are used, whether or not there are figures."""
     groups: tuple[Group, ...]
     """The figures by `group_by`."""
     buckets: tuple[Bucket, ...]
@@ -274,11 +274,11 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     recommendations: tuple[Recommendation, ...]
     """Advice."""
     confidence_stats: ConfidenceStats | None
-    """How the stated confidences spread; None where none is stated."""
+    """Statistics of the stated confidences; None if none is stated."""
     recalibration: Recalibration | None
-    """What stated confidences have meant, where that is known."""
+    """What stated confidences have meant; None if that would not reliably lower the Brier score."""
     as_of: AsOf
-    """The state of the log that counts."""
+    """The state of the log that the answer is computed from."""
     trend: Trend | None = None
     """The figures over time; with `include=["trend"]` only."""
     drift: Drift | None = None
@@ -288,7 +288,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gap(self) -> float | None:
-        """Mean outcome less mean stated confidence; below 0 is overconfident. None where there are no figures."""
+        """Mean outcome minus mean stated confidence; below 0 is overconfident. None if there are no figures."""
         return self.overall.gap if self.overall is not None else None
 
 
@@ -298,20 +298,20 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     """The agent whose decisions these are."""
     category: str | None
-    """Their category; None where they are of any, because too few are of the planned one."""
+    """Their category; None for any, because too few have the planned one."""
     stakes: str | None
-    """Their stakes; None where they are of any."""
+    """Their stakes; None for any."""
     confidence: Interval
     """The range of their stated confidence, 0..1."""
     reviewed: int
-    """How many count."""
+    """How many of them are used."""
     stated: float | None
-    """Their mean stated confidence, 0..1; None where none counts."""
+    """Their mean stated confidence, 0..1; None if none is used."""
     success: float | None
-    """Their mean outcome, 0..1; None where none counts."""
+    """Their mean outcome, 0..1; None if none is used."""
     interval: Interval | None
     """The interval of `success` (Wilson)."""
     message: str
-    """All of it in a sentence."""
+    """The whole advice as a sentence."""
     as_of: AsOf
-    """The state of the log that counts."""
+    """The state of the log that the answer is computed from."""

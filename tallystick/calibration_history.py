@@ -1,4 +1,4 @@
-"""What the client returns about calibration over time, and about agents side by side."""
+"""The structs that the client returns about calibration over time, and about agents compared with each other."""
 
 from datetime import datetime
 
@@ -8,14 +8,14 @@ from tallystick.results import Interval
 
 
 class TrendWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of the decisions made within a window of time; None where none of them is reviewed."""
+    """The figures of the decisions made within a window of time; None if none of them is reviewed."""
 
     since: datetime
     """The first moment, UTC."""
     until: datetime
     """The moment after the last, UTC."""
     reviewed: int
-    """Decisions that count."""
+    """Decisions that are used."""
     brier_score: float | None = None
     """As in `Figures`."""
     accuracy: float | None = None
@@ -40,16 +40,16 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GapChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the gap changed."""
+    """The time at which the gap changed, and the gap before and after."""
 
     time: datetime
     """When the first decision after the change was made, UTC."""
     index: int
     """How many reviewed decisions are before the change."""
     reviewed_before: int
-    """Decisions that count, before."""
+    """Decisions that are used, before the change."""
     reviewed_after: int
-    """Decisions that count, after."""
+    """Decisions that are used, after the change."""
     gap_before: float
     """The gap before."""
     gap_before_interval: Interval
@@ -64,19 +64,19 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the gap changed once."""
 
     alarm: bool
-    """Whether it did."""
+    """Whether it changed."""
     p: float | None
-    """The chance of such a change in a steady agent; None where there are too few reviews."""
+    """The probability of such a change if the agent has not changed; None if there are too few reviews."""
     reviewed: int
-    """Decisions that count."""
+    """Decisions that are used."""
     reviews_needed: int
-    """How many more reviews it takes to look."""
+    """How many more reviews the test needs."""
     level: float
-    """An alarm is raised below this `p`."""
+    """The significance level: there is an alarm if `p` is below it."""
     false_alarm_rate: float
-    """The rate of false alarms in a year of monthly looks."""
+    """The probability of a false alarm within a year of monthly tests."""
     change: GapChange | None = None
-    """The change, where there is an alarm."""
+    """The change, if there is an alarm."""
 
 
 class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     """The agent's name."""
     reviewed: int
-    """Decisions that count."""
+    """Decisions that are used."""
     skill: float | None
     """As in `Figures`."""
 
@@ -111,19 +111,19 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     brier_scores: tuple[float, ...] | None = None
     """Their mean Brier scores on these questions."""
     mean_difference: float | None = None
-    """The first one's less the second one's; below 0 the first is better."""
+    """The first agent's score minus the second's; below 0 the first is better."""
     interval: Interval | None = None
     """The interval of the difference."""
     p: float | None = None
-    """The chance of such a difference between equal agents."""
+    """The probability of such a difference between equally good agents."""
     note: str | None = None
-    """Why they are not compared, where they are not."""
+    """Why they are not compared, if they are not."""
     categories: tuple[SharedCategory, ...] = ()
-    """What they have in common instead."""
+    """The categories that both have, if they are not compared."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Every two agents compared."""
+    """The comparison of every two agents."""
 
     pairs: tuple[AgentPair, ...]
     """The pairs, by name."""

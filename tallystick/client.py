@@ -1,4 +1,4 @@
-"""The client for programs that wait for each answer."""
+"""The synchronous client."""
 
 import threading
 import time
@@ -16,11 +16,11 @@ from tallystick.exchange import (
     Answered,
     Failure,
     Flow,
-    Outcome,
     Question,
     Request,
     Response,
     Step,
+    StepOutcome,
     answered,
 )
 from tallystick.fields import (
@@ -32,11 +32,11 @@ from tallystick.fields import (
     EventFilter,
     EventSelection,
     Moment,
+    Outcome,
     Plan,
     ReviewFields,
     ThoughtFields,
 )
-from tallystick.fields import Outcome as ReviewOutcome
 from tallystick.results import (
     AppendResult,
     DecisionEvent,
@@ -56,18 +56,17 @@ _Result = TypeVar("_Result")
 
 
 class Client(BaseClient):
-    """A client of a Tallystick server, for programs that wait for each answer.
+    """A synchronous client of a Tallystick server. Several threads may use one client.
 
-    Each method returns after the server's answer: what was recorded is on disk then. A request that gets no answer, or
-    408, 429, 502, 503 or 504, is sent again with the same ids and bytes, for `retry_s` seconds. Several threads may use
-    one client.
+    Each method waits for the server's answer; a recorded event is on disk when the method returns. A request without an
+    answer, or answered with 408, 429, 502, 503 or 504, is sent again with the same ids and bytes for `retry_s` seconds.
 
-    - `url` is the server's address. Default: TALLYSTICK_URL, else http://127.0.0.1:8321.
-    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else the token's agent; on a server without tokens
-      it is `anonymous`.
-    - `token` is sent as a bearer token. Default: TALLYSTICK_TOKEN, else none.
-    - `retry_s` is how long a request is tried again, seconds; 0 for one try.
-    - `timeout_s` is how long one try may take, seconds.
+    - `url` is the server's address. Default: TALLYSTICK_URL, or http://127.0.0.1:8321.
+    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, or the token's agent, or `anonymous` on a
+      server without tokens.
+    - `token` is sent as a bearer token. Default: TALLYSTICK_TOKEN, or none.
+    - `retry_s` is how long a request is retried, seconds; 0 for a single attempt.
+    - `timeout_s` is how long one attempt may take, seconds.
 
     Errors: InvalidArgument.
     """
@@ -103,16 +102,16 @@ class Client(BaseClient):
         self._endpoint.close()
 
     def record(self, decision: str, **fields: Unpack[DecisionFields]) -> DecisionEvent:
-        """Record a decision, with its confidence and whatever else `DecisionFields` names.
+        """Record a decision, with its confidence and the other arguments of `DecisionFields`.
 
-        Errors: InvalidEvent; Conflict, for an id that names another decision; NotAllowed; Busy; ConnectionFailed.
+        Errors: InvalidEvent; Conflict, if another decision has the id; NotAllowed; Busy; ConnectionFailed.
         """
         return self._run(self._operations.record(decision, fields))
 
-    def review(self, decision_id: str, outcome: ReviewOutcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
-        """Record how a decision turned out. A later review supersedes; the earlier ones stay in the history.
+    def review(self, decision_id: str, outcome: Outcome, **fields: Unpack[ReviewFields]) -> DecisionEvent:
+        """Record how a decision turned out. A later review replaces earlier ones, which stay in the history.
 
-        Errors: as `record`; Conflict, for a decision that is not in the log.
+        Errors: as `record`; Conflict, if the decision is not in the log.
         """
         return self._run(self._operations.review(decision_id, outcome, fields))
 
@@ -121,9 +120,9 @@ class Client(BaseClient):
         return self._run(self._operations.amend(decision_id, fields))
 
     def think(self, text: str, **fields: Unpack[ThoughtFields]) -> ThoughtEvent:
-        """Record a thought: on a recorded decision where `decision_id` names one, else on the way to one.
+        """Record a thought: on the recorded decision `decision_id`, or without that argument before a decision.
 
-        Give a thought on the way to a decision to `record` in `thoughts`, and the decision adopts it.
+        Pass a thought before a decision to `record` in `thoughts`, and the decision adopts it.
         Errors: as `record`.
         """
         return self._run(self._operations.think(text, fields))
@@ -136,16 +135,16 @@ class Client(BaseClient):
         """Read one decision with its history. Errors: NotFound."""
         return self._run(self._operations.get_decision(decision_id, as_of))
 
-    def decisions(self, **wanted: Unpack[DecisionFilter]) -> DecisionPage:
-        """List decisions, by default this agent's, the newest first. Errors: InvalidQuery."""
-        return self._run(self._operations.decisions(wanted))
+    def decisions(self, **selection: Unpack[DecisionFilter]) -> DecisionPage:
+        """List decisions, by default of this agent and the newest first. Errors: InvalidQuery."""
+        return self._run(self._operations.decisions(selection))
 
-    def calibration(self, **wanted: Unpack[CalibrationFilter]) -> Calibration:
-        """Compute how well stated confidence fits the outcomes, by default this agent's. Errors: InvalidQuery."""
-        return self._run(self._operations.calibration(wanted))
+    def calibration(self, **selection: Unpack[CalibrationFilter]) -> Calibration:
+        """Compute how well stated confidence matches the outcomes, by default of this agent. Errors: InvalidQuery."""
+        return self._run(self._operations.calibration(selection))
 
     def advice(self, **plan: Unpack[Plan]) -> Advice:
-        """Look up, before deciding, how earlier decisions like the planned one turned out. Errors: InvalidQuery."""
+        """Compute how earlier decisions like a planned one turned out. Errors: InvalidQuery."""
         return self._run(self._operations.advice(plan))
 
     def discover(
@@ -157,9 +156,9 @@ class Client(BaseClient):
     ) -> DiscoveryReport:
         """Find out which models answer, one prompt at a time, until the run ends.
 
-        `ask` gets a prompt and returns the response: text, or a `Reply` with what else is known. A TimeoutError that it
-        raises counts as an answer that did not come. Any other exception ends this call and not the run: call it again
-        with the same `run_id` and options to go on. `progress` gets a line for each response.
+        `ask` gets a prompt and returns the response: text, or a `Reply` with more details. If it raises TimeoutError,
+        the attempt is recorded as a timeout. Any other exception ends this call, but not the run: call it again with
+        the same `run_id` and options to continue. `progress` gets a line for each response.
         """
         flow = self._operations.discover(options, progress)
         return self._run(flow, ask)
@@ -167,27 +166,27 @@ class Client(BaseClient):
     def append(self, events: Iterable[Mapping[str, Any]]) -> AppendResult:
         """Append events of any types, all of them or none: mappings with `type` and `data`.
 
-        An event without an `id` gets one, and one without a `source` this client's agent. Errors: as `record`.
+        An event without an `id` gets a new one, one without a `source` gets this client's agent. Errors: as `record`.
         """
         return self._run(self._operations.append(events))
 
-    def events(self, **wanted: Unpack[EventSelection]) -> Generator[Event, None, None]:
-        """Yield the events that are in the log. Errors: InvalidQuery."""
-        pages = EventPages(self._operations, wanted)
+    def events(self, **selection: Unpack[EventSelection]) -> Generator[Event, None, None]:
+        """Yield the selected events of the log. Errors: InvalidQuery."""
+        pages = EventPages(self._operations, selection)
         while not pages.done:
             yield from self._run(pages.read())
 
-    def follow(self, **wanted: Unpack[EventFilter]) -> Generator[Event, None, None]:
-        """Yield the events that are in the log, then each new one as it is committed.
+    def follow(self, **selection: Unpack[EventFilter]) -> Generator[Event, None, None]:
+        """Yield the selected events of the log, then each new one as it is committed.
 
-        After an interruption it goes on behind the last event, none missing and none twice. It ends with an error only:
-        ConnectionFailed or Busy where the server was away for longer than `retry_s`.
+        After an interruption it continues after the last event, so that no event is missing or repeated. Only an error
+        ends it: ConnectionFailed or Busy, if the server was unavailable for longer than `retry_s`.
         """
-        import httpx  # noqa: PLC0415 - it takes longer to load than all the rest
+        import httpx  # noqa: PLC0415 - it takes longer to load than the whole client
 
         from tallystick import transport  # noqa: PLC0415 - it loads httpx
 
-        stream = EventStream(wanted, self._settings.retry_s)
+        stream = EventStream(selection, self._settings.retry_s)
         while True:
             http, url = self._open(), self._endpoint.url()
             try:
@@ -205,15 +204,15 @@ class Client(BaseClient):
             time.sleep(stream.wait_s)
 
     def receipt(self, position: int) -> str:
-        """Return the proof that an event is in the log, a text that is checked offline (C2SP tlog-proof).
+        """Return the proof that an event is in the log, a text that can be checked offline (C2SP tlog-proof).
 
-        Errors: NotFound; ServerFault, where the log is not what was signed.
+        Errors: NotFound; ServerFault, if the log does not match its signed checkpoint.
         """
         return self._run(self._operations.receipt(position))
 
     def _run(self, flow: Flow[_Result], ask: Callable[[str], str | Reply] | None = None) -> _Result:
-        """Do the steps of a flow."""
-        outcome: Outcome = None
+        """Perform the steps of a flow, and return its result."""
+        outcome: StepOutcome = None
         while True:
             try:
                 step = flow.send(outcome)
@@ -222,7 +221,7 @@ class Client(BaseClient):
                 return result
             outcome = self._do(step, ask)
 
-    def _do(self, step: Step, ask: Callable[[str], str | Reply] | None) -> Outcome:
+    def _do(self, step: Step, ask: Callable[[str], str | Reply] | None) -> StepOutcome:
         if isinstance(step, Request):
             return self._send(step)
         if isinstance(step, Question):
@@ -254,7 +253,7 @@ class Client(BaseClient):
 
 
 def _answer(ask: Callable[[str], str | Reply], question: Question) -> Answered:
-    """Ask the caller's function, and take the time."""
+    """Call the caller's function with a prompt, and measure its time."""
     began_ns = time.perf_counter_ns()
     try:
         answer = ask(question.prompt)

@@ -1,12 +1,11 @@
-"""`with client.decision(...)`: a decision that is recorded before a block of code and reviewed after it."""
+"""The blocks of `with client.decision(...)`, which record a decision at their start and review it at their end."""
 
 from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack, cast
 
 from tallystick.errors import TallystickError
 from tallystick.exchange import Flow
-from tallystick.fields import AmendFields, DecisionFields, EventFields, ReviewFields, ThoughtFields
-from tallystick.fields import Outcome as ReviewOutcome
+from tallystick.fields import AmendFields, DecisionFields, EventFields, Outcome, ReviewFields, ThoughtFields
 from tallystick.operations import Operations
 from tallystick.results import DecisionEvent, ThoughtEvent
 
@@ -21,24 +20,24 @@ class Run(Protocol):
 
 
 class AsyncRun(Protocol):
-    """`Run` of an asynchronous client."""
+    """The function of an asynchronous client that performs the steps of an operation."""
 
     async def __call__(self, flow: Flow[_Result], /) -> _Result:
         """Return the operation's result."""
 
 
 class _Block:
-    """What both kinds of block share: the outcome that will be recorded."""
+    """The base of both kinds of block: the decision, and the outcome that will be recorded."""
 
     def __init__(self, decision: str, fields: DecisionFields) -> None:
         self._decision = decision
         self._fields = fields
         self._event: DecisionEvent | None = None
-        self._stated: tuple[ReviewOutcome, ReviewFields] | None = None
+        self._chosen_outcome: tuple[Outcome, ReviewFields] | None = None
 
     @property
     def event(self) -> DecisionEvent:
-        """Where the decision is in the log. `duplicate` says that an earlier run of the program recorded it."""
+        """The position of the decision in the log; `duplicate` is true if an earlier run of the program recorded it."""
         assert self._event is not None, "the decision is recorded when its block is entered"
         return self._event
 
@@ -47,22 +46,22 @@ class _Block:
         """The id of the decision."""
         return self.event.decision_id
 
-    def review(self, outcome: ReviewOutcome, **fields: Unpack[ReviewFields]) -> None:
-        """State the outcome; it is recorded when the block ends. The last statement counts."""
-        self._stated = outcome, fields
+    def review(self, outcome: Outcome, **fields: Unpack[ReviewFields]) -> None:
+        """State the outcome, which is recorded when the block ends. A later statement replaces it."""
+        self._chosen_outcome = outcome, fields
 
     def partial(self, actual_result: str | None = None, /, **fields: Unpack[ReviewFields]) -> None:
         """State that it succeeded in part."""
-        self._stated = "partial", _with_result(actual_result, fields)
+        self._chosen_outcome = "partial", _with_result(actual_result, fields)
 
     def abandon(self, actual_result: str | None = None, /, **fields: Unpack[ReviewFields]) -> None:
         """State that it was given up."""
-        self._stated = "abandoned", _with_result(actual_result, fields)
+        self._chosen_outcome = "abandoned", _with_result(actual_result, fields)
 
-    def _outcome(self, error: BaseException | None) -> tuple[ReviewOutcome, ReviewFields] | None:
-        """Return the outcome to record; None for a block that was interrupted before it stated one."""
-        if self._stated is not None:
-            return self._stated
+    def _outcome(self, error: BaseException | None) -> tuple[Outcome, ReviewFields] | None:
+        """Return the outcome to record; None if the block was interrupted before it stated one."""
+        if self._chosen_outcome is not None:
+            return self._chosen_outcome
         if error is None:
             return "success", {}
         if isinstance(error, Exception):
@@ -73,9 +72,9 @@ class _Block:
 class DecisionBlock(_Block):
     """A decision that is recorded before a `with` block and reviewed after it.
 
-    The outcome is `success`, or `failure` where the block raises an exception; `review`, `partial` and `abandon` state
-    another one. A block that is interrupted (Ctrl-C, the end of the interpreter) leaves the decision without a review.
-    The type of the exception is recorded, its message is not: it may hold secrets.
+    The outcome is `success`, or `failure` if the block raises an exception; `review`, `partial` and `abandon` state
+    another one. If the block is interrupted (Ctrl-C, exit of the interpreter), the decision is not reviewed. The type
+    of the exception is recorded, its message is not: it may contain secrets.
     """
 
     def __init__(self, run: Run, operations: Operations, decision: str, fields: DecisionFields) -> None:
@@ -84,7 +83,7 @@ class DecisionBlock(_Block):
         self._operations = operations
 
     def __enter__(self) -> Self:
-        self._stated = None
+        self._chosen_outcome = None
         self._event = self._run(self._operations.record(self._decision, self._fields))
         return self
 
@@ -111,7 +110,7 @@ class DecisionBlock(_Block):
 
 
 class AsyncDecisionBlock(_Block):
-    """`DecisionBlock` for `async with`. A block that is cancelled leaves the decision without a review."""
+    """`DecisionBlock` for `async with`. If the block is cancelled, the decision is not reviewed."""
 
     def __init__(self, run: AsyncRun, operations: Operations, decision: str, fields: DecisionFields) -> None:
         super().__init__(decision, fields)
@@ -119,7 +118,7 @@ class AsyncDecisionBlock(_Block):
         self._operations = operations
 
     async def __aenter__(self) -> Self:
-        self._stated = None
+        self._chosen_outcome = None
         self._event = await self._run(self._operations.record(self._decision, self._fields))
         return self
 

@@ -1,4 +1,4 @@
-"""Events as the client posts them: from arguments to bytes."""
+"""Builds the events that the client posts, and encodes them."""
 
 import math
 import numbers
@@ -14,64 +14,66 @@ from tallystick.ids import derived_event_id, new_event_id, new_stream_id, record
 from tallystick.results import ThoughtEvent
 
 Draft = dict[str, Any]
-"""One event as it is posted: `id`, `type`, `data`, and what else is known."""
+"""One event as it is posted: `id`, `type`, `data`, and the other attributes that are given."""
 
 _ENVELOPE = frozenset(EventFields.__annotations__)
 
 
 class Drafts:
-    """Makes the events of one agent. Without an agent the server names the source, by the token."""
+    """Makes the events of one agent. Without an agent, the server names the source: the token's agent."""
 
     def __init__(self, agent: str | None) -> None:
         self._source = None if agent is None else f"/agents/{agent}"
 
     def record(self, decision: str, fields: DecisionFields) -> list[Draft]:
-        """Return a decision, and with it the adoption of its thoughts and the question that it answers."""
-        envelope, data = _parted(fields)
+        """Return the event of a decision, then those that adopt its thoughts and name the question it answers."""
+        envelope, data = _split(fields)
         thoughts, question = data.pop("thoughts", None) or (), data.pop("question", None)
-        named = data.pop("decision_id", None)
-        decision_id = named if named is not None else new_stream_id()
-        event_id = envelope.get("id") or (recorded_event_id(decision_id) if named is not None else new_event_id())
+        given_id = data.pop("decision_id", None)
+        decision_id = given_id if given_id is not None else new_stream_id()
+        event_id = envelope.get("id") or (recorded_event_id(decision_id) if given_id is not None else new_event_id())
         envelope["id"] = event_id
         if thoughts:
-            data["deliberation"] = _deliberated(data.get("deliberation"), thoughts)
+            data["deliberation"] = _add_steps(data.get("deliberation"), thoughts)
         drafts = [
             self._draft("decision.recorded.v1", envelope, {**data, "decision_id": decision_id, "decision": decision})
         ]
-        beside = {name: value for name, value in envelope.items() if name not in {"id", "expectedversion"}}
+        shared = {name: value for name, value in envelope.items() if name not in {"id", "expectedversion"}}
         for thought in thoughts:
             if isinstance(thought, ThoughtEvent) and thought.thought_id is not None:
                 adoption = {"thought_id": thought.thought_id, "decision_id": decision_id}
-                own = {**beside, "id": derived_event_id(event_id, "adopted", thought.thought_id)}
-                drafts.append(self._draft("thought.adopted.v1", own, adoption))
+                attributes = {**shared, "id": derived_event_id(event_id, "adopted", thought.thought_id)}
+                drafts.append(self._draft("thought.adopted.v1", attributes, adoption))
         if question is not None:
-            own = {**beside, "id": derived_event_id(event_id, "asked")}
-            drafts.append(self._draft("decision.asked.v1", own, {"decision_id": decision_id, "question": question}))
+            attributes = {**shared, "id": derived_event_id(event_id, "asked")}
+            drafts.append(
+                self._draft("decision.asked.v1", attributes, {"decision_id": decision_id, "question": question})
+            )
         return drafts
 
     def amend(self, decision_id: str, fields: AmendFields) -> Draft:
-        """Return a change to a decision."""
-        envelope, data = _parted(fields)
+        """Return the event that changes a decision."""
+        envelope, data = _split(fields)
         return self._draft("decision.amended.v1", envelope, {"decision_id": decision_id, **data})
 
     def review(self, decision_id: str, outcome: str, fields: ReviewFields) -> Draft:
-        """Return the outcome of a decision."""
-        envelope, data = _parted(fields)
+        """Return the event that reviews a decision."""
+        envelope, data = _split(fields)
         return self._draft("decision.reviewed.v1", envelope, {"decision_id": decision_id, "outcome": outcome, **data})
 
     def think(self, text: str, fields: ThoughtFields) -> Draft:
-        """Return a thought: on a recorded decision where one is named, else before a decision."""
-        envelope, data = _parted(fields)
+        """Return the event of a thought: on the recorded decision if `decision_id` is given, otherwise before one."""
+        envelope, data = _split(fields)
         if "decision_id" in data:
             return self._draft("decision.thought.v1", envelope, {**data, "text": text})
-        named = data.get("thought_id")
-        thought_id = named if named is not None else new_stream_id()
-        if named is not None and "id" not in envelope:
+        given_id = data.get("thought_id")
+        thought_id = given_id if given_id is not None else new_stream_id()
+        if given_id is not None and "id" not in envelope:
             envelope["id"] = f"thought/{thought_id}/recorded"
         return self._draft("thought.recorded.v1", envelope, {**data, "thought_id": thought_id, "text": text})
 
     def given(self, event: Mapping[str, Any]) -> Draft:
-        """Return an event that the caller wrote, with an id and a source where it has none."""
+        """Return an event that the caller wrote; add an id and a source if it has none."""
         draft = {"id": new_event_id(), **event}
         if self._source is not None:
             draft.setdefault("source", self._source)
@@ -82,7 +84,7 @@ class Drafts:
 
 
 def encoded(value: object) -> bytes:
-    """Return JSON. Numbers of other libraries, such as numpy's, become plain ones. Errors: InvalidArgument."""
+    """Encode a value as JSON. Numbers of other libraries, such as numpy, become plain ones. Errors: InvalidArgument."""
     try:
         plain = msgspec.to_builtins(value, enc_hook=_plain)
         _check_finite(plain, "")
@@ -93,8 +95,8 @@ def encoded(value: object) -> bytes:
         raise InvalidArgument(f"A value cannot be written as JSON: {error}.", "Nothing was sent.") from None
 
 
-def _parted(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the attributes of the envelope and the fields of the payload, without those that are None."""
+def _split(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split arguments into envelope attributes and payload fields, without those that are None."""
     given = {name: value for name, value in fields.items() if value is not None}
     envelope = {name: value for name, value in given.items() if name in _ENVELOPE}
     data = {name: value for name, value in given.items() if name not in _ENVELOPE}
@@ -116,9 +118,9 @@ def instant_text(moment: object) -> object:
     return moment
 
 
-def _deliberated(stated: Mapping[str, Any] | None, thoughts: Sequence[ThoughtEvent | str]) -> dict[str, Any]:
-    """Return a deliberation with thoughts as its last steps. It holds no times, so that a retry is the same."""
-    deliberation = dict(stated or {})
+def _add_steps(given: Mapping[str, Any] | None, thoughts: Sequence[ThoughtEvent | str]) -> dict[str, Any]:
+    """Return a deliberation with thoughts as its last steps. They have no times, so that a retry sends the same."""
+    deliberation = dict(given or {})
     steps = list(cast(Sequence[Any], deliberation.get("steps") or ()))
     for thought in thoughts:
         text = thought.text if isinstance(thought, ThoughtEvent) else thought
@@ -135,7 +137,7 @@ def _plain(value: object) -> object:
 
 
 def _check_finite(value: object, path: str) -> None:
-    """Errors: InvalidArgument, for a number that JSON cannot write: it would be sent as absent."""
+    """Raise InvalidArgument for a number that JSON cannot represent; it would be sent as null."""
     if isinstance(value, float) and not math.isfinite(value):
         field = path.lstrip(".")
         raise InvalidArgument(f"{field}: {value!r} is not a number.", "Nothing was sent.", field=field)
@@ -143,5 +145,5 @@ def _check_finite(value: object, path: str) -> None:
         for name, inner in value.items():
             _check_finite(inner, f"{path}.{name}")
     elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            _check_finite(inner, f"{path}[{place}]")
+        for index, inner in enumerate(value):
+            _check_finite(inner, f"{path}[{index}]")

@@ -1,4 +1,4 @@
-"""Where a client's server is, and what both kinds of client share."""
+"""The address of a client's server, and the base of both kinds of client."""
 
 from typing import Protocol
 
@@ -8,16 +8,16 @@ from tallystick.settings import RETRY_S, TIMEOUT_S, settings_of
 
 
 class Endpoint(Protocol):
-    """Where the server is. A private server may be at another address after a failure."""
+    """The address of the server, which may change after a failure if the server is private."""
 
     def url(self) -> str:
         """Return the server's address, without a slash at its end. It may block. Errors: LocalServerFailed."""
 
     def failed(self, url: str) -> None:
-        """Note that a server at this address gave no answer."""
+        """Note that the server at this address did not answer."""
 
     def close(self) -> None:
-        """End what was started."""
+        """Stop the server if this endpoint started it."""
 
 
 class FixedEndpoint:
@@ -33,11 +33,11 @@ class FixedEndpoint:
         """Do nothing: the next try is at the same address."""
 
     def close(self) -> None:
-        """Do nothing: the server is not ours."""
+        """Do nothing: the endpoint did not start the server."""
 
 
 class BaseClient:
-    """What `Client` and `AsyncClient` share."""
+    """The base of `Client` and `AsyncClient`."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class BaseClient:
 
     @property
     def agent(self) -> str | None:
-        """The agent that this client names; None where the token names it."""
+        """The agent that this client names; None if the token names it."""
         return self._settings.agent
 
     def _check_open(self) -> None:

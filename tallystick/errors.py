@@ -1,18 +1,18 @@
-"""The errors of the client, by what the caller should do.
+"""The errors of the client, and what the caller should do about each.
 
 ::
 
     TallystickError
     ├── InvalidArgument      correct the argument; nothing was sent (also a ValueError)
-    ├── ConnectionFailed     no answer came: the outcome is unknown; run it again with the same ids
+    ├── ConnectionFailed     no answer, so the outcome is unknown: run it again with the same ids
     ├── LocalServerFailed    the private server of `local` did not start: its message says why
     ├── UnexpectedAnswer     something other than a Tallystick server answered: check the address
     └── Refused              the server refused the request; nothing was written
         ├── InvalidEvent     correct the event, send it again
         ├── InvalidQuery     correct the parameter
-        ├── Conflict         the log does not admit it: read the stream, decide again
+        ├── Conflict         the log rejects it in its current state: read the stream, decide again
         ├── NotFound         check the id
-        ├── Erased           the evidence was erased and cannot come back
+        ├── Erased           the evidence was erased permanently
         ├── NotAllowed       send a token that has the scope
         ├── TooLarge         send less at once
         ├── Busy             the retries are used up: try again later
@@ -28,10 +28,7 @@ ADVICE_UNKNOWN_OUTCOME = "Run it again with the same ids: an event that was writ
 
 
 class TallystickError(Exception):
-    """The base of every error that the client raises on purpose.
-
-    Printing an error shows all that it knows.
-    """
+    """The base of all errors of the client. The text of an error contains all of its attributes."""
 
     def __init__(
         self,
@@ -48,55 +45,55 @@ class TallystickError(Exception):
     ) -> None:
         super().__init__(detail)
         self.detail = detail
-        """What happened, and where."""
+        """A description of the error and its place."""
         self.advice = advice
-        """What to do about it; empty where there is nothing to say."""
+        """What to do about it; empty if there is no advice."""
         self.status = status
-        """The HTTP status; None where no server answered."""
+        """The HTTP status; None if no server answered."""
         self.title = title
-        """The kind of problem in a few words, as the server names it."""
+        """The kind of problem in a few words, from the server."""
         self.code = code
         """The kind of problem as a word for programs, such as `identity-conflict`; it never changes."""
         self.field = field
         """The path of the field that is wrong, such as `data.confidence`."""
         self.index = index
-        """The 0-based place of the event in its batch."""
+        """The 0-based index of the event in its batch."""
         self.request_id = request_id
         """The id under which the server logs the request."""
         self.retry_after_s = retry_after_s
-        """How many seconds the server asked to wait before another try."""
+        """How many seconds the server asked to wait before another attempt."""
 
     def __str__(self) -> str:
         head = f"{self.title} ({self.status}): " if self.status is not None and self.title else ""
-        named = (
+        attributes = (
             ("field", self.field),
             ("event", self.index),
             ("code", self.code or None),
             ("request", self.request_id),
         )
-        known = ", ".join(f"{name} {value}" for name, value in named if value is not None)
+        given = ", ".join(f"{name} {value}" for name, value in attributes if value is not None)
         text = f"{head}{self.detail} {self.advice}".rstrip()
-        return f"{text} [{known}]" if known else text
+        return f"{text} [{given}]" if given else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the attributes: an error crosses from a worker process to its parent."""
+        """Pickle the attributes, so that an error can be sent from a worker process to its parent."""
         return _restored, (type(self), self.__dict__)
 
 
 class InvalidArgument(TallystickError, ValueError):
-    """An argument that no server could accept; nothing was sent. `field` names it."""
+    """An argument that every server would refuse; nothing was sent. `field` names it."""
 
 
 class ConnectionFailed(TallystickError):
-    """No answer came, however often the request was sent. Whether an event was written is unknown."""
+    """The server did not answer any attempt. Whether an event was written is unknown."""
 
 
 class LocalServerFailed(TallystickError):
-    """The private server of `local` did not start; `detail` holds what it printed."""
+    """The private server of `local` did not start; `detail` contains its output."""
 
 
 class UnexpectedAnswer(TallystickError):
-    """An answer that is not in the form of a Tallystick server's, as from a proxy or another program."""
+    """The answer is not one of a Tallystick server, but for example of a proxy."""
 
 
 class Refused(TallystickError):
@@ -104,29 +101,29 @@ class Refused(TallystickError):
 
 
 class InvalidEvent(Refused):
-    """The event does not fit the vocabulary; nothing was written. `field` and `index` say where."""
+    """The event does not match its event type; nothing was written. `field` and `index` say where."""
 
 
 class InvalidQuery(Refused):
-    """A parameter cannot be met; `field` names it."""
+    """A parameter of the query is invalid; `field` names it."""
 
 
 class Conflict(Refused):
-    """The log does not admit the event; nothing was written. `code` says why.
+    """The log rejects the event in its current state; nothing was written. `code` says why.
 
-    `identity-conflict`: the id belongs to an event with other content. `stream-conflict`: the stream is not at the
-    expected version. `lifecycle-violation`: the event does not belong at this place of its stream, for example a second
-    decision under one id, or a review of a decision that was never recorded. `run-ended` and `attempt-taken`: a
-    discovery run went on without this program.
+    `identity-conflict`: another event, with other content, has the id. `stream-conflict`: the stream is not at the
+    expected version. `lifecycle-violation`: the event is not allowed after the events of its stream, for example a
+    second decision with one id, or a review of a decision that was never recorded. `run-ended` and `attempt-taken`:
+    another program has continued the discovery run.
     """
 
 
 class NotFound(Refused):
-    """The log holds nothing of that name or number."""
+    """The log contains nothing with that name or number."""
 
 
 class Erased(Refused):
-    """The evidence was erased for good."""
+    """The evidence was erased permanently."""
 
 
 class NotAllowed(Refused):
@@ -138,11 +135,11 @@ class TooLarge(Refused):
 
 
 class Busy(Refused):
-    """The server was busy, or the token too fast, for as long as the client tried; nothing was written."""
+    """All attempts failed because the server was busy, or the token's rate limit was reached; nothing was written."""
 
 
 class ServerFault(Refused):
-    """The server could not do it: a fault, a full disk, a damaged ledger."""
+    """The server failed: a bug, a full disk, or a damaged ledger."""
 
 
 class _Problem(msgspec.Struct, frozen=True):
@@ -164,12 +161,12 @@ _BY_STATUS: dict[int, type[Refused]] = {
 }  # fmt: skip
 
 LASTING = frozenset({"forked", "unwitnessed", "ledger-unusable"})
-"""Problems with status 503 that no retry mends."""
+"""Problems with status 503 that a retry cannot solve."""
 
 _BY_CODE: dict[str, type[Refused]] = {
     "malformed-input": InvalidEvent,
     "line-too-long": InvalidEvent,
-    "no-route": Refused,  # a wrong address must not look like a decision that is not there
+    "no-route": Refused,  # a wrong address must not look like an unknown decision
     **dict.fromkeys(LASTING, ServerFault),
 }
 
@@ -196,7 +193,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
 
 
 def unexpected(status: int, url: str, headers: Mapping[str, str]) -> TallystickError:
-    """Return the error for an answer that no Tallystick server gives; a busy proxy's is Busy."""
+    """Return the error for an answer that is not a Tallystick server's: Busy if it is a busy proxy's."""
     retry_after_s = seconds_of(headers.get("retry-after"))
     detail = f"{url} answered {status}, but not as a Tallystick server does."
     if status in {429, 502, 503, 504}:
@@ -205,7 +202,7 @@ def unexpected(status: int, url: str, headers: Mapping[str, str]) -> TallystickE
 
 
 def seconds_of(retry_after: str | None) -> float | None:
-    """Return the seconds of a Retry-After header; None where it gives no number of them."""
+    """Return the seconds in a Retry-After header; None if it is not a whole number."""
     if retry_after is None or not (retry_after.isascii() and retry_after.isdigit()):
         return None
     return float(retry_after[:9])

@@ -1,4 +1,4 @@
-"""Reading many events a page at a time, without I/O: which page comes next."""
+"""Reads many events page by page, without I/O of its own."""
 
 from tallystick.exchange import Flow
 from tallystick.fields import EventSelection
@@ -7,24 +7,24 @@ from tallystick.results import Event
 
 
 class EventPages:
-    """The pages of one reading; `done` once the last one was read."""
+    """The pages of selected events. `done` is true after the last page was read."""
 
-    def __init__(self, operations: Operations, wanted: EventSelection) -> None:
+    def __init__(self, operations: Operations, selection: EventSelection) -> None:
         self._operations = operations
-        self._wanted = wanted
-        self._left = wanted.get("limit")
-        self.done = self._left == 0
+        self._selection = selection
+        self._remaining = selection.get("limit")
+        self.done = self._remaining == 0
 
     def read(self) -> Flow[tuple[Event, ...]]:
         """Read the next page."""
-        size = PAGE_EVENTS if self._left is None else min(PAGE_EVENTS, self._left)
-        page = yield from self._operations.event_page({**self._wanted, "limit": size})
-        if self._left is not None:
-            self._left -= len(page.events)
-        self.done = page.next is None or self._left == 0
+        size = PAGE_EVENTS if self._remaining is None else min(PAGE_EVENTS, self._remaining)
+        page = yield from self._operations.event_page({**self._selection, "limit": size})
+        if self._remaining is not None:
+            self._remaining -= len(page.events)
+        self.done = page.next is None or self._remaining == 0
         if page.next is not None:
-            edge: EventSelection = {"after": page.next}
-            if self._wanted.get("order") == "desc":
-                edge = {"before": page.next}
-            self._wanted = {**self._wanted, **edge}
+            cursor: EventSelection = {"after": page.next}
+            if self._selection.get("order") == "desc":
+                cursor = {"before": page.next}
+            self._selection = {**self._selection, **cursor}
         return page.events

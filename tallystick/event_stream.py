@@ -1,4 +1,4 @@
-"""Server-sent events, without I/O: from bytes to events, and where to go on after an interruption."""
+"""Follows events as server-sent events, without I/O of its own: parses bytes, and continues after interruptions."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,17 +18,17 @@ _event = msgspec.json.Decoder(Event).decode
 
 
 class MessageParser:
-    """The parser of a stream (WHATWG HTML, 9.2), as far as it is used here: it keeps the data of each message."""
+    """Parses a stream of server-sent events (WHATWG HTML, 9.2). Only the data of each message is kept."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the data of every message that is complete with these bytes."""
+        """Yield the data of every message that these bytes complete."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for whole in lines:
-            line = whole.removesuffix(b"\r")
+        for raw_line in lines:
+            line = raw_line.removesuffix(b"\r")
             if not line:
                 if self._data:
                     yield b"\n".join(self._data)
@@ -40,28 +40,28 @@ class MessageParser:
 
 
 class EventStream:
-    """One `follow`: the requests that it takes, one after each interruption, and the events that they bring."""
+    """The requests of one `follow`, a new one after each interruption, and the events that they return."""
 
-    def __init__(self, wanted: EventFilter, retry_s: float) -> None:
-        self._after = wanted.get("after") or 0
-        self._query = query_text({**event_query(wanted), "after": self._after})
+    def __init__(self, selection: EventFilter, retry_s: float) -> None:
+        self._after = selection.get("after") or 0
+        self._query = query_text({**event_query(selection), "after": self._after})
         self._retry_s = retry_s
         self.wait_s = 0.0
         """How long to wait before the next request, seconds."""
         self._parser = MessageParser()
         self._outage: Backoff | None = None
-        self._greeted = False
+        self._received_bytes = False
 
     def request(self) -> Request:
-        """Return the request that goes on behind the last event."""
+        """Return the request for the events after the last one received."""
         self._parser = MessageParser()
-        self._greeted = False
+        self._received_bytes = False
         self._outage = self._outage or Backoff(self._retry_s)
         headers = {"accept": MEDIA_TYPE, "cache-control": "no-store", "last-event-id": str(self._after)}
         return Request(method="GET", path="/events", query=self._query, headers=headers)
 
     def accepts(self, status: int, headers: Mapping[str, str]) -> bool:
-        """Whether an answer is a stream; where not, it is read to its end. Errors: UnexpectedAnswer."""
+        """Return whether an answer is a stream; the caller reads any other answer whole. Errors: UnexpectedAnswer."""
         if status != 200:
             return False
         content_type = headers.get("content-type", "nothing")
@@ -74,20 +74,22 @@ class EventStream:
         return True
 
     def receive(self, chunk: bytes) -> Iterator[Event]:
-        """Yield the events that are complete with these bytes. Errors: UnexpectedAnswer."""
-        if self._greeted:  # the greeting alone does not say that the outage is over
+        """Yield the events that these bytes complete. Errors: UnexpectedAnswer."""
+        if self._received_bytes:  # the first bytes alone do not show that the outage is over
             self._outage = None
-        self._greeted = True
+        self._received_bytes = True
         for data in self._parser.feed(chunk):
             try:
                 event = _event(data)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise UnexpectedAnswer(f"The stream brought no event: {error}.", "Check the address.") from None
+                raise UnexpectedAnswer(
+                    f"The stream contains a message that is not an event: {error}.", "Check the address."
+                ) from None
             if event.position > self._after:
                 self._after, self._outage = event.position, None
                 yield event
 
     def interrupted(self, outcome: Response | Failure) -> None:
-        """Note what ended a request. Errors: those of `wait_after`, where another request helps nothing."""
+        """Note what ended a request, and set `wait_s`. Errors: those of `wait_after`, if a retry cannot help."""
         self._outage = self._outage or Backoff(self._retry_s)
         self.wait_s = wait_after(outcome, self._outage)

@@ -1,8 +1,8 @@
-"""The part of the client that does no I/O: a request, its answer, and when to send it again.
+"""The steps of an operation, without I/O: a request, its answer, and when to send it again.
 
-An operation is a generator, a `Flow`. It yields the next step and is sent its outcome: a `Request` brings a `Response`
-or a `Failure`, a `Wait` brings None, a `Question` brings an `Answered`. `Client` and `AsyncClient` do these steps, each
-in its own way, and hold no other logic.
+An operation is a generator, a `Flow`. It yields the next step and receives its outcome: a `Response` or a `Failure` for
+a `Request`, None for a `Wait`, an `Answered` for a `Question`. `Client` and `AsyncClient` perform these steps, each in
+its own way, and contain no other logic.
 """
 
 from collections.abc import Generator, Mapping
@@ -29,7 +29,7 @@ _Result = TypeVar("_Result")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request; `path` continues the server's address. A retry sends the same bytes."""
+    """One HTTP request; `path` is appended to the server's address. A retry sends the same bytes."""
 
     method: str
     path: str
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(NamedTuple):
-    """What the server answered. Header names are in lower case."""
+    """The answer of the server. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class Response(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why no answer came. Some failures no retry mends, such as a certificate that is not trusted."""
+    """Why there was no answer. If `lasting`, a retry cannot help, as with a certificate that is not trusted."""
 
     url: str
     detail: str
@@ -57,7 +57,7 @@ class Failure(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Wait so many seconds."""
+    """Wait for some seconds."""
 
     seconds: float
 
@@ -69,7 +69,7 @@ class Question(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What the caller's function returned, and after how many nanoseconds."""
+    """The reply of the caller's function, and how long it took, nanoseconds."""
 
     reply: Reply
     elapsed_ns: int
@@ -79,8 +79,8 @@ TIMED_OUT = Reply(failure="timeout")
 """The reply of a function that raised TimeoutError."""
 
 Step = Request | Wait | Question
-Outcome = Response | Failure | Answered | None
-Flow = Generator[Step, Outcome, _Result]
+StepOutcome = Response | Failure | Answered | None
+Flow = Generator[Step, StepOutcome, _Result]
 
 
 def send(request: Request, retry_s: float) -> Flow[Response]:
@@ -98,7 +98,7 @@ def send(request: Request, retry_s: float) -> Flow[Response]:
 
 
 def wait_after(outcome: Response | Failure, backoff: Backoff, request_id: str | None = None) -> float:
-    """Return how long to wait before the next try. Errors: where another try helps nothing, or none is left."""
+    """Return the seconds to wait before the next attempt. Errors: if a retry cannot help, or the time is used up."""
     if isinstance(outcome, Failure):
         wait_s = None if outcome.lasting else backoff.next_wait()
         if wait_s is None:
@@ -116,7 +116,7 @@ def wait_after(outcome: Response | Failure, backoff: Backoff, request_id: str | 
 
 
 def decoded(response: Response, kind: type[_Result]) -> _Result:
-    """Return an answer as a struct; fields that it does not know are skipped. Errors: UnexpectedAnswer."""
+    """Decode an answer to a struct; fields that the struct lacks are ignored. Errors: UnexpectedAnswer."""
     try:
         return msgspec.json.decode(response.body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -128,15 +128,15 @@ def decoded(response: Response, kind: type[_Result]) -> _Result:
 
 
 def answered(answer: str | Reply, elapsed_ns: int) -> Answered:
-    """Return what the caller's function returned, as a reply."""
+    """Convert the return value of the caller's function to a reply with its time."""
     return Answered(answer if isinstance(answer, Reply) else Reply(response=answer), elapsed_ns)
 
 
-def _log(what: str, wait_s: float) -> None:
-    """Write a line to the logger `tallystick`: a program that waits should be able to say why."""
+def _log(reason: str, wait_s: float) -> None:
+    """Log why the client waits, with the logger `tallystick`."""
     import logging  # noqa: PLC0415 - most programs never wait
 
-    logging.getLogger("tallystick").info("%s; trying again in %.1f s", what, wait_s)
+    logging.getLogger("tallystick").info("%s; trying again in %.1f s", reason, wait_s)
 
 
 def _failed(failure: Failure, backoff: Backoff, request_id: str | None) -> TallystickError:

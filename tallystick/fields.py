@@ -1,4 +1,4 @@
-"""The keyword arguments of the client's methods. Each is optional; one that is None is left out.
+"""The keyword arguments of the client's methods. Each is optional; one that is None is not sent.
 
 A `Moment` is a `datetime`, a date, or text as RFC 3339 writes it. A time without an offset is UTC.
 """
@@ -16,7 +16,7 @@ MentalState: TypeAlias = Literal["deliberate", "reactive", "exploratory", "habit
 
 
 class EventFields(TypedDict, total=False):
-    """What every event may have beside its payload."""
+    """The arguments that every event may have beside its payload."""
 
     event_id: str | None
     """The event's id, 1..128 printable characters, unique to the agent. Give one, and the same call in another process
@@ -24,17 +24,17 @@ class EventFields(TypedDict, total=False):
     time: Moment | None
     """When it happened. The default is when the server records it."""
     expectedversion: int | None
-    """How many events you believe the stream to hold; Conflict where it holds another number."""
+    """The number of events that the stream must have; if it has another number, the error is Conflict."""
     traceparent: str | None
     """W3C trace context."""
     correlationid: str | None
-    """What the event belongs to."""
+    """An id that related events share."""
     causationid: str | None
-    """The event that caused it."""
+    """The id of the event that caused it."""
 
 
 class DecisionFields(EventFields, total=False):
-    """What is known about a decision when it is made; and all of `EventFields`."""
+    """The arguments of a decision, and those of `EventFields`."""
 
     decision_id: str | None
     """The decision's id, 1..64 letters, digits and `._-`. The default is a new one. With an id of yours, the same call
@@ -48,30 +48,31 @@ class DecisionFields(EventFields, total=False):
     context: str | None
     """The situation in words."""
     reasons: Sequence[Reason | Mapping[str, Any]] | None
-    """Why."""
+    """The reasons for it."""
     thoughts: Sequence[ThoughtEvent | str] | None
-    """What was thought on the way, in order, as results of `think` or as plain texts. They become the last steps of the
-    decision's deliberation."""
+    """The thoughts that led to it, in order, as results of `think` or as plain texts. They become the last steps of its
+    deliberation."""
     question: str | None
-    """The question it answers, unique within project and category. Agents that answered the same one are compared."""
+    """The question that it answers, unique within project and category. Agents that answered the same one can be
+    compared."""
     tags: Sequence[str] | None
-    """Labels to find it by."""
+    """Labels for searching."""
     pattern: str | None
     """The general rule that this decision is a case of."""
     mental_state: MentalState | None
-    """How it was made."""
+    """The agent's way of deciding."""
     review_by: Moment | None
-    """When to look at its outcome."""
+    """When its outcome should be reviewed."""
     kpi_indicators: Sequence[str] | None
     """Indicators that will show the outcome."""
     pre_decision: Mapping[str, Any] | None
-    """What was checked before."""
+    """What was checked before deciding."""
     trace: Sequence[Mapping[str, Any]] | None
     """The reasoning trace."""
     deliberation: Mapping[str, Any] | None
     """The chain of thought, with `inputs` and `steps`."""
     bridge: Mapping[str, Any] | None
-    """How its form serves its function."""
+    """The structure of the decision and the function that it serves."""
     project: str | None
     """The project it belongs to."""
     feature: str | None
@@ -83,17 +84,17 @@ class DecisionFields(EventFields, total=False):
     line: int | None
     """The 1-based line in that file."""
     commit: str | None
-    """The commit it was made at."""
+    """The commit at which it was made."""
 
 
 class AmendFields(EventFields, total=False):
-    """What changes in a decision, at least one of these; and all of `EventFields`. An absent field stays as it was."""
+    """The changes of a decision, at least one, and the arguments of `EventFields`. An absent field does not change."""
 
     decision: str | None
     """The new text."""
     confidence: float | None
-    """The new stated probability of success, 0..1. After the first review it changes what is shown, never what
-    calibration counts."""
+    """The new stated probability of success, 0..1. After the first review it changes only what is shown: calibration
+    uses the earlier one."""
     context: str | None
     """The new situation."""
     reasons: Sequence[Reason | Mapping[str, Any]] | None
@@ -101,13 +102,13 @@ class AmendFields(EventFields, total=False):
     tags: Sequence[str] | None
     """The new labels; an empty list removes them."""
     pattern: str | None
-    """The new general rule."""
+    """The new pattern."""
     bridge: Mapping[str, Any] | None
-    """The new form and function."""
+    """The new bridge."""
 
 
 class ReviewFields(EventFields, total=False):
-    """What is known about an outcome; and all of `EventFields`."""
+    """The arguments of a review, and those of `EventFields`."""
 
     actual_result: str | None
     """What happened, in words."""
@@ -116,25 +117,25 @@ class ReviewFields(EventFields, total=False):
     notes: str | None
     """Anything else."""
     affected_kpis: Mapping[str, float] | None
-    """Indicator to measured change."""
+    """The measured change of each indicator."""
 
 
 class ThoughtFields(EventFields, total=False):
-    """What is known about a thought; and all of `EventFields`."""
+    """The arguments of a thought, and those of `EventFields`."""
 
     decision_id: str | None
-    """The recorded decision that it is about. Without one, it is a thought before a decision."""
+    """The id of the recorded decision to which it belongs. Without one, it is a thought before a decision."""
     thought_id: str | None
     """The id of a thought before a decision, 1..64 letters, digits and `._-`. The default is a new one."""
     agent_id: str | None
-    """Who thought it, where several think behind one token; before a decision only."""
+    """The agent that thought it, if several agents use one token. Only for a thought before a decision."""
 
 
 class DecisionSelection(TypedDict, total=False):
-    """Which decisions count: for `decisions` and `calibration` alike."""
+    """The decisions to use, for both `decisions` and `calibration`."""
 
     agent: str | None
-    """Whose decisions. The default is this client's agent; None means every agent's."""
+    """The agent that decided. The default is this client's agent; None means every agent."""
     category: str | None
     """Their category."""
     stakes: Stakes | None
@@ -148,64 +149,64 @@ class DecisionSelection(TypedDict, total=False):
     until: Moment | None
     """Only decisions made before; a bare date means the whole day in UTC."""
     window: Literal["30d", "60d", "90d", "all"] | None
-    """Only decisions of the last so many days."""
+    """Only decisions of the last 30, 60 or 90 days, or all."""
     as_of: int | Moment | None
-    """The state of the log that counts, a position or a time. The default is now."""
+    """The position or time up to which events are used. The default is now."""
 
 
 class DecisionFilter(DecisionSelection, total=False):
-    """How to list decisions; and all of `DecisionSelection`."""
+    """The arguments that list decisions, and those of `DecisionSelection`."""
 
     status: Literal["pending", "reviewed"] | None
-    """Only those without a review, or with one."""
+    """Only decisions without a review, or only those with one."""
     outcome: Outcome | None
-    """Only those that turned out so."""
+    """Only decisions with this outcome."""
     tag: str | Sequence[str] | None
-    """Only those with this label, or with any of these."""
+    """Only decisions with this label, or with any of these."""
     search: str | None
-    """Only those whose texts hold all of these words."""
+    """Only decisions whose texts contain all of these words."""
     sort: Literal["created_at", "confidence", "category", "stakes", "status"] | None
-    """What to order by. The default is created_at."""
+    """The field to sort by. The default is created_at."""
     order: Literal["asc", "desc"] | None
-    """The default is desc."""
+    """The order of sorting. The default is desc."""
     limit: int | None
-    """How many at most, 1..1,000. The default is 100."""
+    """The highest number of decisions, 1..1,000. The default is 100."""
     offset: int | None
-    """How many to skip, the `next` of the page before."""
+    """The number of decisions to skip: `next` of the previous page."""
 
 
 class CalibrationFilter(DecisionSelection, total=False):
-    """Which figures to compute; and all of `DecisionSelection`."""
+    """The figures to compute, and the arguments of `DecisionSelection`."""
 
     group_by: Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"] | None
-    """How to group. The default is confidence_bucket."""
+    """The field to group by. The default is confidence_bucket."""
     min_decisions: int | None
-    """Reviewed decisions below which there are no figures. The default is 5."""
+    """The lowest number of reviewed decisions for which there are figures. The default is 5."""
     detail: Literal["figures", "curves"] | None
     """curves adds the calibration curve and its band. The default is figures."""
     include: Sequence[Literal["trend", "drift", "comparison"]] | None
-    """What to add."""
+    """The parts to add."""
     trend_days: int | None
     """The length of the windows of `trend`, days. The default is 30."""
 
 
 class Plan(TypedDict, total=False):
-    """A decision about to be made."""
+    """A decision that is about to be made."""
 
     agent: str | None
-    """Whose earlier decisions to look at. The default is this client's agent."""
+    """The agent whose earlier decisions are used. The default is this client's agent."""
     category: str | None
     """Its category."""
     stakes: Stakes | None
     """Its stakes."""
     confidence: float | None
-    """The confidence that the agent means to state, 0..1."""
+    """The confidence that the agent intends to state, 0..1."""
     as_of: int | Moment | None
-    """The state of the log that counts, a position or a time. The default is now."""
+    """The position or time up to which events are used. The default is now."""
 
 
 class EventFilter(TypedDict, total=False):
-    """Which events to read."""
+    """The events to read."""
 
     after: int | None
     """Only positions above this one. The default is 0."""
@@ -214,7 +215,7 @@ class EventFilter(TypedDict, total=False):
     subjects: Sequence[str] | None
     """Only these streams, such as `decision/3f2a9c1e`."""
     agent: str | None
-    """Only events of this agent. The default is every agent's."""
+    """Only events of this agent. The default is every agent."""
     since: Moment | None
     """Only events that happened then or later."""
     until: Moment | None
@@ -222,35 +223,35 @@ class EventFilter(TypedDict, total=False):
 
 
 class EventSelection(EventFilter, total=False):
-    """How to read events; and all of `EventFilter`."""
+    """The arguments that read events, and those of `EventFilter`."""
 
     before: int | None
     """Only positions below this one."""
     order: Literal["asc", "desc"] | None
     """The default is asc, the oldest first."""
     limit: int | None
-    """How many at most. The default is all."""
+    """The highest number of events. The default is all."""
 
 
 class DiscoveryOptions(TypedDict, total=False):
-    """What a run of discovery asks, and when it stops."""
+    """The task of a discovery run, and when it stops."""
 
     run_id: str | None
-    """The id of the run, 1..64 letters, digits and `._-`. The default is a new one. A run that was interrupted goes on
-    under its id."""
+    """The id of the run, 1..64 letters, digits and `._-`. The default is a new one. Give the id of an
+    interrupted run to continue it."""
     probe_id: str | None
     """The task that each answer solves. The default is refactor-go."""
     max_iterations: int | None
-    """Models after which it stops, 1..1,000. The default is 15."""
+    """The number of models after which it stops, 1..1,000. The default is 15."""
     max_attempts: int | None
-    """Prompts after which it stops, 1..1,000. The default is 40."""
+    """The number of prompts after which it stops, 1..1,000. The default is 40."""
     terminate_on_repeat: bool | None
-    """Whether it stops when a model comes back. The default is True."""
+    """Whether it stops when a model answers again. The default is True."""
     keep_going: bool | None
-    """Whether only the limits stop it. The default is False."""
+    """Whether it stops only at its limits. The default is False."""
     sensitive: bool | None
-    """Whether responses are kept as evidence alone, which can be erased. The default is False."""
+    """Whether responses are stored only as evidence, which can be erased. The default is False."""
     router: str | None
-    """What answers, in words. The log keeps it permanently, so do not put a secret in it."""
+    """A description of what answers. The log keeps it permanently, so do not put a secret in it."""
     requested_model: str | None
-    """The model that was asked for."""
+    """The requested model."""

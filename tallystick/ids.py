@@ -1,4 +1,4 @@
-"""Ids that the client makes: they order in time, and a retry sends the same ones again."""
+"""Makes the ids that the client sends: new ones sort by time, and a retry uses the same ones again."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ _DERIVED = uuid.UUID("6f1f4c39-5d0a-5b0c-9d0e-3a8f6f0a7c11")
 
 
 class EventIds:
-    """UUIDv7 (RFC 9562) that increase within a process, however many are made in a millisecond."""
+    """Makes UUIDv7 (RFC 9562) that always increase within a process, also within a millisecond."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,7 +24,7 @@ class EventIds:
         with self._lock:
             ms = max(self._ms, time.time_ns() // 1_000_000 if now_ms is None else now_ms)
             if ms > self._ms:
-                self._counter = seed >> 69  # 11 random bits: half of the counter stays free to count
+                self._counter = seed >> 69  # 11 random bits, so that at least half of the counter's range is free
             else:
                 self._counter += 1
             if self._counter >> _COUNTER_BITS:
@@ -45,7 +45,7 @@ def new_stream_id() -> str:
 
 
 def derived_event_id(*parts: str) -> str:
-    """Make the id that always belongs to these parts: a UUIDv5, the same in every process."""
+    """Return an id that depends only on these parts: a UUIDv5, the same in every process."""
     return str(uuid.uuid5(_DERIVED, "\n".join(parts)))
 
 

@@ -1,4 +1,4 @@
-"""A private server over a ledger file, for programs without a server of their own."""
+"""Starts a private server for a ledger file, or finds the server that already has it open."""
 
 import atexit
 import os
@@ -27,23 +27,27 @@ STOP_S = 40.0
 """How long a server may take to stop before it is killed, seconds; it waits 30 s for answers under way."""
 
 CONNECT_S = 2.0
-STARTS_MAX = 3
-"""Failed starts on a free ledger after which we give up: several programs may take and release it in turn."""
+"""How long an attempt to connect to a server found in a lock file may take, seconds."""
 
-LOOK_AGAIN_S = 0.05
+STARTS_MAX = 3
+"""Failed starts, while no other process had the lock, after which an error is raised."""
+
+POLL_S = 0.05
+"""Pause before the lock file is read again, seconds."""
+
 LINES_KEPT = 40
 """Lines of a server's messages that are kept for an error."""
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """What the lock file says of the process that writes the ledger."""
+    """The contents of the lock file: the process that writes the ledger, and its address if it is a server."""
 
     pid: int
     address: str | None = None
 
 
 class _Serving(msgspec.Struct, frozen=True):
-    """The log line of a server that begins to serve."""
+    """The log line that a server writes when it begins to serve."""
 
     event: str
     address: str = ""
@@ -58,18 +62,18 @@ def local(
     timeout_s: float = TIMEOUT_S,
     start_s: float = START_S,
 ) -> Client:
-    """Return a client of a private server over a ledger file, which is made where there is none.
+    """Return a client of a private server for a ledger file, which is created if it does not exist.
 
-    The server listens on loopback and ends with the client: when it is closed, or when the program ends in any way.
-    If another server already holds the file, the client uses that server, and starts its own when that one ends.
+    The server listens on loopback and ends when the client is closed, or when the program ends in any way. If another
+    server already has the file open, the client uses that server, and starts its own when that one ends.
 
     - `ledger` is the path of the ledger file.
-    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, else `anonymous`.
-    - `token` is for a ledger that has tokens. Default: TALLYSTICK_TOKEN, else none.
+    - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, or `anonymous`.
+    - `token` is for a ledger that has tokens. Default: TALLYSTICK_TOKEN, or none.
     - `retry_s` and `timeout_s` are those of `Client`.
     - `start_s` is how long the server may take to start, seconds.
 
-    Errors: LocalServerFailed, with what the server printed.
+    Errors: LocalServerFailed, with the output of the server.
     """
     server = LocalServer(Path(ledger), start_s)
     try:
@@ -97,7 +101,7 @@ def async_local(
 
 
 class LocalServer:
-    """The server of one ledger file: our own process, or the one that holds the file. Threads may share it."""
+    """The endpoint of one ledger file: a server that it started, or another that has the file open. Thread-safe."""
 
     def __init__(self, ledger: Path, start_s: float) -> None:
         self._ledger = ledger.absolute()
@@ -108,7 +112,7 @@ class LocalServer:
         self._process: _ServerProcess | None = None
 
     def url(self) -> str:
-        """Return the address of the server, after starting one where none answers. Errors: LocalServerFailed."""
+        """Return the address of the server; start one if none answers. Errors: LocalServerFailed."""
         with self._lock:
             if self._process is not None and self._process.ended:
                 self._stop()
@@ -117,11 +121,11 @@ class LocalServer:
             return self._url
 
     def failed(self, url: str) -> None:
-        """Look for the server again before the next request, unless it is our own and alive. It never blocks."""
+        """Make the next `url()` look for the server again, unless our own process is alive. It never blocks."""
         self._silent_url = url
 
     def close(self) -> None:
-        """Stop our own process; a server of others goes on."""
+        """Stop our own process, but no server that another program started."""
         with self._lock:
             self._stop()
 
@@ -131,13 +135,13 @@ class LocalServer:
             process.stop()
 
     def _find_or_start(self) -> str:
-        """Return the address of the file's server. Of two programs that look at once, one starts it."""
+        """Return the address of the ledger's server. If two programs do this at once, only one server starts."""
         deadline_s = time.monotonic() + self._start_s
         failures = 0
         while True:
             holder = holder_of(self._ledger)
             if holder is not None and not holder.address and is_locked(self._ledger):
-                why = f"process {holder.pid} writes it and does not serve."
+                reason = f"process {holder.pid} writes it and does not serve."
             elif holder is not None and holder.address and _accepts(holder.address) and is_locked(self._ledger):
                 return holder.address
             else:
@@ -147,14 +151,14 @@ class LocalServer:
                     self._process = process
                     return address
                 process.stop()
-                why = process.message()
-                failures += not is_locked(self._ledger)  # or another process took the lock, and released it meanwhile
+                reason = process.message()
+                failures += not is_locked(self._ledger)  # otherwise another process took the lock first
             if failures > STARTS_MAX or time.monotonic() > deadline_s:
                 raise LocalServerFailed(
-                    f"No server could be started over {self._ledger}: {why}",
+                    f"No server could be started over {self._ledger}: {reason}",
                     "Correct this, and start the program again. Nothing was sent.",
                 )
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(POLL_S)
 
     def _start(self) -> "_ServerProcess":
         try:
@@ -165,22 +169,22 @@ class LocalServer:
 
 
 class _ServerProcess:
-    """A server that we started, and what it prints."""
+    """A server process that we started, and its output."""
 
     def __init__(self, ledger: Path) -> None:
-        from tallystick import private_server  # noqa: PLC0415 - it is run as __main__, where nothing imported it
+        from tallystick import private_server  # noqa: PLC0415 - it runs as __main__ and must not be imported there
 
-        words = ["--ledger", str(ledger), "serve", "--port", "0"]
+        arguments = ["--ledger", str(ledger), "serve", "--port", "0"]
         self._owner = os.getpid()
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
         self._address: str | None = None
         self._reported = threading.Event()
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-m", private_server.__name__, *words],
+            [sys.executable, "-P", "-m", private_server.__name__, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches the program alone, which may still have something to record
+            start_new_session=True,  # Ctrl-C reaches only the program, which may still record something
         )
         assert self._process.stderr is not None
         self._reader = threading.Thread(target=self._read, args=(self._process.stderr,), daemon=True)
@@ -193,12 +197,12 @@ class _ServerProcess:
         return self._process.poll() is not None
 
     def wait_until_serving(self, deadline_s: float) -> str | None:
-        """Return the address, once it serves; None where it ended, or did not serve in time."""
+        """Wait until the process serves, and return its address; None if it ended or did not serve in time."""
         self._reported.wait(max(0.0, deadline_s - time.monotonic()))
         return self._address
 
     def message(self) -> str:
-        """Return what it printed for people; where it printed nothing of the kind, its last lines."""
+        """Return the plain lines of its output, or if there are none its last log lines."""
         self._reader.join(1.0)
         lines = list(self._lines)
         plain = [line for line in lines if not line.startswith("{")]
@@ -207,8 +211,8 @@ class _ServerProcess:
         return " ".join(plain or lines).removeprefix("error: ") or f"{ended} and printed nothing."
 
     def stop(self) -> None:
-        """End the process: it answers what is under way, and closes the ledger."""
-        if os.getpid() != self._owner:  # a fork of the program: the server is not its own
+        """End the process, after it has answered the current requests and closed the ledger."""
+        if os.getpid() != self._owner:  # a fork of the program, which did not start the server
             return
         atexit.unregister(self.stop)
         assert self._process.stdin is not None
@@ -222,7 +226,7 @@ class _ServerProcess:
         self._reader.join(1.0)
 
     def _read(self, stream: IO[bytes]) -> None:
-        """Read what it prints to the end, so that it never waits for a reader."""
+        """Read its output to the end, so that it never waits for a reader."""
         with stream:
             for line in stream:
                 text = line.decode(errors="replace").strip()
@@ -234,7 +238,7 @@ class _ServerProcess:
 
 
 def holder_of(ledger: Path) -> Holder | None:
-    """Return what the lock file of a ledger says; None where it says nothing."""
+    """Return the contents of a ledger's lock file; None if it cannot be read."""
     try:
         return msgspec.json.decode(_lock_path(ledger).read_bytes(), type=Holder)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -242,7 +246,7 @@ def holder_of(ledger: Path) -> Holder | None:
 
 
 def is_locked(ledger: Path) -> bool:
-    """Whether a process holds the lock of a ledger. Asking takes a shared lock for an instant where none does."""
+    """Return whether a process has locked a ledger. If none has, this takes a shared lock for a moment."""
     import fcntl  # noqa: PLC0415 - not on every system, and only a local server needs it
 
     try:
@@ -264,7 +268,7 @@ def _lock_path(ledger: Path) -> Path:
 
 
 def _address_in(line: str) -> str | None:
-    """Return the address in the log line of a server that begins to serve; None for any other line."""
+    """Return the address in the log line `serving` of a server; None for any other line."""
     try:
         serving = msgspec.json.decode(line, type=_Serving)
     except msgspec.DecodeError:
@@ -273,7 +277,7 @@ def _address_in(line: str) -> str | None:
 
 
 def _accepts(address: str) -> bool:
-    """Whether something accepts connections at an address."""
+    """Return whether a process accepts connections at an address."""
     parts = urlsplit(address)
     try:
         socket.create_connection((parts.hostname or "", parts.port or 80), CONNECT_S).close()

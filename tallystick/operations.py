@@ -1,4 +1,4 @@
-"""Each operation of the client as a `Flow`: which requests it sends, and what it makes of the answers."""
+"""Each operation of the client as a `Flow`: its requests, and how their answers become its result."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -41,7 +41,7 @@ _Kind = TypeVar("_Kind")
 
 JSON = {"content-type": "application/json"}
 PAGE_EVENTS = 1_000
-"""Events asked for in one page."""
+"""Events requested in one page."""
 
 
 class _Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,24 +84,24 @@ class Operations:
         return (yield from self._post(self._drafts.review(decision_id, outcome, fields), DecisionEvent))
 
     def conclude(self, decision_id: str, outcome: str, fields: ReviewFields) -> Flow[None]:
-        """Review a decision at the end of its block, once however often the program runs.
+        """Review a decision at the end of its block, only once even if the program runs again.
 
-        The review has an id that follows from the decision's. Where that id was used before, by an earlier run, a
-        review is added only if the one that counts now says something else.
+        The id of the review is derived from the decision's. If an earlier run of the program has used it already, a new
+        review is added only if it differs from the latest one.
         """
         draft = self._drafts.review(decision_id, outcome, {"event_id": reviewed_event_id(decision_id), **fields})
-        counts = False
+        is_current = False
         try:
             event = yield from self._post(draft, DecisionEvent)
-            counts = True
+            is_current = True
             if not event.duplicate:
                 return
         except Conflict as error:
             if error.code != "identity-conflict":
                 raise
-        with suppress(NotAllowed):  # a token that may not read: what was just learned has to do
-            counts = _says((yield from self.get_decision(decision_id, None)).review, draft["data"])
-        if not counts:
+        with suppress(NotAllowed):  # the token may not read: keep the result of the first post
+            is_current = _is_same_review((yield from self.get_decision(decision_id, None)).review, draft["data"])
+        if not is_current:
             yield from self._post({**draft, "id": new_event_id()}, DecisionEvent)
 
     def think(self, text: str, fields: ThoughtFields) -> Flow[ThoughtEvent]:
@@ -113,31 +113,31 @@ class Operations:
         """Append events of any types, all or none."""
         drafts = [self._drafts.given(event) for event in events]
         if not drafts:
-            raise InvalidArgument("events: there are none.", "Give at least one.", field="events")
+            raise InvalidArgument("events: the list is empty.", "Give at least one.", field="events")
         return (yield from self._post(drafts, AppendResult))
 
-    def decisions(self, wanted: DecisionFilter) -> Flow[DecisionPage]:
+    def decisions(self, selection: DecisionFilter) -> Flow[DecisionPage]:
         """List decisions."""
-        query = yield from self._of_own(wanted)
+        query = yield from self._with_agent(selection)
         return (yield from self._get("/decisions", query, DecisionPage))
 
     def get_decision(self, decision_id: str, as_of: object) -> Flow[DecisionState]:
         """Read one decision."""
         return (yield from self._get(f"/decisions/{quote(decision_id, safe='')}", {"as_of": as_of}, DecisionState))
 
-    def calibration(self, wanted: CalibrationFilter) -> Flow[Calibration]:
+    def calibration(self, selection: CalibrationFilter) -> Flow[Calibration]:
         """Compute an agent's calibration."""
-        query = yield from self._of_own(wanted)
+        query = yield from self._with_agent(selection)
         return (yield from self._get("/calibration", query, Calibration))
 
     def advice(self, plan: Plan) -> Flow[Advice]:
-        """Look at earlier decisions like a planned one."""
+        """Compute how earlier decisions like a planned one turned out."""
         query = {"agent": self._settings.agent, **plan}
         return (yield from self._get("/calibration/advice", query, Advice))
 
-    def event_page(self, wanted: EventSelection) -> Flow[EventPage]:
+    def event_page(self, selection: EventSelection) -> Flow[EventPage]:
         """Read a page of events."""
-        return (yield from self._get("/events", event_query(wanted), EventPage))
+        return (yield from self._get("/events", event_query(selection), EventPage))
 
     def receipt(self, position: int) -> Flow[str]:
         """Read the proof that an event is in the log."""
@@ -153,7 +153,7 @@ class Operations:
             answered = yield Question(step.prompt)
             assert isinstance(answered, Answered)
             reply = msgspec.to_builtins(answered.reply)
-            if isinstance(reply.get("response"), str):  # what a model answered may hold halves of characters
+            if isinstance(reply.get("response"), str):  # an answer of a model may contain lone surrogates
                 reply["response"] = reply["response"].encode(errors="replace").decode()
             body = {**reply, "attempt": step.attempt, "elapsed_ns": answered.elapsed_ns}
             judged = yield from self._submit(f"{run}/responses", body, _Judged)
@@ -167,7 +167,7 @@ class Operations:
         return (yield from self._submit("/events", drafts, kind))
 
     def _submit(self, path: str, value: object, kind: type[_Kind]) -> Flow[_Kind]:
-        """Send a body; it is encoded once, so that each retry sends the same bytes."""
+        """Post a value. It is encoded once, so that each retry sends the same bytes."""
         request = Request(method="POST", path=path, body=encoded(value))
         request.headers.update(JSON)
         return decoded((yield from send(request, self._settings.retry_s)), kind)
@@ -176,21 +176,21 @@ class Operations:
         request = Request(method="GET", path=path, query=query_text(query))
         return decoded((yield from send(request, self._settings.retry_s)), kind)
 
-    def _of_own(self, wanted: Mapping[str, object]) -> Flow[dict[str, object]]:
-        """Return a query about this client's agent, unless it names another one, or None for all."""
-        if "agent" not in wanted and self._agent is None:  # the token names the agent: the server knows it
+    def _with_agent(self, selection: Mapping[str, object]) -> Flow[dict[str, object]]:
+        """Add this client's agent to a selection, unless it names an agent, or None for all."""
+        if "agent" not in selection and self._agent is None:  # the token names the agent, so ask the server
             self._agent = (yield from self.advice({})).agent
-        return {"agent": self._agent, **wanted}
+        return {"agent": self._agent, **selection}
 
 
-def event_query(wanted: Mapping[str, object]) -> dict[str, object]:
-    """Return a selection of events under the names that the server knows."""
+def event_query(selection: Mapping[str, object]) -> dict[str, object]:
+    """Return a selection of events with the parameter names of HTTP."""
     names = {"types": "type", "subjects": "subject", "agent": "source"}
-    return {names.get(name, name): value for name, value in wanted.items()}
+    return {names.get(name, name): value for name, value in selection.items()}
 
 
 def query_text(query: Mapping[str, object]) -> dict[str, str]:
-    """Return parameters as text: lists with commas, times as ISO 8601; those that are None are left out."""
+    """Return the parameters that are not None as text: lists with commas, times as ISO 8601."""
     return {name: _text(value) for name, value in query.items() if value is not None}
 
 
@@ -202,8 +202,8 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _says(review: Review | None, data: Mapping[str, Any]) -> bool:
-    """Whether a review says what a payload says."""
+def _is_same_review(review: Review | None, data: Mapping[str, Any]) -> bool:
+    """Return whether a review has the same contents as a payload."""
     if review is None:
         return False
     names = ("outcome", "actual_result", "lessons", "notes", "affected_kpis")

@@ -1,8 +1,7 @@
-"""The process that `local` starts: a server that stops when the program that started it is gone.
+"""The process that `local` starts: a server that stops when the program that started it ends.
 
-`python -m tallystick.private_server ARGUMENTS` is `python -m tallystick ARGUMENTS` with its standard input watched. The
-program holds the other end of that pipe; however the program ends, even by kill -9, the pipe closes, and the server
-stops as it does on Ctrl-C.
+`python -m tallystick.private_server ARGUMENTS` runs `python -m tallystick ARGUMENTS` and watches its standard input, a
+pipe from the program. When the program ends, even by kill -9, the pipe closes, and the server stops as on SIGTERM.
 """
 
 import os
@@ -13,12 +12,12 @@ import threading
 
 def main() -> None:
     """Run the command line until it ends, or until standard input is closed."""
-    threading.Thread(target=_stop_with_the_program, daemon=True).start()
+    threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
     runpy.run_module("tallystick", run_name="__main__", alter_sys=True)
 
 
-def _stop_with_the_program() -> None:
-    while os.read(0, 4096):  # nothing is ever written to it
+def _stop_at_end_of_input() -> None:
+    while os.read(0, 4096):  # the program never writes to it
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 

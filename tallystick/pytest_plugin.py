@@ -1,14 +1,14 @@
-"""Scenarios as tests: the options of pytest that Tallystick adds.
+"""The options that Tallystick adds to pytest, to run scenarios as tests.
 
-Every pytest session loads this module, in every project that has Tallystick installed. So it loads nothing else until a
-session asks for scenarios, and never anything of `tallystick/_app/`: the project under test may have an `api` or an
-`events` of its own. A worker process loads those (`tallystick/_scenarios/`).
+Every pytest session loads this module, in every project that has Tallystick installed. So it imports nothing else until
+a session asks for scenarios, and never a package of `tallystick/_app/`, because the tested project may have its own
+`api` or `events`. Only a worker process (`tallystick/_scenarios/`) imports those.
 """
 
 import pytest
 
 _OPTIONS = (
-    ("--tallystick-fixtures", "DIR", "Run the scenarios below this folder as tests; alone, if no other path is given."),
+    ("--tallystick-fixtures", "DIR", "Run the scenarios below this folder as tests; only these, if no path is given."),
     ("--tallystick-agent", "CMD", "The agent's command. Without it the captured analyses are scored."),
     ("--tallystick-agent-name", "NAME", "The agent's name; default: command:PROGRAM."),
     ("--tallystick-agent-version", "V", "The agent's version."),

@@ -1,6 +1,6 @@
-"""What the client returns about events and decisions.
+"""The structs that the client returns about events, decisions and discovery.
 
-Every struct is frozen. Fields that a newer server adds are skipped, so that an older client goes on working.
+Every struct is frozen. Fields that a newer server adds are ignored, so that an older client still works.
 """
 
 from datetime import datetime
@@ -10,7 +10,7 @@ import msgspec
 
 
 class AppendedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an event is in the log."""
+    """The position of an appended event in the log."""
 
     position: int
     """1-based place in the log."""
@@ -21,11 +21,11 @@ class AppendedEvent(msgspec.Struct, frozen=True, kw_only=True):
     streamversion: int
     """1-based place in the stream."""
     duplicate: bool
-    """Whether the event was in the log before, so that this was a retry."""
+    """Whether the log contained the event already, as after a retry."""
 
 
 class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
-    """Where an event of a decision is in the log."""
+    """The position of an event of a decision in the log."""
 
     @property
     def decision_id(self) -> str:
@@ -34,42 +34,42 @@ class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
 
 
 class ThoughtEvent(AppendedEvent, frozen=True, kw_only=True):
-    """Where a thought is in the log."""
+    """The position of a thought in the log, and its text."""
 
     text: str
     """The thought in words."""
 
     @property
     def thought_id(self) -> str | None:
-        """The id of a thought before its decision; None for a thought on a recorded decision."""
+        """The id of a thought recorded before its decision; None for a thought on a recorded decision."""
         stream, _, name = self.subject.partition("/")
         return name if stream == "thought" else None
 
 
 class AppendResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a batch is in the log."""
+    """The positions of an appended batch in the log."""
 
     first: int
     """The lowest position."""
     last: int
     """The highest position."""
     count: int
-    """How many events the batch has."""
+    """The number of events in the batch."""
     duplicates: int
-    """How many of them were in the log before."""
+    """The number of them that the log contained already."""
     events: tuple[AppendedEvent, ...]
-    """Each event, in the order of the batch."""
+    """The position of each event, in the order of the batch."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as the log holds it (CloudEvents 1.0)."""
+    """An event as the log stores it (CloudEvents 1.0)."""
 
     id: str
     """Unique within its source."""
     source: str
-    """Who wrote it, as `/agents/NAME`."""
+    """The agent that wrote it, as `/agents/NAME`."""
     type: str
-    """What it says, such as `decision.recorded.v1`."""
+    """The event type, such as `decision.recorded.v1`."""
     subject: str
     """Its stream, such as `decision/3f2a9c1e`."""
     time: datetime
@@ -85,11 +85,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     specversion: str = "1.0"
     """The version of CloudEvents."""
     traceparent: str | None = None
-    """W3C trace context, where the writer gave one."""
+    """The W3C trace context, if the writer gave one."""
     correlationid: str | None = None
-    """What it belongs to, where the writer said so."""
+    """An id that related events share, if the writer gave one."""
     causationid: str | None = None
-    """The event that caused it, where the writer said so."""
+    """The id of the event that caused it, if the writer gave one."""
 
     @property
     def agent(self) -> str:
@@ -101,9 +101,9 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of events."""
 
     events: tuple[Event, ...]
-    """The events, in the order asked for."""
+    """The events, in the requested order."""
     next: int | None
-    """The cursor of the next page; None on the last one."""
+    """The cursor of the next page; None on the last page."""
     head: int
     """The newest position of the log."""
 
@@ -112,13 +112,13 @@ class AsOf(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the log that an answer is computed from."""
 
     position: int
-    """The newest position that counts; 0 for an empty log."""
+    """The newest position that is included; 0 for an empty log."""
     time: datetime | None
     """When that position was recorded, UTC; None for an empty log."""
 
 
 class Interval(msgspec.Struct, frozen=True, array_like=True):
-    """Both ends of an interval."""
+    """The two ends of an interval."""
 
     low: float
     """The lower end."""
@@ -127,25 +127,25 @@ class Interval(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why an agent decided so."""
+    """A reason for a decision."""
 
     text: str
     """The reason in words."""
     type: str = msgspec.field(default_factory=lambda: "analysis")
     """authority, analogy, analysis, pattern, intuition, empirical, elimination or constraint."""
     strength: float | None = None
-    """How strong the support is, 0..1."""
+    """How strongly it supports the decision, 0..1."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent decided, with every amendment applied."""
+    """The decision of an agent, with every amendment applied."""
 
     decision: str
     """The decision in words."""
     decision_id: str | None = None
     """The id of the decision."""
     confidence: float | None = None
-    """The stated probability of success, 0..1; None where the agent stated none."""
+    """The stated probability of success, 0..1; None if the agent stated none."""
     category: str | None = None
     """The kind of decision."""
     stakes: str | None = None
@@ -153,15 +153,15 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     """The situation in words."""
     reasons: tuple[Reason, ...] = ()
-    """Why."""
+    """The reasons for it."""
     tags: tuple[str, ...] = ()
-    """Labels to find it by."""
+    """Labels for searching."""
     pattern: str | None = None
     """The general rule that this decision is a case of."""
     mental_state: str | None = None
     """deliberate, reactive, exploratory, habitual or pressured."""
     review_by: datetime | None = None
-    """When to look at its outcome, UTC."""
+    """When its outcome should be reviewed, UTC."""
     kpi_indicators: tuple[str, ...] = ()
     """Indicators that will show the outcome."""
     pre_decision: dict[str, Any] | None = None
@@ -171,7 +171,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     deliberation: dict[str, Any] | None = None
     """The chain of thought, with `inputs` and `steps`."""
     bridge: dict[str, Any] | None = None
-    """How its form serves its function."""
+    """The structure of the decision and the function that it serves."""
     project: str | None = None
     """The project it belongs to."""
     feature: str | None = None
@@ -183,16 +183,16 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
     """The 1-based line in that file."""
     commit: str | None = None
-    """The commit it was made at."""
+    """The commit at which it was made."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """How a decision turned out: the latest review, which is the one that counts."""
+    """How a decision turned out, by its latest review."""
 
     outcome: str
     """success, partial, failure or abandoned."""
     reviewed_at: datetime
-    """When, UTC."""
+    """When it was reviewed, UTC."""
     reviewed_by: str
     """The agent that reviewed it."""
     actual_result: str | None = None
@@ -202,7 +202,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     notes: str | None = None
     """Anything else."""
     affected_kpis: dict[str, float] | None = None
-    """Indicator to measured change."""
+    """The measured change of each indicator."""
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,9 +213,9 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     streamversion: int
     """1-based place in the decision's stream."""
     type: str
-    """What it says, such as `decision.reviewed.v1`."""
+    """The event type, such as `decision.reviewed.v1`."""
     agent: str
-    """Who wrote it."""
+    """The agent that wrote it."""
     time: datetime
     """When it happened, UTC."""
     data: dict[str, Any]
@@ -223,87 +223,87 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision as its events leave it."""
+    """The current state of a decision, after all its events."""
 
     decision_id: str
     """The id of the decision."""
     agent: str
-    """Who decided."""
+    """The agent that decided."""
     recorded_at: datetime
     """When it was made, UTC."""
     updated_at: datetime
     """When its latest event happened, UTC."""
     position: int
-    """1-based place in the log of its first event."""
+    """1-based place of its first event in the log."""
     streamversion: int
-    """How many events it has."""
+    """The number of its events."""
     decision: Decision
-    """What was decided, with every amendment applied."""
+    """The decision, with every amendment applied."""
     question: str | None = None
-    """The question it answers, where one was named."""
+    """The question that it answers, if it names one."""
     review: Review | None = None
-    """How it turned out; None where nobody has reviewed it."""
+    """How it turned out; None if nobody has reviewed it."""
     confidence_at_review: float | None = None
-    """The confidence before the outcome was first known, 0..1, which is the one that calibration counts."""
+    """The confidence stated before the first review, 0..1. Calibration uses this one."""
     thoughts: tuple[str, ...] = ()
-    """Thoughts that were added to it, the oldest first."""
+    """The thoughts that were added to it, oldest first."""
     history: tuple[HistoryEntry, ...] = ()
-    """Its events, the oldest first; only `get_decision` gives them."""
+    """Its events, oldest first; only `get_decision` returns them."""
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of decisions."""
 
     decisions: tuple[DecisionState, ...]
-    """The decisions, in the order asked for."""
+    """The decisions, in the requested order."""
     total: int
-    """How many fit in all."""
+    """The number of decisions that match, on all pages."""
     next: int | None
-    """The offset of the next page; None on the last one."""
+    """The offset of the next page; None on the last page."""
     as_of: AsOf
-    """The state of the log that counts."""
+    """The state of the log that the answer is computed from."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came back for a prompt of `discover`: a response, or why there is none."""
+    """The response to a prompt of `discover`, or the reason why there is none."""
 
     response: str | None = None
     """The whole response; it may be empty."""
     failure: str | None = None
-    """`timeout` or `failed`, where there is no response."""
+    """`timeout` or `failed`, if there is no response."""
     detail: str | None = None
     """What went wrong, in words. The log keeps it permanently, so do not put a secret in it."""
     reported_model: str | None = None
-    """Which model the endpoint says it used."""
+    """The model that the endpoint reports."""
     tokens_used: int | None = None
-    """Tokens of prompt and response."""
+    """The number of tokens in prompt and response."""
 
 
 class ClaimedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, as an answer names it. It is a claim."""
+    """A model as an answer names itself: a claim, which may be false."""
 
     model_name: str
     """The model's name."""
     provider: str | None = None
-    """Who made it."""
+    """The organisation that made the model."""
     version: str | None = None
-    """Its version or date of release."""
+    """The version of the model, or its release date."""
     wrapper: str | None = None
-    """The program that passes the answer on."""
+    """The program between the model and the caller."""
 
 
 class DiscoveryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of discovery found."""
+    """The result of a discovery run."""
 
     run_id: str
     """The id of the run."""
     start_time: datetime | None = None
     """When it began."""
     end_time: datetime | None = None
-    """When it ended; None while it can go on."""
+    """When it ended; None while it can be continued."""
     termination_reason: str | None = None
     """Why it ended."""
     unique_models: tuple[ClaimedModel, ...] = ()
-    """The models that it identified, in the order in which they came."""
+    """The models that it identified, in the order of their first answers."""
     results: tuple[dict[str, Any], ...] = ()
-    """Each accepted answer, with its probe and its score."""
+    """The accepted answers, each with its probe and its score."""

@@ -1,4 +1,4 @@
-"""The part of the client that knows httpx: it is loaded by the first request, not by `import tallystick`."""
+"""The part of the client that uses httpx. The first request imports it, `import tallystick` does not."""
 
 from typing import Any
 
@@ -8,22 +8,22 @@ from tallystick.exchange import Failure, Request, Response
 from tallystick.settings import Settings
 
 CONNECT_S = 10.0
-"""How long one try to connect may take, seconds."""
+"""How long one attempt to connect may take, seconds."""
 
 SILENCE_S = 60.0
-"""How long a stream may be silent before it is opened again; the server sends a comment every 15 s."""
+"""Seconds without data after which a stream is opened again; the server sends a comment every 15 s."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def new_client(settings: Settings) -> httpx.Client:
-    """Return a client of httpx. A server on this machine is reached without a proxy."""
+    """Return an httpx client. It uses no proxy for a server on this machine."""
     transport = httpx.HTTPTransport() if is_loopback(settings.url) else None
     return httpx.Client(transport=transport, **_options(settings))
 
 
 def new_async_client(settings: Settings) -> httpx.AsyncClient:
-    """Return an asynchronous client of httpx, as `new_client` does."""
+    """Return an asynchronous httpx client, otherwise as `new_client`."""
     transport = httpx.AsyncHTTPTransport() if is_loopback(settings.url) else None
     return httpx.AsyncClient(transport=transport, **_options(settings))
 
@@ -36,12 +36,12 @@ def _options(settings: Settings) -> dict[str, Any]:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a server is on this machine."""
+    """Return whether a server is on this machine."""
     return httpx.URL(url).host in _LOOPBACK
 
 
 def arguments_of(request: Request, url: str) -> dict[str, Any]:
-    """Return a request to the server at an address, as httpx takes it."""
+    """Return the arguments of httpx for a request to the server at an address."""
     return {
         "method": request.method,
         "url": url + request.path,
@@ -52,24 +52,24 @@ def arguments_of(request: Request, url: str) -> dict[str, Any]:
 
 
 def stream_arguments_of(request: Request, url: str) -> dict[str, Any]:
-    """Return the request of a stream. A stream has no time limit, but a long silence ends it."""
+    """Return the arguments of httpx for a stream, which has no time limit, but ends after SILENCE_S without data."""
     return {**arguments_of(request, url), "timeout": httpx.Timeout(SILENCE_S, connect=CONNECT_S)}
 
 
 def response_of(response: httpx.Response) -> Response:
-    """Return an answer whose body was read."""
+    """Convert an httpx response, whose body was read."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     return Response(response.status_code, headers, response.content, str(response.url))
 
 
 def failure_of(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Failure:
-    """Return why a request got no answer."""
-    said = str(error) or type(error).__name__
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        return Failure(url, said, True, "Name the authority that signed its certificate in SSL_CERT_FILE.")
+    """Convert the httpx error of a request that got no answer."""
+    detail = str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in detail:
+        return Failure(url, detail, True, "Name the authority that signed its certificate in SSL_CERT_FILE.")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
-        return Failure(url, said, False, "Is the server running there? Check the address.")
+        return Failure(url, detail, False, "Is the server running there? Check the address.")
     lasting = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError | httpx.DecodingError)
     if lasting or not isinstance(error, httpx.TransportError):
-        return Failure(url, said, True, "Check the address.")
-    return Failure(url, said)
+        return Failure(url, detail, True, "Check the address.")
+    return Failure(url, detail)

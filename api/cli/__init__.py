@@ -1,1 +1,1 @@
-"""The command line: one module for each verb, and modules that print answers."""
+"""The command line: `commands` has a module for each verb, `render` prints their answers."""

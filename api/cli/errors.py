@@ -1,4 +1,4 @@
-"""Errors as people read them: one or two plain lines on standard error, and an exit code."""
+"""Print errors for people, as one or two plain lines on standard error, and choose the exit code."""
 
 import sys
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def exit_2_on_error() -> Iterator[None]:
 
 
 def _with_option(error: TallystickError) -> str:
-    """Return the error's text. If the user typed the option that it is about, name that: `--group-by`."""
+    """Return the error's text. If the user typed the option that it is about, name the option, as `--group-by`."""
     field = str(getattr(error, "field", ""))
     option = f"--{field.replace('_', '-')}"
     typed = any(argument.partition("=")[0] == option for argument in sys.argv)

@@ -1,4 +1,4 @@
-"""Groups of verbs that import the module of a verb when it is called: help and completion need none of them."""
+"""Groups of verbs that import a verb's module only when the verb is called, not for help or completion."""
 
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from importlib import import_module
@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from api.cli.ledger_target import add_typed
 
-NAMES = {"help_option_names": ["-h", "--help"]}
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class Verb(NamedTuple):
@@ -20,7 +20,7 @@ class Verb(NamedTuple):
     summary: str
     """The first line of its help."""
     function: str = ""
-    """Where its function is, as `module:function` in `api.cli.commands`; empty for a group."""
+    """Its function, as `module:function` below `api.cli.commands`; empty for a group."""
     verbs: "Sequence[Verb]" = ()
     """The verbs of a group."""
     panel: str | None = None
@@ -32,12 +32,12 @@ class _Commands(MutableMapping[str, Any]):
 
     def __init__(self, verbs: Sequence[Verb]) -> None:
         self._verbs = {verb.name: verb for verb in verbs}
-        self._made: dict[str, Any] = {}
+        self._commands: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - Typer names no public type for both kinds
-        if name not in self._made:
-            self._made[name] = _command_of(self._verbs[name])
-        return self._made[name]
+        if name not in self._commands:
+            self._commands[name] = _command_of(self._verbs[name])
+        return self._commands[name]
 
     def __setitem__(self, name: str, command: object) -> None:
         raise TypeError("the table of verbs is fixed")
@@ -53,23 +53,23 @@ class _Commands(MutableMapping[str, Any]):
 
 
 def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
-    """Make the class of a group of these verbs."""
-    listed = {
+    """Return a class of command groups that contains these verbs."""
+    summaries = {
         verb.name: TyperCommand(verb.name, help=verb.summary, rich_help_panel=verb.panel, rich_markup_mode="rich")
         for verb in verbs
     }
 
     class LazyGroup(TyperGroup):
-        def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - as Typer gives them
+        def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - those of Typer
             super().__init__(**attributes)
             self.commands = _Commands(verbs)
 
         def list_commands(self, ctx: object) -> list[str]:
-            return list(listed)
+            return list(summaries)
 
         def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | None:
-            """Return what help and completion show of a verb. `resolve_command` gives the verb itself."""
-            return listed.get(cmd_name)
+            """Return a command with only a summary, for help and completion; `resolve_command` returns the verb."""
+            return summaries.get(cmd_name)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
             name, command, rest = super().resolve_command(ctx, args)
@@ -85,11 +85,11 @@ def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
             help=verb.summary,
             no_args_is_help=True,
             add_completion=False,
-            context_settings=NAMES,
+            context_settings=CONTEXT_SETTINGS,
         )
         app.callback()(add_typed)
     else:
-        app = typer.Typer(add_completion=False, context_settings=NAMES)
+        app = typer.Typer(add_completion=False, context_settings=CONTEXT_SETTINGS)
         app.command(verb.name)(_function_of(verb.function))
     command = typer.main.get_command(app)
     command.name = verb.name

@@ -42,11 +42,11 @@ class LedgerTarget(NamedTuple):
     json: bool
     """Whether to print JSON."""
     url_typed: bool
-    """Whether --url was typed, and not only set as a variable."""
+    """Whether --url was typed, and not only set as an environment variable."""
 
 
 def begin(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
-    """Keep the options before the verb, typed or set as variables."""
+    """Store the options before the verb in the context, whether typed or set as environment variables."""
     context.obj = LedgerTarget(ledger, url, token, as_json, url_typed=_is_typed(context, "url"))
 
 
@@ -57,7 +57,7 @@ def add_typed(
     token: TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep the options that are typed between a group and its verb."""
+    """Update the stored options with those that are typed between a group and its verb."""
     context.obj = with_typed(context, {"ledger": ledger, "url": url, "token": token, "as_json": as_json})
 
 
@@ -65,14 +65,14 @@ _, *_common = inspect.signature(add_typed).parameters.values()
 
 
 def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a function its target as the first argument, and these options to the verb, unless it declares its own.
+    """Make a function a verb: add the common options that it does not declare, and pass its target first.
 
-    `server` says that the verb can ask a server: others refuse --url. `json` says that it can print JSON.
+    A verb without `server` refuses --url, and a verb without `json` refuses --json.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        _, *own = inspect.signature(function).parameters.values()
-        declared = {parameter.name for parameter in own}
+        _, *own_parameters = inspect.signature(function).parameters.values()
+        declared = {parameter.name for parameter in own_parameters}
         added = {
             parameter.name: parameter
             for parameter in _common
@@ -92,7 +92,9 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
             function(target, **options)
 
         parameters = [inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        parameters += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *added.values())]
+        parameters += [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own_parameters, *added.values())
+        ]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
@@ -101,9 +103,9 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
 
 
 def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarget:
-    """Return the target so far, changed by those options that were typed at this place of the command."""
+    """Return the stored target, changed by the options that were typed for this part of the command."""
     target = context.obj
-    assert isinstance(target, LedgerTarget), "the options before the verb are kept first"
+    assert isinstance(target, LedgerTarget), "`begin` stores the options before the verb first"
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
     return target._replace(**typed, url_typed=target.url_typed or "url" in typed)
 

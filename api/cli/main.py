@@ -1,6 +1,6 @@
 """The command line: `tallystick [--ledger FILE] VERB`.
 
-Exit codes: 0 done; 1 the answer is no, or it cannot be done now; 2 wrong usage or unusable input; 130 interrupted.
+Exit codes: 0 success; 1 the answer is no, or the command cannot be done now; 2 wrong usage or input; 130 interrupted.
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from api.cli.commands import VERBS
-from api.cli.lazy_group import NAMES, lazy_group
+from api.cli.lazy_group import CONTEXT_SETTINGS, lazy_group
 from api.cli.ledger_target import DEFAULT_LEDGER, JsonOption, LedgerOption, TokenOption, UrlOption, begin
 
 app = typer.Typer(
@@ -18,7 +18,7 @@ app = typer.Typer(
     cls=lazy_group(VERBS),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings=NAMES,
+    context_settings=CONTEXT_SETTINGS,
 )
 
 

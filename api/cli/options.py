@@ -25,9 +25,9 @@ def choice(
     separator: str | None = None,
     **settings: Any,  # noqa: ANN401 - settings of `typer.Option`
 ) -> Any:  # noqa: ANN401 - as `typer.Option`
-    """Make an option that takes one of some words, or with a separator several of them. Completion offers them.
+    """Return an option that takes one of some words, or with a separator several of them. Completion offers them.
 
-    `also` are values that are accepted and not shown. Another value is refused with exit code 2.
+    Values in `also` are accepted but not shown. Any other value is refused with exit code 2.
     """
     check, complete = _check_words(words, also, separator), _complete_words(words, separator)
     settings.setdefault("metavar", f"[{'|'.join(words)}]{'' if separator is None else f'{separator}...'}")
@@ -35,7 +35,7 @@ def choice(
 
 
 def choice_argument(help: str, words: Collection[str], metavar: str) -> Any:  # noqa: A002, ANN401 - as `choice`
-    """Make an argument that takes one of some words."""
+    """Return an argument that takes one of some words."""
     check, complete = _check_words(words, (), None), _complete_words(words, None)
     return typer.Argument(help=help, metavar=metavar, callback=check, autocompletion=complete)
 
@@ -44,8 +44,9 @@ def _check_words(
     words: Collection[str], also: Collection[str], separator: str | None
 ) -> Callable[[typer.CallbackParam, Any], Any]:
     def check(parameter: typer.CallbackParam, value: Any) -> Any:  # noqa: ANN401 - a word or a list of them
-        typed = value if isinstance(value, list | tuple) else [] if value is None else [value]
-        for text in typed:
+        if value is None:
+            return None
+        for text in value if isinstance(value, list | tuple) else [value]:
             for word in [text] if separator is None else text.split(separator):
                 if word not in words and word not in also:
                     _refuse_word(parameter, word, words)
@@ -63,8 +64,10 @@ def _refuse_word(parameter: typer.CallbackParam, word: str, words: Collection[st
 
 def _complete_words(words: Collection[str], separator: str | None) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
-        before, between, last = incomplete.rpartition(separator) if separator is not None else ("", "", incomplete)
-        return [f"{before}{between}{word}" for word in words if word.startswith(last)]
+        before, separator_text, last_word = (
+            incomplete.rpartition(separator) if separator is not None else ("", "", incomplete)
+        )
+        return [f"{before}{separator_text}{word}" for word in words if word.startswith(last_word)]
 
     return complete
 
@@ -87,15 +90,14 @@ Offset = Annotated[str | None, typer.Option(help="Skip this many first.")]
 
 
 def given(**parameters: str | None) -> dict[str, str]:
-    """Return the parameters that are not None, by the names that HTTP uses."""
+    """Return the parameters that are not None; their names are those that HTTP uses."""
     return {name: value for name, value in parameters.items() if value is not None}
 
 
 def source_of_agent(target: LedgerTarget, option: str, agent: str | None) -> str | None:
-    """Return the source of an event by the agent that an option names.
+    """Return the source of an event: the agent of the option, or else, without a token, TALLYSTICK_AGENT.
 
-    Without the option it is TALLYSTICK_AGENT. With a token, and without both, it is None: the token names the agent, or
-    the default owner is meant. Errors: InvalidQuery.
+    None if neither names an agent: the token's agent or the default owner is then used. Errors: InvalidQuery.
     """
     if agent is None and not (target.url is not None and target.token):
         option, agent = "TALLYSTICK_AGENT", os.environ.get("TALLYSTICK_AGENT") or None

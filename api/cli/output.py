@@ -1,4 +1,4 @@
-"""Print tables for people, JSON for programs, and progress of long work on standard error."""
+"""Print tables for people and JSON for programs, and show the progress of long work on standard error."""
 
 import os
 import sys
@@ -18,15 +18,21 @@ from api.text import to_json
 if TYPE_CHECKING:
     from projections.stats.intervals import Interval
 
-QUIET_S = 0.5
-"""Seconds before a progress bar appears: shorter work shows none."""
+PROGRESS_DELAY_S = 0.5
+"""Seconds before a progress bar appears, so that short work shows none."""
+
+SMALLEST_P = 0.001
+"""P-values below this one are printed as `< 0.001`."""
+
+SHORTEST_S = 0.001
+"""Work that took less time is printed as if it took this long, seconds."""
 
 WIDTH_PIPED = 160
 """Width of a table that is not printed on a terminal, in columns."""
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """Return a console that prints text as it is, in colour only on a terminal without NO_COLOR."""
+    """Return a console that prints text without markup, in colour only on a terminal without NO_COLOR."""
     return Console(
         stderr=stderr,
         highlight=False,
@@ -55,14 +61,14 @@ def print_note(text: str) -> None:
 
 def make_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
     """Return an empty table. Columns in `right` are right-aligned; those in `wrap` shrink first."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", no_wrap=column not in wrap)
-    return made
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=column not in wrap)
+    return table
 
 
 def truncate(text: str) -> Text:
-    """Return a text that is cut with an ellipsis where its column ends."""
+    """Return a text that ends with an ellipsis if it is wider than its column."""
     return Text(text, no_wrap=True, overflow="ellipsis")
 
 
@@ -78,7 +84,13 @@ def format_interval(interval: "Interval | None", sign: str = "") -> str:
 
 def format_p(p: float) -> str:
     """Return a p-value with its relation: `= 0.042` or `< 0.001`."""
-    return "< 0.001" if p < 0.001 else f"= {format_figure(p)}"
+    return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"= {format_figure(p)}"
+
+
+def format_speed(items: int, elapsed_ms: int, unit: str) -> str:
+    """Return the duration of some work and its rate: `1.2 s, 4,000 rows/s`."""
+    elapsed_s = max(elapsed_ms / 1000, SHORTEST_S)
+    return f"{elapsed_s:.1f} s, {items / elapsed_s:,.0f} {unit}/s"
 
 
 class _Rate(ProgressColumn):
@@ -111,18 +123,18 @@ def show_progress(label: str, unit: str) -> Iterator[Report]:
         transient=True,
     )
     task = bar.add_task(label, total=0)
-    began = time.monotonic()
-    shown = False
+    began_s = time.monotonic()
+    is_shown = False
 
     def report(done: int, total: int) -> None:
-        nonlocal shown
-        if not shown and time.monotonic() - began > QUIET_S:
+        nonlocal is_shown
+        if not is_shown and time.monotonic() - began_s > PROGRESS_DELAY_S:
             bar.start()
-            shown = True
+            is_shown = True
         bar.update(task, completed=done, total=total)
 
     try:
         yield report
     finally:
-        if shown:
+        if is_shown:
             bar.stop()

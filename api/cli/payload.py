@@ -1,4 +1,4 @@
-"""Make the payload of an event from the options of a verb, with errors that name the option."""
+"""Convert the options of a verb to the payload of an event, with errors that name the option."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -15,9 +15,9 @@ _Payload = TypeVar("_Payload", bound=Payload)
 def convert_options(
     fields: Mapping[str, object], kind: type[_Payload], options: Mapping[str, str] | None = None
 ) -> _Payload:
-    """Return a payload with these fields, without those that are None.
+    """Return a payload with the fields that are not None.
 
-    `options` gives the names of options that differ from their fields.
+    `options` maps fields to the names of their options, where these differ.
     Errors: InvalidEvent, whose field is the name of the option.
     """
     given = {name: value for name, value in fields.items() if value is not None}
@@ -32,12 +32,14 @@ def convert_options(
 
 
 def convert_text(name: str, text: str | None, kind: Any) -> str | None:  # noqa: ANN401 - a type with limits
-    """Return a text that fits a type such as `Label`, or None. Errors: InvalidEvent, naming the option."""
+    """Check that a text or None fits a type such as `Label`; return it. Errors: InvalidEvent, naming the option."""
     try:
         converted: str | None = msgspec.convert(text, kind | None)
     except msgspec.ValidationError as error:
-        named = explain_decode_error(error, ())
-        raise InvalidEvent(f"{name}: {named.detail.removeprefix('the event: ')}", named.advice, field=name) from None
+        explained = explain_decode_error(error, ())
+        raise InvalidEvent(
+            f"{name}: {explained.detail.removeprefix('the event: ')}", explained.advice, field=name
+        ) from None
     return converted
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class StopSignal(NamedTuple):
-    """An event that is set once a signal has arrived, and the numbers of the signals."""
+    """An event that is set when the first signal arrives, and the numbers of the signals that arrived."""
 
     event: asyncio.Event
     caught: list[int]
@@ -16,11 +16,11 @@ class StopSignal(NamedTuple):
 
 @contextmanager
 def catch_stop_signals() -> Iterator[StopSignal]:
-    """Catch the first signal. Call it within a running event loop."""
+    """Catch the first signal; a second one has its default effect. An event loop must be running."""
     stop = StopSignal(asyncio.Event(), [])
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it, and so do we
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup makes the process ignore it
         numbers.append(signal.SIGHUP)
 
     def catch(number: int) -> None:

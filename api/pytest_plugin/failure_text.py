@@ -1,4 +1,4 @@
-"""Scores and refusals in the words of a pytest session."""
+"""Texts and properties that pytest reports for a score, and the text of a refused option."""
 
 import os
 
@@ -13,31 +13,31 @@ _shared = [name for name in ScoreRow.__struct_fields__ if name in EvalScored.__s
 
 
 def properties(score: EvalScored) -> tuple[tuple[str, str | float], ...]:
-    """The properties of a test in JUnit: scenario, state, points, and the points of each component."""
-    found: list[tuple[str, str | float]] = [
+    """Return the properties of a test in JUnit XML: scenario, state, points, and the points of each component."""
+    named_values: list[tuple[str, str | float]] = [
         ("scenario", score.scenario_id),
         ("state", score.failure or score.state),
     ]
     if score.total_score is not None and score.pass_threshold is not None:
-        found += [("total_score", score.total_score), ("pass_threshold", score.pass_threshold)]
-    found += [(part.name, part.score) for part in score.components if part.applicable and part.score is not None]
-    return tuple(found)
+        named_values += [("total_score", score.total_score), ("pass_threshold", score.pass_threshold)]
+    named_values += [(part.name, part.score) for part in score.components if part.applicable and part.score is not None]
+    return tuple(named_values)
 
 
 def failure_text(score: EvalScored) -> str:
-    """The points of an answer that did not pass, and what was found of what was expected."""
+    """Return the points of an answer that did not pass, with the expected patterns and whether each matched."""
     total = f"{points(score.total_score)} points, {points(score.pass_threshold)} needed"
     return "\n".join((total, *score_lines(_row(score))))
 
 
 def error_text(score: EvalScored) -> str:
-    """Why there is no score, with the last lines that the agent wrote."""
+    """Return why an attempt has no score, with the last lines of the agent's output."""
     lines = [f"{score.failure}: {score.detail}", *score_lines(_row(score))]
     return visible("\n".join([*lines, *(["", *score.said.splitlines()] if score.said else [])]))
 
 
 def usage_text(error: TallystickError, folder: str) -> str:
-    """A refusal that names options as pytest knows them, and paths below the session's folder relative to it."""
+    """Return the text of an error with the plugin's option names, and paths relative to the session's folder."""
     field, detail = str(getattr(error, "field", "")), error.detail
     if field and detail.startswith(f"{field}:"):
         detail = f"--tallystick-{field.replace('_', '-')}{detail[len(field) :]}"

@@ -1,4 +1,4 @@
-"""Records a pytest session as a run, score by score as they come."""
+"""Records the scores of a pytest session as a run, each as soon as it is known."""
 
 import asyncio
 import time
@@ -28,9 +28,9 @@ _graded = msgspec.json.Decoder(GradedAttempt).decode
 
 
 class RunRecorder:
-    """Writes one run to a ledger file, which it locks until it is closed, or through a server.
+    """Writes one run through a server, or to a ledger file, which stays locked until the recorder is closed.
 
-    Errors of every method: those of appending; of opening LedgerLocked, LedgerUnusable, InvalidQuery.
+    Errors of every method: those of appending. Errors of `open`: LedgerLocked, LedgerUnusable, InvalidQuery.
     """
 
     def __init__(self, store: EventStore, stack: AsyncExitStack) -> None:
@@ -51,24 +51,24 @@ class RunRecorder:
         started: EvalStarted,
         scenarios: Sequence[Scenario],
         attempts: frozenset[Place],
-        meaning: SemanticMatcher | None,
+        matcher: SemanticMatcher | None,
     ) -> str:
-        """Record the scenarios, begin a run of these attempts, and have the baselines scored; return the run's id."""
+        """Record the scenarios, begin a run of these attempts, score the baselines, and return the run's id."""
         await record_scenarios(self._store, scenarios, keep=False)
         self._run = await begin_run(self._store, started)
         self._attempts, self._began_ns = attempts, time.monotonic_ns()
-        with ThreadPoolExecutor(1) as grading:
-            await record_baselines(self._store, started, scenarios, meaning, grading, asyncio.Event())
+        with ThreadPoolExecutor(1) as grading_thread:
+            await record_baselines(self._store, started, scenarios, matcher, grading_thread, asyncio.Event())
         return self._run.run_id
 
     async def add(self, score: str) -> int:
-        """Add a score, durably, unless its attempt is scored already; return how many attempts are scored."""
-        assert self._run is not None, "scores come after the beginning"
+        """Write a score to disk, unless its attempt is scored already; return how many attempts are scored."""
+        assert self._run is not None, "`begin` comes before `add`"
         await add_scores(self._store, self._run, [_graded(score)])
         return len(self._run.scored)
 
     async def close(self) -> bool:
-        """End the run if every attempt is scored, and release the ledger; return whether the run has ended."""
+        """End the run if every attempt is scored. Release the ledger. Return whether the run has ended."""
         try:
             if self._run is not None and self._run.scored.keys() >= self._attempts:
                 await finish_run(self._store, self._run, time.monotonic_ns() - self._began_ns)
@@ -77,5 +77,5 @@ class RunRecorder:
         return self._run is not None and self._run.finished
 
     async def release(self) -> None:
-        """Release the ledger, and leave the run as it is."""
+        """Release the ledger without ending the run."""
         await self._stack.aclose()

@@ -1,4 +1,4 @@
-"""Scores attempts at the scenarios of a session."""
+"""Scores attempts at the scenarios of a pytest session."""
 
 import asyncio
 import os
@@ -20,66 +20,66 @@ from instruments.evals import (
     matcher_from_environment,
 )
 from instruments.evals.suite.loader import SCENARIO_FILES
-from tallystick._scenarios.messages import Load, Loaded, LoadedScenario, Outcome, Scored
+from tallystick._scenarios.messages import AttemptOutcome, Load, Loaded, LoadedScenario, Scored
 
 _encode = msgspec.json.encode
 
 
 class AttemptScorer:
-    """The suite and the agent that a session asked for. Errors: BadFixtures, InvalidQuery."""
+    """Scores attempts at the suite and by the agent that a session selects. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(self, load_request: Load) -> None:
         self._options = _eval_options(load_request)
         self._agent = check_options(self._options)
         self.suite: Suite = load(self._options.fixtures)
         self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
-        self.meaning = matcher_from_environment(os.environ)
-        nowhere = structs.replace(self.opening(0), run_id="-")
-        self._grader = Grader(nowhere, self.meaning, tuple if self._agent is None else self._agent.hide)
-        self._grading = ThreadPoolExecutor(1)
+        self.matcher = matcher_from_environment(os.environ)
+        no_run = structs.replace(self.start_event(0), run_id="-")
+        self._grader = Grader(no_run, self.matcher, tuple if self._agent is None else self._agent.hide)
+        self._grading_thread = ThreadPoolExecutor(1)
 
     def loaded(self) -> Loaded:
-        """The suite as pytest needs it."""
+        """Return the suite with what pytest needs of each scenario."""
         return Loaded(
             suite=self.suite.name,
             agent=None if self._agent is None else self._agent.name,
             scenarios=tuple(map(self._loaded, self.suite.scenarios)),
         )
 
-    def opening(self, scenarios: int) -> EvalStarted:
-        """The first event of a run of so many scenarios."""
+    def start_event(self, scenarios: int) -> EvalStarted:
+        """Return the first event of a run of that number of scenarios."""
         return build_start(self._options, self.suite, self._agent, scenarios)
 
     async def score(self, scenario_id: str, attempt: int) -> Scored:
-        """Ask the agent, or take the captured analysis, and score it. Cancelling ends the agent's command."""
+        """Score the agent's answer, or without an agent the captured analysis. Cancelling ends the agent's command."""
         scenario = self._scenarios[scenario_id]
         if self._agent is not None:
             reply = await self._agent.ask(scenario)
         else:
-            assert scenario.captured is not None, "what was not captured is skipped"
+            assert scenario.captured is not None, "a scenario without an analysis is skipped"
             reply = captured_output(scenario.captured)
         loop = asyncio.get_running_loop()
-        return _scored(await loop.run_in_executor(self._grading, self._grader.grade, scenario, attempt, reply))
+        return _scored(await loop.run_in_executor(self._grading_thread, self._grader.grade, scenario, attempt, reply))
 
     def skip(self, scenario_id: str, attempt: int, reason: str) -> Scored:
-        """The score of an attempt that is skipped."""
+        """Return the score of a skipped attempt."""
         return _scored(self._grader.skip(self._scenarios[scenario_id], attempt, reason))
 
     def _loaded(self, scenario: Scenario) -> LoadedScenario:
         about = scenario.about
-        answered = self._agent is not None or scenario.captured is not None
+        can_be_scored = self._agent is not None or scenario.captured is not None
         return LoadedScenario(
             id=scenario.id,
             title=scenario.title,
             description=str(next(path for name in SCENARIO_FILES if (path := scenario.folder / name).exists())),
             keywords=tuple(filter(None, (about.name, about.family, about.failure_type))),
-            skipped=None if answered else NOT_CAPTURED,
+            skipped=None if can_be_scored else NOT_CAPTURED,
         )
 
 
 def _scored(graded: GradedAttempt) -> Scored:
     score = graded.score
-    outcome: Outcome = "skipped"
+    outcome: AttemptOutcome = "skipped"
     text = ""
     if score.state == "error":
         outcome, text = "error", error_text(score)

@@ -1,6 +1,6 @@
 """The worker process: answers the pytest plugin's calls, one at a time, until its standard input ends.
 
-Its standard output belongs to the answers alone: whatever else prints, prints to standard error.
+Only the answers are written to its original standard output. Anything else that prints writes to standard error.
 """
 
 import asyncio
@@ -30,32 +30,32 @@ from tallystick._scenarios.messages import (
     Record,
     Recorded,
     Refused,
-    Reply,
-    Request,
     Score,
     Skip,
+    WorkerReply,
+    WorkerRequest,
     decode_call,
     encode,
 )
 
 LINE_BYTES_MAX = 1 << 30
-"""Longer than any call: a score with its evidence has some megabytes."""
+"""The limit of a call's length. It is never reached: a score with its evidence has a few megabytes."""
 
 
 class Worker:
-    """A session's scorer and recorder, and the call that is being answered."""
+    """Answers calls with a scorer and a recorder. `answers` is the file descriptor to which the answers are written."""
 
     def __init__(self, answers: int) -> None:
         self._answers = answers
         self._calls: asyncio.Queue[Call | None] = asyncio.Queue()
         self._current: asyncio.Task[None] | None = None
         self._current_number = self._cancelled_number = 0
-        self._loaded: Load | None = None
+        self._load_request: Load | None = None
         self._scorer: AttemptScorer | None = None
         self._recorder: RunRecorder | None = None
 
     async def run(self) -> None:
-        """Answer calls until there are no more; then release the ledger."""
+        """Answer calls until standard input ends; then release the ledger."""
         reading = asyncio.create_task(self._read())
         try:
             while (call := await self._calls.get()) is not None:
@@ -86,30 +86,30 @@ class Worker:
             self._cancel(sys.maxsize)
 
     def _cancel(self, number: int) -> None:
-        """Cancel the calls up to a number: the current one, or one that is not begun yet."""
+        """Cancel the calls up to a number, both the current one and those that wait."""
         self._cancelled_number = number
         if self._current is not None and self._current_number <= number:
             self._current.cancel()
 
     async def _answer(self, call: Call) -> None:
-        reply: Reply
+        reply: WorkerReply
         try:
             os.environ.clear()
             os.environ.update(call.environment)
             reply = await self._reply(call.request)
         except TallystickError as error:
-            reply = Refused(text=self._text(call.request, error))
+            reply = Refused(text=self._error_text(call.request, error))
         except asyncio.CancelledError:
             reply = Cancelled()
-        except Exception:  # noqa: BLE001 - a bug of ours is reported where the user sees it, and the session goes on
+        except Exception:  # noqa: BLE001 - pytest prints our bug to the user, and the session goes on
             reply = Failed(traceback=traceback.format_exc())
         data = memoryview(encode(Answer(call.number, reply)))
         while data:
             data = data[os.write(self._answers, data) :]
 
-    async def _reply(self, request: Request) -> Reply:
+    async def _reply(self, request: WorkerRequest) -> WorkerReply:
         if isinstance(request, Load):
-            self._loaded = request
+            self._load_request = request
             self._scorer = AttemptScorer(request)
             return self._scorer.loaded()
         assert self._scorer is not None, "Load is the first call"
@@ -121,20 +121,20 @@ class Worker:
             token = os.environ.get("TALLYSTICK_TOKEN")
             self._recorder = await RunRecorder.open(Path(request.ledger), request.url, token)
             return Done()
-        assert self._recorder is not None, "Open comes before what is recorded"
+        assert self._recorder is not None, "Open is called before Begin, Record and Close"
         if isinstance(request, Begin):
-            started = self._scorer.opening(len({scenario_id for scenario_id, _ in request.attempts}))
+            started = self._scorer.start_event(len({scenario_id for scenario_id, _ in request.attempts}))
             attempts = frozenset(request.attempts)
-            run_id = await self._recorder.begin(started, self._scorer.suite.scenarios, attempts, self._scorer.meaning)
+            run_id = await self._recorder.begin(started, self._scorer.suite.scenarios, attempts, self._scorer.matcher)
             return Begun(run_id=run_id)
         if isinstance(request, Record):
             return Recorded(scores=await self._recorder.add(request.score))
-        assert isinstance(request, Close), "there are no other requests"
+        assert isinstance(request, Close), "every other request is handled above"
         return Closed(finished=await self._recorder.close())
 
-    def _text(self, request: Request, error: TallystickError) -> str:
-        if isinstance(request, Load | Open | Begin) and self._loaded is not None:
-            return usage_text(error, self._loaded.folder)
+    def _error_text(self, request: WorkerRequest, error: TallystickError) -> str:
+        if isinstance(request, Load | Open | Begin) and self._load_request is not None:
+            return usage_text(error, self._load_request.folder)
         return str(error)
 
 
@@ -144,4 +144,4 @@ def main() -> None:
     os.dup2(2, 1)
     with suppress(BrokenPipeError):
         asyncio.run(Worker(answers).run())
-    os._exit(0)  # a thread may still wait for embeddings, for a score that was cancelled
+    os._exit(0)  # a thread may still wait for the embeddings of a cancelled score

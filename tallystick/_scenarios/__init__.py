@@ -1,1 +1,1 @@
-"""Scenarios as tests: pytest's side, and the messages that it exchanges with a worker process."""
+"""The pytest plugin's part that runs in the tested process, and its messages to a worker process."""

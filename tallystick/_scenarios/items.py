@@ -1,6 +1,6 @@
-"""Attempts at scenarios as items of pytest: scored while they are set up, judged when they run.
+"""Pytest items for attempts at scenarios: `setup` scores the attempt, and `runtest` fails if its score is too low.
 
-So an agent that crashes is an error of the test, and an analysis that scores too little a failure.
+So pytest reports an agent that crashes as an error, and an analysis with too few points as a failure.
 """
 
 import os
@@ -16,7 +16,7 @@ ATTEMPTS_MAX = 1_000
 
 
 class LoadedSuite:
-    """The scenarios of a session, and the worker that scores attempts at them. Errors: pytest.UsageError."""
+    """Loads the scenarios of a session, and has a worker score attempts at them. Errors: pytest.UsageError."""
 
     def __init__(self, config: pytest.Config, worker: WorkerProcess) -> None:
         self.attempts: int = config.getoption("tallystick_attempts")
@@ -24,13 +24,13 @@ class LoadedSuite:
             raise pytest.UsageError(f"--tallystick-attempts: give a number from 1 to {ATTEMPTS_MAX:,}.")
         self._worker = worker
         try:
-            loaded = worker.call(_load(config), Loaded)
+            loaded = worker.call(_load_request(config), Loaded)
         except (WorkerRefused, WorkerFailed) as error:
             raise pytest.UsageError(str(error)) from None
         self.name, self.agent, self.scenarios = loaded.suite, loaded.agent, loaded.scenarios
 
-    def names(self) -> dict[str, AttemptKey]:
-        """Every attempt by its name."""
+    def attempts_by_name(self) -> dict[str, AttemptKey]:
+        """Return the key of every attempt by its name."""
         numbers = range(1, self.attempts + 1)
         return {
             self.attempt_name(scenario, number): (scenario.id, number)
@@ -39,20 +39,20 @@ class LoadedSuite:
         }
 
     def attempt_name(self, scenario: LoadedScenario, number: int) -> str:
-        """The scenario's title, with the attempt's number if there are several."""
+        """Return the scenario's title, with the attempt's number if each scenario has several."""
         return scenario.title if self.attempts == 1 else f"{scenario.title}[{number}]"
 
     def score(self, scenario: LoadedScenario, number: int) -> Scored:
-        """The score of an attempt. Errors: WorkerRefused, WorkerFailed."""
+        """Score an attempt. Errors: WorkerRefused, WorkerFailed."""
         return self._worker.call(Score(scenario_id=scenario.id, attempt=number), Scored)
 
     def skip(self, scenario: LoadedScenario, number: int, reason: str) -> Scored:
-        """The score of an attempt that is skipped. Errors: WorkerRefused, WorkerFailed."""
+        """Return the score of a skipped attempt. Errors: WorkerRefused, WorkerFailed."""
         return self._worker.call(Skip(scenario_id=scenario.id, attempt=number, reason=reason), Scored)
 
 
 class ScenarioFile(pytest.File):
-    """The description of a scenario."""
+    """The description file of a scenario, from which pytest collects the attempts."""
 
     suite: LoadedSuite
     scenario: LoadedScenario
@@ -92,20 +92,20 @@ class Attempt(pytest.Item):
             raise pytest.fail.Exception(self.scored.text, pytrace=False)
 
     def runtest(self) -> None:
-        assert self.scored is not None, "it was set up"
+        assert self.scored is not None, "`setup` has scored it"
         if self.scored.outcome == "failed":
             raise pytest.fail.Exception(self.scored.text, pytrace=False)
 
 
-def absolute(config: pytest.Config, path: str) -> Path:
-    """A path as it was typed, whatever folder the session is in by then."""
+def resolve_typed_path(config: pytest.Config, path: str) -> Path:
+    """Return the absolute path of one that was typed, even if the session has changed its folder since."""
     return Path(os.path.abspath(config.invocation_params.dir / path))  # noqa: PTH100 - links are not followed
 
 
-def _load(config: pytest.Config) -> Load:
+def _load_request(config: pytest.Config) -> Load:
     option = config.getoption
     return Load(
-        fixtures=str(absolute(config, option("tallystick_fixtures"))),
+        fixtures=str(resolve_typed_path(config, option("tallystick_fixtures"))),
         folder=str(config.invocation_params.dir),
         agent=option("tallystick_agent"),
         suite=option("tallystick_name"),

@@ -1,11 +1,11 @@
-"""The messages between the pytest plugin and its worker process: JSON objects, one a line, over two pipes.
+"""The messages between the pytest plugin and its worker process: JSON objects, one per line, over two pipes.
 
-The plugin writes calls to the worker's standard input, and waits for the answer to each, which has its number. A worker
-answers one call at a time. `Cancel` stops a call that is being answered, and has no answer of its own. When its input
-ends, the worker stops what it does, closes the ledger and ends.
+The plugin writes a call to the worker's standard input and waits for the answer, which has the number of the call. A
+worker answers one call at a time. `Cancel` stops the current call; it is not answered itself. When its input ends, the
+worker stops the current call, closes the ledger and exits.
 
-Texts may hold lone surrogates, as paths and environment variables that are not UTF-8 do; so JSON is written in ASCII by
-the standard library, and msgspec checks the types.
+Texts may contain lone surrogates, from paths and environment variables that are not UTF-8. Therefore the standard
+library writes the JSON, in ASCII, and msgspec only checks the types.
 """
 
 import json
@@ -16,7 +16,7 @@ import msgspec
 AttemptKey = tuple[str, int]
 """A scenario's id, and the number of an attempt at it, from 1."""
 
-Outcome = Literal["passed", "failed", "error", "skipped"]
+AttemptOutcome = Literal["passed", "failed", "error", "skipped"]
 
 
 class Message(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -27,9 +27,9 @@ class Load(Message, frozen=True):
     """Load the scenarios and check the options; answered by Loaded. The first call of a session."""
 
     fixtures: str
-    """The suite's folder, absolute."""
+    """The absolute path of the suite's folder."""
     folder: str
-    """The folder that the session was started in; left out of the paths in messages."""
+    """The folder in which the session was started; paths in messages are relative to it."""
     agent: str | None = None
     suite: str | None = None
     selection: str | None = None
@@ -54,14 +54,14 @@ class Begin(Message, frozen=True):
 
 
 class Score(Message, frozen=True):
-    """Ask the agent, or take the captured analysis, and score it; answered by Scored."""
+    """Score the agent's answer, or without an agent the captured analysis; answered by Scored."""
 
     scenario_id: str
     attempt: int
 
 
 class Skip(Message, frozen=True):
-    """Make the score of an attempt that is skipped; answered by Scored."""
+    """Make the score of a skipped attempt; answered by Scored."""
 
     scenario_id: str
     attempt: int
@@ -72,7 +72,7 @@ class Record(Message, frozen=True):
     """Add a score to the run; answered by Recorded. Begin comes first."""
 
     score: str
-    """As a worker gave it in Scored: another process's worker, under xdist."""
+    """The `score` of a Scored answer; under xdist, from the worker of another process."""
 
 
 class Close(Message, frozen=True):
@@ -80,7 +80,7 @@ class Close(Message, frozen=True):
 
 
 class LoadedScenario(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario as pytest needs it."""
+    """What pytest needs of a scenario."""
 
     id: str
     title: str
@@ -93,7 +93,7 @@ class LoadedScenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(Message, frozen=True):
-    """The suite, and who answers: None for the captured analyses."""
+    """The suite, and the agent that answers; None if the captured analyses are scored."""
 
     suite: str
     agent: str | None
@@ -101,7 +101,7 @@ class Loaded(Message, frozen=True):
 
 
 class Done(Message, frozen=True):
-    """Nothing to say but that it is done."""
+    """The call is done, and has no result."""
 
 
 class Begun(Message, frozen=True):
@@ -111,15 +111,15 @@ class Begun(Message, frozen=True):
 
 
 class Scored(Message, frozen=True):
-    """A score, and what pytest reports of it."""
+    """A score, and the text and properties that pytest reports."""
 
     score: str
     """The score as JSON, for Record."""
-    outcome: Outcome
+    outcome: AttemptOutcome
     text: str
-    """The report of a failure or an error; empty without."""
+    """The report of a failure or an error; empty otherwise."""
     properties: tuple[tuple[str, str | float], ...]
-    """For JUnit."""
+    """The properties of the test in JUnit XML."""
 
 
 class Recorded(Message, frozen=True):
@@ -135,13 +135,13 @@ class Closed(Message, frozen=True):
 
 
 class Refused(Message, frozen=True):
-    """The call was refused, or could not be done; the text is for the user."""
+    """The call was refused or could not be done; `text` gives the user the reason."""
 
     text: str
 
 
 class Failed(Message, frozen=True):
-    """The worker met an error of its own."""
+    """The worker failed because of a bug."""
 
     traceback: str
 
@@ -156,32 +156,32 @@ class Cancel(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
     number: int
 
 
-Request = Load | Open | Begin | Score | Skip | Record | Close
-Reply = Loaded | Done | Begun | Scored | Recorded | Closed | Refused | Failed | Cancelled
+WorkerRequest = Load | Open | Begin | Score | Skip | Record | Close
+WorkerReply = Loaded | Done | Begun | Scored | Recorded | Closed | Refused | Failed | Cancelled
 
 
 class Call(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
-    """A request. Numbers grow from 1; the environment is the session's, so that the agent's is the same."""
+    """A numbered request, from 1. `environment` is the session's, so that the agent gets the same one."""
 
     number: int
-    request: Request
+    request: WorkerRequest
     environment: dict[str, str]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply to the call of a number."""
+    """The reply to the call with this number."""
 
     number: int
-    reply: Reply
+    reply: WorkerReply
 
 
 def encode(message: Call | Cancel | Answer) -> bytes:
-    """One line, with a line feed before it too: what was cut off by an interrupt stays a line of its own."""
+    """Return a message as a line. A line feed comes first, so that a message cut off before is a line of its own."""
     return b"\n" + json.dumps(msgspec.to_builtins(message)).encode() + b"\n"
 
 
 def decode_call(line: bytes) -> Call | Cancel | None:
-    """The call of a line; None for an empty line, and for one that was cut off. Errors: msgspec.ValidationError."""
+    """Return the call in a line; None if it is empty or was cut off. Errors: msgspec.ValidationError."""
     try:
         return msgspec.convert(json.loads(line), Call | Cancel)
     except json.JSONDecodeError:
@@ -189,7 +189,7 @@ def decode_call(line: bytes) -> Call | Cancel | None:
 
 
 def decode_answer(line: bytes) -> Answer | None:
-    """The answer of a line; None for an empty line, and for one that was cut off. Errors: msgspec.ValidationError."""
+    """Return the answer in a line; None if it is empty or was cut off. Errors: msgspec.ValidationError."""
     try:
         return msgspec.convert(json.loads(line), Answer)
     except json.JSONDecodeError:

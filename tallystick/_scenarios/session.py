@@ -1,7 +1,7 @@
-"""Scenarios as pytest's tests: collected, selected, distributed and reported by its own means.
+"""The pytest plugin of a session with scenarios: pytest collects, selects, distributes and reports them as tests.
 
-A scenario's description is a file of tests, each attempt at it an item. The process that reports (with xdist the
-controller) has its worker write the run, score by score; the workers of the other processes only score.
+A scenario's description is a file of tests, and each attempt at it is an item. The worker of the process that reports
+(with xdist the controller) also writes each score to the run; the workers of the other processes only score.
 """
 
 from collections.abc import Generator, Iterable
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick._scenarios.items import Attempt, LoadedSuite, ScenarioFile, absolute
+from tallystick._scenarios.items import Attempt, LoadedSuite, ScenarioFile, resolve_typed_path
 from tallystick._scenarios.messages import AttemptKey, Begin, Begun, Close, Closed, Done, Open, Record, Recorded, Scored
 from tallystick._scenarios.worker_process import WorkerFailed, WorkerProcess, WorkerRefused
 
@@ -18,7 +18,7 @@ SCORE = "tallystick_score"
 
 
 class ScenarioSession:
-    """The plugin of a session that asked for scenarios. Errors: pytest.UsageError, naming every fault of them."""
+    """The plugin of a session with scenarios. Errors: pytest.UsageError, naming every fault of the scenarios."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -29,12 +29,12 @@ class ScenarioSession:
         self._records = self._finished = False
         self._run_id = ""
         self._recorded = self._judged = self._skipped = 0
-        _choose(config, list(self._files))
+        _collect_scenarios(config, list(self._files))
 
     def pytest_report_header(self) -> str:
-        """Name the suite, and who answers."""
-        who = self._suite.agent or "what was captured"
-        return f"tallystick: {_count(len(self._files), 'scenario')} of {self._suite.name}, answered by {who}"
+        """Name the suite and the agent."""
+        agent = self._suite.agent or "the captured analyses"
+        return f"tallystick: {_count(len(self._files), 'scenario')} of {self._suite.name}, answered by {agent}"
 
     def pytest_sessionstart(self) -> None:
         """Open the ledger that the run is written to, before any agent is asked. Errors: pytest.UsageError."""
@@ -44,7 +44,7 @@ class ScenarioSession:
             raise pytest.UsageError("--tallystick-ledger and --tallystick-url: name one of them.")
         if (ledger or url) and not option("collectonly") and not hasattr(self._config, "workerinput"):
             try:
-                self._worker.call(Open(ledger=str(absolute(self._config, ledger or "")), url=url), Done)
+                self._worker.call(Open(ledger=str(resolve_typed_path(self._config, ledger or "")), url=url), Done)
             except (WorkerRefused, WorkerFailed) as error:
                 raise pytest.UsageError(str(error)) from None
             self._records = True
@@ -59,30 +59,30 @@ class ScenarioSession:
         return file
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Begin the run, if this process asks as well. Errors: pytest.UsageError."""
+        """Begin the run, if this process also runs the tests. Errors: pytest.UsageError."""
         self._begin((item.scenario.id, item.number) for item in session.items if isinstance(item, Attempt))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Begin the run, if other processes ask. Errors: pytest.UsageError."""
-        known = self._suite.names()
-        names = [each.partition("::")[2] for each in ids]
-        self._begin(known[name] for name in names if name in known)
+        """Begin the run, if xdist runs the tests in other processes. Errors: pytest.UsageError."""
+        attempts = self._suite.attempts_by_name()
+        names = [test_id.partition("::")[2] for test_id in ids]
+        self._begin(attempts[name] for name in names if name in attempts)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add its score to the report of an attempt."""
+        """Add the score of an attempt to its report."""
         report = yield
         if isinstance(item, Attempt) and (report.when == "call" or not report.passed) and report.when != "teardown":
             if item.scored is None and report.skipped:
                 reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else "skipped"
-                item.scored = _skipped(item, reason.removeprefix("Skipped: "))
+                item.scored = _skip(item, reason.removeprefix("Skipped: "))
             if item.scored is not None:
                 setattr(report, SCORE, item.scored.score)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record a score, in the process that reports."""
+        """Record the score of a report. Pytest calls this in the process that reports."""
         score = getattr(report, SCORE, None)
         if score is None:
             return
@@ -95,7 +95,7 @@ class ScenarioSession:
                 pytest.exit(f"the run cannot be written: {error}", returncode=pytest.ExitCode.INTERNAL_ERROR)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the run if all of it is scored. A session that scored nothing has failed."""
+        """End the run if every attempt is scored. A session in which nothing was scored fails."""
         if self._skipped and not self._judged and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
         try:
@@ -107,15 +107,15 @@ class ScenarioSession:
             self._worker.end()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the run, and say so if nothing was scored."""
+        """Print the run's id, and a note if nothing was scored."""
         if self._run_id:
             terminalreporter.write_line(f"tallystick: run {self._run_id}, {_count(self._recorded, 'score')} recorded")
         if self._run_id and not self._finished:
-            terminalreporter.write_line(
-                f"It has not ended: tallystick eval run --resume {self._run_id} goes on with it."
-            )
+            terminalreporter.write_line(f"It has not ended: tallystick eval run --resume {self._run_id} continues it.")
         if self._skipped and not self._judged:
-            terminalreporter.write_line("tallystick: nothing was scored: no agent was asked, and nothing captured.")
+            terminalreporter.write_line(
+                "tallystick: nothing was scored: there is neither an agent nor a captured analysis."
+            )
 
     def _begin(self, attempts: Iterable[AttemptKey]) -> None:
         keys = tuple(attempts)
@@ -126,20 +126,20 @@ class ScenarioSession:
                 raise pytest.UsageError(str(error)) from None
 
 
-def _skipped(item: Attempt, reason: str) -> Scored:
-    """The score of an attempt that is skipped. Without a worker the session cannot go on."""
+def _skip(item: Attempt, reason: str) -> Scored:
+    """Return the score of a skipped attempt. If the worker has failed, end the session."""
     try:
         return item.suite.skip(item.scenario, item.number, reason)
     except WorkerFailed as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)
 
 
-def _choose(config: pytest.Config, files: list[Path]) -> None:
-    """Have all scenarios collected, unless paths on the command line name some of them."""
-    named = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
-    paths = {absolute(config, argument.partition("::")[0]) for argument in named}
+def _collect_scenarios(config: pytest.Config, files: list[Path]) -> None:
+    """Make pytest collect all scenarios, unless paths on the command line name some of them."""
+    typed = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    paths = {resolve_typed_path(config, argument.partition("::")[0]) for argument in typed}
     if not any(file.is_relative_to(path) for path in paths for file in files):
-        config.args = [*named, *map(str, files)]
+        config.args = [*typed, *map(str, files)]
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""The worker process as pytest's side sees it: it is started, called and ended here."""
+"""Starts, calls and ends the worker process, for the pytest plugin."""
 
 import os
 import subprocess
@@ -7,12 +7,23 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import TypeVar
 
-from tallystick._scenarios.messages import Call, Cancel, Failed, Message, Refused, Reply, Request, decode_answer, encode
+from tallystick._scenarios.messages import (
+    Call,
+    Cancel,
+    Failed,
+    Message,
+    Refused,
+    WorkerReply,
+    WorkerRequest,
+    decode_answer,
+    encode,
+)
 
 END_S = 10.0
-"""How long a worker whose input has ended is given to close the ledger before it is killed."""
+"""Seconds that a worker has to close the ledger after its input has ended, before it is killed."""
 
 ERRORS_BYTES_SHOWN = 4_000
+"""Bytes at the end of the worker's standard error that a failure reports."""
 
 _Reply = TypeVar("_Reply", bound=Message)
 
@@ -22,26 +33,26 @@ class WorkerRefused(Exception):
 
 
 class WorkerFailed(Exception):
-    """The worker has ended, or met an error of its own."""
+    """The worker has ended, or failed because of a bug."""
 
 
 class WorkerProcess:
-    """A process that loads the application. It ends when its input does, so also when this process is killed.
+    """A process that loads the application. It exits when its standard input ends, so also when pytest is killed.
 
-    It has a session of its own: the terminal's Ctrl-C stops pytest, which cancels the call and closes the run.
+    It runs in its own session: Ctrl-C in the terminal stops only pytest, which cancels the call and closes the run.
     """
 
     def __init__(self) -> None:
         self._errors = TemporaryFile()  # noqa: SIM115 - kept until the process is ended
-        command = [sys.executable, "-P", "-m", "tallystick._scenarios"]  # -P: no module of the current folder is taken
+        command = [sys.executable, "-P", "-m", "tallystick._scenarios"]  # -P: import no module from the current folder
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603 - our own module; no shell
             command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True
         )
         self._number = 0
 
-    def call(self, request: Request, kind: type[_Reply]) -> _Reply:
-        """The reply to a request. If this is interrupted, the request is cancelled.
+    def call(self, request: WorkerRequest, kind: type[_Reply]) -> _Reply:
+        """Send a request and return the reply. If this is interrupted, the request is cancelled.
 
         Errors: WorkerRefused, WorkerFailed.
         """
@@ -63,7 +74,7 @@ class WorkerProcess:
         return reply
 
     def end(self) -> None:
-        """End the process, and wait for it."""
+        """Close the input of the process, wait for its end, and kill it after END_S."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):
@@ -85,8 +96,8 @@ class WorkerProcess:
         except BrokenPipeError:
             raise self._ended() from None
 
-    def _receive(self, number: int) -> Reply:
-        """The reply to a call; what is left of a call that was cancelled is passed over. Errors: WorkerFailed."""
+    def _receive(self, number: int) -> WorkerReply:
+        """Return the reply to a call, skipping answers to cancelled calls. Errors: WorkerFailed."""
         assert self._process.stdout is not None
         while line := self._process.stdout.readline():
             answer = decode_answer(line)
@@ -95,8 +106,8 @@ class WorkerProcess:
         raise self._ended()
 
     def _ended(self) -> WorkerFailed:
-        """How it ended, with the last that it wrote to standard error."""
+        """Return the error for a worker that has ended: its exit code, and the end of its standard error."""
         code = self._process.wait()
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - ERRORS_BYTES_SHOWN))
-        said = self._errors.read().decode(errors="replace").strip()
-        return WorkerFailed(f"Tallystick's worker process ended with code {code}.\n{said}".rstrip())
+        error_output = self._errors.read().decode(errors="replace").strip()
+        return WorkerFailed(f"Tallystick's worker process ended with code {code}.\n{error_output}".rstrip())

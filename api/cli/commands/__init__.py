@@ -1,4 +1,4 @@
-"""The verbs: what each does, where its function is, and which panel of the help lists it."""
+"""The verbs of the command line: for each its summary, its function, and its panel in the help."""
 
 from api.cli.lazy_group import Verb
 

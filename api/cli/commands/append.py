@@ -1,4 +1,4 @@
-"""append: events from a file or a pipe."""
+"""append: append events from a file or a pipe."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,8 +43,8 @@ def append(
     if target.json:
         print_json(totals)
         return
-    where = f", positions {totals.first:,} to {totals.last:,}" if totals.first is not None else ""
-    typer.echo(f"{many(totals.appended, 'event')} appended, {totals.duplicates:,} there already{where}.")
+    positions = f", positions {totals.first:,} to {totals.last:,}" if totals.first is not None else ""
+    typer.echo(f"{many(totals.appended, 'event')} appended, {totals.duplicates:,} there already{positions}.")
 
 
 async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int) -> "AppendTotals":
@@ -57,10 +57,10 @@ async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int
     with LineBatches.open(file) as lines, show_progress("appending", "events") as report:
 
         def report_batch(batch: Batch) -> None:
-            done = totals.appended + totals.duplicates
-            # The number of events still to come is estimated from the bytes that are left.
+            processed = totals.appended + totals.duplicates
+            # The total is estimated from the share of the bytes that is read.
             share = lines.read_bytes / lines.size_bytes if lines.size_bytes else 1
-            report(done, max(done, round(done / share)) if share else done)
+            report(processed, max(processed, round(processed / share)) if share else processed)
 
         try:
             async with open_store(target) as store:

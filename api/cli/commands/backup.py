@@ -1,4 +1,4 @@
-"""backup and restore: a verified copy of a ledger, and back."""
+"""backup and restore: make a verified copy of a ledger, and restore a ledger from one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,8 +21,8 @@ def backup(
 ) -> None:
     """Copy a ledger while it is in use, and verify the copy.
 
-    The copy gets its name once it is verified, evidence included. Exit code 1: the ledger is damaged. Exit code 2: no
-    backup could be made.
+    FILE appears only after the whole copy, with its evidence, is verified. Exit code 1: the ledger is damaged. Exit
+    code 2: no backup could be made.
 
     Example: tallystick backup backups/2026-11-22.db
     """
@@ -30,14 +30,14 @@ def backup(
     from api.service.backup import back_up
     from api.text import many
 
-    made = back_up(target.ledger, file, with_key=with_key, progress=show_progress)
+    result = back_up(target.ledger, file, with_key=with_key, progress=show_progress)
     if target.json:
-        print_json(made)
+        print_json(result)
         return
-    evidence = f", {many(made.evidence, 'piece')} of evidence" if made.evidence else ""
+    evidence = f", {many(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
-        f"Backed up and verified: {many(made.events, 'event')}{evidence}, root {made.root}, in {made.file}"
-        f" ({made.size_bytes / 1e6:,.1f} MB, {made.elapsed_s:,.1f} s)."
+        f"Backed up and verified: {many(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
+        f" ({result.size_bytes / 1e6:,.1f} MB, {result.elapsed_s:,.1f} s)."
     )
     if not with_key:
         print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
@@ -48,7 +48,10 @@ def restore(
     target: LedgerTarget,
     file: Annotated[Path, typer.Argument(help="A backup, or any ledger file.", metavar="FILE")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the ledger that is there. It is kept in a folder with a date.")
+        bool,
+        typer.Option(
+            "--replace", help="Replace an existing ledger. Its files are moved to a folder named by the date."
+        ),
     ] = False,
     without_evidence: Annotated[
         bool, typer.Option("--without-evidence", help="Restore even if the backup lacks evidence.")
@@ -56,7 +59,8 @@ def restore(
 ) -> None:
     """Restore a verified copy of a backup.
 
-    --ledger names the place. No server may be writing there. An existing key, tokens and a newer checkpoint are kept.
+    The file that --ledger names becomes the restored ledger. No server may be writing it. An existing key, tokens and
+    a newer checkpoint are kept.
     Exit code 1: the backup is damaged.
 
     Example: tallystick --ledger team.db restore backups/2026-11-22.db
@@ -65,7 +69,7 @@ def restore(
     from api.service import backup as service
     from ledger import system_clock
 
-    restored = service.restore(
+    result = service.restore(
         target.ledger,
         file,
         system_clock(),
@@ -74,39 +78,39 @@ def restore(
         progress=show_progress,
     )
     if target.json:
-        print_json(restored)
+        print_json(result)
     else:
-        _print_restored(restored)
+        _print_restored(result)
 
 
-def _print_restored(restored: "RestoreResult") -> None:
+def _print_restored(result: "RestoreResult") -> None:
     from api.cli.output import print_note
     from api.text import many
 
-    evidence = f", {many(restored.evidence, 'piece')} of evidence" if restored.evidence else ""
+    evidence = f", {many(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
-        f"Restored and verified: {many(restored.events, 'event')}{evidence}, root {restored.root},"
-        f" in {restored.ledger} ({restored.elapsed_s:,.1f} s)."
+        f"Restored and verified: {many(result.events, 'event')}{evidence}, root {result.root},"
+        f" in {result.ledger} ({result.elapsed_s:,.1f} s)."
     )
-    if restored.aside is not None:
-        print_note(f"The previous files are in {restored.aside}.")
-    if restored.missing:
-        pieces = many(len(restored.missing), "piece")
-        print_note(f"{pieces} of evidence could not be restored: {', '.join(restored.missing)}.")
-    if restored.lost and restored.signed is not None:
+    if result.aside is not None:
+        print_note(f"The previous files are in {result.aside}.")
+    if result.missing:
+        pieces = many(len(result.missing), "piece")
+        print_note(f"{pieces} of evidence could not be restored: {', '.join(result.missing)}.")
+    if result.lost and result.signed is not None:
         print_note(
-            f"The last signed checkpoint covers {many(restored.signed, 'event')}, the backup has"
-            f" {restored.events:,}: {restored.lost:,} are lost."
+            f"The last signed checkpoint covers {many(result.signed, 'event')}, the backup has"
+            f" {result.events:,}: {result.lost:,} are lost."
         )
-    if restored.forked:
-        print_note("The last signed checkpoint is of other events than these.")
-    if restored.lost or restored.forked:
+    if result.forked:
+        print_note("The last signed checkpoint covers other events than the backup has.")
+    if result.lost or result.forked:
         print_note(
-            "This ledger cannot be signed. Restore a newer backup, or begin a new identity, which everyone who holds"
-            " the old key will see: tallystick key make --replace."
+            "This ledger cannot be signed. Restore a newer backup, or begin a new identity, which everyone who has"
+            " the old key will notice: tallystick key make --replace."
         )
-    if not restored.key and not (restored.lost or restored.forked):
+    if not result.key and not (result.lost or result.forked):
         print_note(
-            f"The key {restored.ledger}.key is missing: copy yours there before you serve, or begin a new identity:"
+            f"The key {result.ledger}.key is missing: copy yours there before you serve, or begin a new identity:"
             " tallystick key make --replace."
         )

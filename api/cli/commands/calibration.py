@@ -1,4 +1,4 @@
-"""calibration, advice: stated confidence against outcomes."""
+"""calibration and advice: compare stated confidence with outcomes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,7 @@ from api.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from api.service.calibration import Advice, CalibrationAnswer
+    from api.service.calibration import CalibrationAnswer
 
 GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
 DETAILS = ("figures", "curves")
@@ -66,10 +66,12 @@ def calibration(
 
     Example: tallystick calibration --agent claude --plot curve.svg
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
+    from api.service.calibration import compute_calibration
+    from api.service.query_params import parse_calibration_query
+    from ledger import system_clock
 
     if plot is not None:
         detail = detail or "curves"
@@ -79,7 +81,8 @@ def calibration(
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
         include=include, trend_days=trend_days,
     )  # fmt: skip
-    answer = asyncio.run(_calibration(target, parameters, as_of))
+    query = parse_calibration_query(parameters, system_clock())
+    answer = answer_as_of(target.ledger, as_of, lambda service, position: compute_calibration(service, query, position))
     if plot is not None:
         _draw(plot, answer, parameters)
     if target.json:
@@ -89,7 +92,7 @@ def calibration(
 
 
 def _check_plot(target: LedgerTarget, path: Path, detail: str) -> None:
-    """Check, before anything is computed, that the drawing can be written. Errors: InvalidQuery, naming the option."""
+    """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
     from api.reports.files import check_file
     from ledger.errors import InvalidQuery
 
@@ -101,7 +104,7 @@ def _check_plot(target: LedgerTarget, path: Path, detail: str) -> None:
 
 
 def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
-    """Draw the curve of all decisions of an answer. Errors: InvalidQuery, where there is no curve."""
+    """Draw the calibration curve of an answer into a file. Errors: InvalidQuery, if the answer has no curve."""
     from api.reports.calibration_plot import calibration_plot
     from api.reports.files import write_file
     from ledger.errors import InvalidQuery
@@ -122,17 +125,6 @@ def _subject(parameters: dict[str, str]) -> str:
     return ", ".join([parameters.get("agent", "All agents"), *filters])
 
 
-async def _calibration(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "CalibrationAnswer":
-    from api.cli.open_ledger import open_reader
-    from api.service.calibration import compute_calibration
-    from api.service.query_params import parse_calibration_query
-    from ledger import system_clock
-
-    query = parse_calibration_query(parameters, system_clock())
-    async with open_reader(target.ledger) as service:
-        return await compute_calibration(service, query, await service.resolve(as_of))
-
-
 @verb()
 def advice(
     target: LedgerTarget,
@@ -149,23 +141,15 @@ def advice(
 
     Example: tallystick advice --agent claude --category architecture --stakes high --confidence 0.9
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import open_console, print_json
-
-    parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
-    found = asyncio.run(_advice(target, parameters, as_of))
-    if target.json:
-        print_json(found)
-    else:
-        open_console().print(found.message)
-
-
-async def _advice(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "Advice":
-    from api.cli.open_ledger import open_reader
     from api.service.calibration import advise
     from api.service.query_params import parse_planned_decision
 
-    planned = parse_planned_decision(parameters, parameters["agent"])
-    async with open_reader(target.ledger) as service:
-        return await advise(service, planned, await service.resolve(as_of))
+    parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
+    planned = parse_planned_decision(parameters, agent)
+    answer = answer_as_of(target.ledger, as_of, lambda service, position: advise(service, planned, position))
+    if target.json:
+        print_json(answer)
+    else:
+        open_console().print(answer.message)

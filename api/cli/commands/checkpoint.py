@@ -1,4 +1,4 @@
-"""checkpoint, receipt and witness: signed checkpoints, and proofs that events are under them."""
+"""checkpoint, receipt and witness: print signed checkpoints, prove that they include an event, have them cosigned."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,8 +19,8 @@ Key = Annotated[
 def checkpoint(target: LedgerTarget) -> None:
     """Print the newest checkpoint.
 
-    It is the name of the log, its number of events and their root, signed. A ledger file without a server is signed
-    now. Beside a server, the checkpoint that the server signed last is printed.
+    A checkpoint is the signed name of the log, number of events, and root of these events. Without a running server,
+    the command signs a new one; with one, it prints the checkpoint that the server signed last.
 
     Example: tallystick checkpoint >today.checkpoint
     """
@@ -86,7 +86,7 @@ def receipt(
 
 
 async def _fetch(target: LedgerTarget, position: int | None) -> bytes:
-    """Return the receipt of a position, or without one the newest checkpoint."""
+    """Return the receipt of a position; if it is None, the newest checkpoint."""
     from api.client.open_store import open_remote_store
     from api.service.ledger import open_for_signing
 

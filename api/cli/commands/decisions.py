@@ -1,6 +1,6 @@
-"""decisions, decision: a list of decisions, and one with its history."""
+"""decisions and decision: list decisions, and show one with its history."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,10 +22,6 @@ from api.cli.options import (
     choice,
     given,
 )
-
-if TYPE_CHECKING:
-    from api.service.decisions import DecisionPage
-    from projections.decisions.decision_state import DecisionState
 
 STATUSES = ("pending", "reviewed")
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
@@ -59,32 +55,24 @@ def decisions(
 
     Example: tallystick decisions --agent claude --status pending --stakes high
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.decisions import print_decisions
+    from api.service.decisions import select_decisions
+    from api.service.query_params import parse_decision_query
+    from ledger import system_clock
 
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, status=status,
         outcome=outcome, tag=tag, since=since, until=until, window=window, search=search, sort=sort, order=order,
         limit=limit, offset=offset,
     )  # fmt: skip
-    page = asyncio.run(_decisions(target, parameters, as_of))
+    query = parse_decision_query(parameters, system_clock())
+    page = answer_as_of(target.ledger, as_of, lambda service, position: select_decisions(service, query, position))
     if target.json:
         print_json(page)
     else:
         print_decisions(page)
-
-
-async def _decisions(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "DecisionPage":
-    from api.cli.open_ledger import open_reader
-    from api.service.decisions import select_decisions
-    from api.service.query_params import parse_decision_query
-    from ledger import system_clock
-
-    query = parse_decision_query(parameters, system_clock())
-    async with open_reader(target.ledger) as service:
-        return await select_decisions(service, query, await service.resolve(as_of))
 
 
 @verb()
@@ -97,21 +85,15 @@ def decision(
 
     Example: tallystick decision 3f2a9c1e
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.decisions import print_decision
-
-    found = asyncio.run(_decision(target, decision_id, as_of))
-    if target.json:
-        print_json(found)
-    else:
-        print_decision(found)
-
-
-async def _decision(target: LedgerTarget, decision_id: str, as_of: str | None) -> "DecisionState":
-    from api.cli.open_ledger import open_reader
     from api.service.decisions import find_decision
 
-    async with open_reader(target.ledger) as service:
-        return await find_decision(service, decision_id, await service.resolve(as_of), prefix=True)
+    state = answer_as_of(
+        target.ledger, as_of, lambda service, position: find_decision(service, decision_id, position, prefix=True)
+    )
+    if target.json:
+        print_json(state)
+    else:
+        print_decision(state)

@@ -88,7 +88,7 @@ def discover(
         "keep_going": keep_going or None, "sensitive": sensitive or None, "run_id": run,
     }  # fmt: skip
     runner = DiscoveryRunner(
-        _router_maker(router, key_env, header or [], router_name),
+        _router_factory(router, key_env, header or [], router_name),
         model=model,
         timeout_s=timeout,
         max_time_s=max_time,
@@ -100,10 +100,10 @@ def discover(
     _run(runner, target)
 
 
-def _router_maker(
+def _router_factory(
     spec: str, key_env: str | None, headers: list[str], name: str | None
 ) -> "Callable[[str | None], RouterClient]":
-    """Return a function that makes the router for a requested model. It raises InvalidQuery."""
+    """Return a function that makes the router client for a requested model. The function raises InvalidQuery."""
     import os
 
     from instruments.routers import BadRouter, parse_router
@@ -126,22 +126,24 @@ def _run(runner: "DiscoveryRunner", target: LedgerTarget) -> None:
     from api.cli.output import print_json, print_note
     from api.cli.render.discovery import print_findings
 
-    began = time.monotonic_ns()
+    began_ns = time.monotonic_ns()
     result, signals = asyncio.run(_run_until_stopped(runner, target, print_note if target.json else typer.echo))
-    found = result.findings
+    summary = result.findings
     if target.json:
-        print_json(found)
+        print_json(summary)
     else:
-        print_findings(found, time.monotonic_ns() - began)
-    if found.ending is None:
-        print_note(f"Stopped. The answers so far are kept; to continue: --resume {found.run_id}, with the same router.")
+        print_findings(summary, time.monotonic_ns() - began_ns)
+    if summary.ending is None:
+        print_note(
+            f"Stopped. The answers so far are kept; to continue: --resume {summary.run_id}, with the same router."
+        )
     if result.golden_error is not None:
         print_note(
             f"The first accepted response could not be written to {result.golden_error}. The ledger contains it."
         )
     if signals:
         raise typer.Exit(128 + signals[0])
-    if not found.models or result.golden_error is not None:
+    if not summary.models or result.golden_error is not None:
         raise typer.Exit(1)
 
 

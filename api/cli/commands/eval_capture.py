@@ -1,18 +1,16 @@
-"""eval capture: an incident as a scenario, from a finished investigation or from a firing alert."""
+"""eval capture: capture an incident as a scenario, from a finished investigation or from a firing alert."""
 
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
+from api.cli.capture_options import CaptureOptions, instrument_errors
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store
 from api.cli.output import print_json, print_note
@@ -28,19 +26,17 @@ from api.service.evaluation.capture import (
 from api.service.evaluation.capture import capture as capture_incident
 from instruments.evals.capture.alertmanager import (
     Alertmanager,
-    BadAlertmanager,
     FiringAlert,
     select_by_fingerprint,
     select_by_index,
 )
-from instruments.evals.capture.investigator import ADVICE, Investigator, NoInvestigation
+from instruments.evals.capture.investigator import Investigator
 from instruments.evals.capture.scenario_template import (
     ScenarioDetails,
     alert_description,
     alert_family,
     alert_labels,
     initial_investigation,
-    parse_window_s,
     stated_failure,
 )
 from ledger.errors import InvalidQuery, NotFound
@@ -52,7 +48,8 @@ Investigation = Annotated[
     str | None, typer.Option(help="A finished investigation, JSON; - is standard input.", metavar="FILE|-")
 ]
 AlertmanagerUrl = Annotated[
-    str | None, typer.Option("--alertmanager", help="Capture an alert that is firing there.", metavar="URL")
+    str | None,
+    typer.Option("--alertmanager", help="The Alertmanager that has the firing alert.", metavar="URL"),
 ]
 AlertIndex = Annotated[
     int | None, typer.Option(help="The number of the alert, as --list shows it; 0 fires longest.", metavar="N")
@@ -66,13 +63,15 @@ Investigate = Annotated[
 ListAlerts = Annotated[bool, typer.Option("--list", help="List the firing alerts, and capture nothing.")]
 Interactive = Annotated[bool, typer.Option("--interactive", help="Choose the alert from a list, and type the names.")]
 Family = Annotated[str | None, typer.Option(help="The family of alerts; without it the alert's.", metavar="WORD")]
-Description = Annotated[str | None, typer.Option(help="What happened; without it the alert's words.", metavar="TEXT")]
+Description = Annotated[
+    str | None, typer.Option(help="What happened; without it the alert's description.", metavar="TEXT")
+]
 TimeWindow = Annotated[str, typer.Option(help="How far back to investigate.", metavar="TIME")]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds for the investigation.", metavar="S")]
 Fixtures = Annotated[
     Path | None, typer.Option(help="The suite's folder; without it the parent of --output.", metavar="DIR")
 ]
-CapturedBy = Annotated[str | None, typer.Option(help="Who captures it; without it $USER.", metavar="NAME")]
+CapturedBy = Annotated[str | None, typer.Option(help="The person who captures it; without it $USER.", metavar="NAME")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing scenario, with its expectations.")]
 
 
@@ -101,9 +100,9 @@ def capture(
     """Capture an incident as a scenario.
 
     The incident is a finished investigation, or a firing alert. Writes investigation.json, README.md and scenario.yaml,
-    in which you then write what is expected, and records the scenario. --investigate names a command that reads the
-    alert as JSON, with time_window and target, and prints the investigation; without it only the alert is captured.
-    ALERTMANAGER_URL is the default of --alertmanager.
+    and records the scenario. Then edit scenario.yaml: write what a good answer is expected to contain. --investigate
+    names a command that reads the alert as JSON, with time_window and target, and prints the investigation; without it
+    only the alert is captured. ALERTMANAGER_URL is the default of --alertmanager.
 
     Example: tallystick eval capture --output fixtures/image-pull --scenario-name 'Image pull' --failure-type
     ImagePullBackOff --investigation investigation.json
@@ -122,6 +121,7 @@ def capture(
         investigate=investigate,
         index=alert_index,
         fingerprint=fingerprint,
+        list_alerts=show,
         interactive=interactive,
         name=scenario_name,
         failure_type=failure_type,
@@ -131,155 +131,80 @@ def capture(
         time_window=time_window,
         timeout_s=timeout,
     )
-    if show:
-        _list_alerts(options, as_json=target.json)
+    source = options.checked_source()
+    if source is not None and show:
+        alerts = _fetch_alerts(source, timeout)
+        print_alerts(alerts, source.name, as_json=target.json)
     else:
-        _capture(options, target)
+        _capture(options, source, target)
 
 
 FETCH_S = 30.0
 """Seconds that an Alertmanager has to answer."""
 
 
-class CaptureOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `eval capture`."""
-
-    output: Path | None
-    fixtures: Path | None
-    force: bool
-    investigation: str | None
-    alertmanager: str | None
-    investigate: str | None
-    index: int | None
-    fingerprint: str | None
-    interactive: bool
-    name: str | None
-    failure_type: str | None
-    family: str | None
-    description: str | None
-    captured_by: str | None
-    time_window: str
-    timeout_s: float
-
-
-def _list_alerts(options: CaptureOptions, *, as_json: bool) -> None:
-    address = _alertmanager_of(options, show=True)
-    assert address is not None
-    print_alerts(_fetch_alerts(address, options.timeout_s), address.name, as_json=as_json)
-
-
-def _capture(options: CaptureOptions, target: LedgerTarget) -> None:
-    """Capture the incident and print the result. Errors: those of `capture`; typer.Abort."""
-    address = _alertmanager_of(options, show=False)
+def _capture(options: CaptureOptions, alertmanager: Alertmanager | None, target: LedgerTarget) -> None:
+    """Capture the incident and print the result. Errors: those of `capture_incident`; typer.Abort."""
     if options.output is None:
         raise InvalidQuery("output", "is missing.", "Name the scenario's folder: --output fixtures/NAME.")
-    place = resolve_folder(options.output, options.fixtures, force=options.force)
-    if address is None:
-        found, details = _read_investigation(options, place)
+    folder = resolve_folder(options.output, options.fixtures, force=options.force)
+    if alertmanager is None:
+        investigation, details = _read_investigation(options, folder)
     else:
-        trial = partial(open_store, target, writable=target.ledger.exists())
-        found, details = _investigate(options, place, address, trial)
-    done = asyncio.run(capture_incident(partial(open_store, target), place, details, found, force=options.force))
+        open_trial = partial(open_store, target, writable=target.ledger.exists())
+        investigation, details = _investigate(options, folder, alertmanager, open_trial)
+    result = asyncio.run(
+        capture_incident(partial(open_store, target), folder, details, investigation, force=options.force)
+    )
     if target.json:
-        print_json(done)
+        print_json(result)
     else:
-        print_captured(done, place)
+        print_captured(result, folder)
 
 
-def _alertmanager_of(options: CaptureOptions, *, show: bool) -> Alertmanager | None:
-    """Return the Alertmanager to query; None for a finished investigation. Errors: InvalidQuery."""
-    investigation = options.investigation
-    if investigation is not None:
-        _check_alone(options, show=show)
-    address = options.alertmanager or os.environ.get("ALERTMANAGER_URL")
-    if investigation is None and not address:
-        advice = "Give --investigation FILE, or --alertmanager URL with --alert-index, --fingerprint or --interactive."
-        raise InvalidQuery("investigation", "is missing, and so is --alertmanager.", advice)
-    if options.index is not None and options.fingerprint is not None:
-        raise InvalidQuery("alert_index", "does not go with --fingerprint.", "Choose the alert by one of them.")
-    if parse_window_s(options.time_window) is None:
-        raise InvalidQuery("time_window", f"{options.time_window!r} is not a time span.", "Write 30m, 1h or 2d.")
-    if investigation is not None or not address:
-        return None
-    if not (show or options.interactive or options.index is not None or options.fingerprint is not None):
-        advice = "Give --alert-index, --fingerprint or --interactive; --list shows the alerts."
-        raise InvalidQuery("alertmanager", "the alert to capture is missing.", advice)
-    with _instrument_errors():
-        return Alertmanager(address)
-
-
-def _check_alone(options: CaptureOptions, *, show: bool) -> None:
-    """Errors: InvalidQuery, for an option that does not go with --investigation."""
-    others = {
-        "alertmanager": options.alertmanager,
-        "alert_index": options.index,
-        "fingerprint": options.fingerprint,
-        "investigate": options.investigate,
-        "list": show or None,
-    }
-    for field, value in others.items():
-        if value is not None:
-            detail = "does not go with --investigation."
-            raise InvalidQuery(field, detail, "Capture a finished investigation, or a firing alert.")
-    if options.investigation == "-" and options.interactive:
-        detail = "needs standard input, which is the investigation."
-        raise InvalidQuery("interactive", detail, "Name the investigation's file.")
-
-
-@contextmanager
-def _instrument_errors() -> Iterator[None]:
-    """Turn errors of instruments into InvalidQuery."""
-    try:
-        yield
-    except BadAlertmanager as error:
-        raise InvalidQuery(error.field, error.detail, f"{error.advice} Nothing was written.".lstrip()) from None
-    except NoInvestigation as error:
-        output = f"Its last lines:\n{error.said}\n" if error.said else ""
-        raise InvalidQuery("investigate", error.detail, f"{output}{ADVICE} Nothing was written.") from None
-
-
-def _fetch_alerts(address: Alertmanager, timeout_s: float) -> list[FiringAlert]:
+def _fetch_alerts(alertmanager: Alertmanager, timeout_s: float) -> list[FiringAlert]:
     """Return the firing alerts. Errors: InvalidQuery."""
-    with _instrument_errors():
-        return asyncio.run(address.alerts(min(FETCH_S, timeout_s)))
+    with instrument_errors():
+        return asyncio.run(alertmanager.alerts(min(FETCH_S, timeout_s)))
 
 
-def _read_investigation(options: CaptureOptions, place: CaptureFolder) -> tuple[dict[str, Any], ScenarioDetails]:
+def _read_investigation(options: CaptureOptions, folder: CaptureFolder) -> tuple[dict[str, Any], ScenarioDetails]:
     """Return a finished investigation with its details. Errors: InvalidQuery, typer.Abort."""
     assert options.investigation is not None
-    found = read_investigation(options.investigation)
-    return found, _details(options, "investigation", *_names(options, place, found), found)
+    investigation = read_investigation(options.investigation)
+    name, failure_type = _name_and_failure_type(options, folder, investigation)
+    return investigation, _details(options, "investigation", name, failure_type, investigation)
 
 
 def _investigate(
-    options: CaptureOptions, place: CaptureFolder, address: Alertmanager, trial: OpenStore
+    options: CaptureOptions, folder: CaptureFolder, alertmanager: Alertmanager, open_trial: OpenStore
 ) -> tuple[dict[str, Any], ScenarioDetails]:
-    """Return the investigation of an alert by the command, or only the alert, with its details.
+    """Return what the command found out about an alert, or without a command only the alert, with its details.
 
-    `trial` opens the ledger to see that it can be written, before the command runs. It creates none.
+    `open_trial` opens the ledger, without creating one, to check before the command runs that it can be written.
     Errors: InvalidQuery, typer.Abort.
     """
-    with _instrument_errors():
+    with instrument_errors():
         command = options.investigate
         investigator = None if command is None else Investigator(command, timeout_s=options.timeout_s)
-    alert = _choose(options, _fetch_alerts(address, options.timeout_s), address.name)
-    given = found = initial_investigation(alert, options.time_window, datetime.now(UTC))
-    names = _names(options, place, given)
+    alert = _choose_alert(options, _fetch_alerts(alertmanager, options.timeout_s), alertmanager.name)
+    question = investigation = initial_investigation(alert, options.time_window, datetime.now(UTC))
+    name, failure_type = _name_and_failure_type(options, folder, question)
     if investigator is not None:
-        asyncio.run(check_ledger(trial, place))
-        with _instrument_errors():
-            answered = asyncio.run(investigator.investigate(given))
-        check_investigation("investigate", "its answer", answered)
-        found = {name: given[name] for name in ("alert", "time_window") if name not in answered} | answered
-    return found, _details(options, "alertmanager", *names, found)
+        asyncio.run(check_ledger(open_trial, folder))
+        with instrument_errors():
+            answer = asyncio.run(investigator.investigate(question))
+        check_investigation("investigate", "its answer", answer)
+        investigation = {field: question[field] for field in ("alert", "time_window") if field not in answer} | answer
+    return investigation, _details(options, "alertmanager", name, failure_type, investigation)
 
 
-def _choose(options: CaptureOptions, alerts: list[FiringAlert], address: str) -> FiringAlert:
+def _choose_alert(options: CaptureOptions, alerts: list[FiringAlert], url: str) -> FiringAlert:
     """Return the alert that options name, or that the user chooses. Errors: InvalidQuery, NotFound, typer.Abort."""
     if not alerts:
-        detail = f"No alert is firing at {address}; nothing was written."
-        raise NotFound(detail, "Silenced and inhibited alerts do not count.")
-    with _instrument_errors():
+        detail = f"No alert is firing at {url}; nothing was written."
+        raise NotFound(detail, "Silenced and inhibited alerts are left out.")
+    with instrument_errors():
         if options.index is not None:
             return select_by_index(alerts, options.index)
         if options.fingerprint is not None:
@@ -291,30 +216,32 @@ def _choose(options: CaptureOptions, alerts: list[FiringAlert], address: str) ->
     return numbers[answer]
 
 
-def _names(options: CaptureOptions, place: CaptureFolder, found: dict[str, Any]) -> tuple[str, str]:
+def _name_and_failure_type(
+    options: CaptureOptions, folder: CaptureFolder, investigation: dict[str, Any]
+) -> tuple[str, str]:
     """Return the scenario's name and failure type, from options or from the user. Errors: InvalidQuery, typer.Abort."""
-    name, failure = options.name, options.failure_type
+    name, failure_type = options.name, options.failure_type
     if options.interactive:
-        alertname = alert_labels(found).get("alertname")
-        name = name or _ask("Scenario name", alertname or place.folder.name)
-        failure = failure or _ask("Failure type", stated_failure(found) or alertname)
-    for option, value in (("scenario-name", name), ("failure-type", failure)):
+        alert_name = alert_labels(investigation).get("alertname")
+        name = name or _ask("Scenario name", alert_name or folder.folder.name)
+        failure_type = failure_type or _ask("Failure type", stated_failure(investigation) or alert_name)
+    for option, value in (("scenario-name", name), ("failure-type", failure_type)):
         if value is None:
             advice = f"Give --{option}, or type it with --interactive."
             raise InvalidQuery(option.replace("-", "_"), "is missing.", advice)
     assert name is not None
-    assert failure is not None
-    return name, failure
+    assert failure_type is not None
+    return name, failure_type
 
 
 def _details(
-    options: CaptureOptions, source: str, name: str, failure_type: str, found: dict[str, Any]
+    options: CaptureOptions, source: str, name: str, failure_type: str, investigation: dict[str, Any]
 ) -> ScenarioDetails:
     return ScenarioDetails(
         name=name,
         failure_type=failure_type,
-        family=options.family or alert_family(found),
-        description=options.description or alert_description(found),
+        family=options.family or alert_family(investigation),
+        description=options.description or alert_description(investigation),
         source=source,
         captured_at=datetime.now(UTC),
         captured_by=options.captured_by or os.environ.get("USER") or None,
@@ -323,10 +250,10 @@ def _details(
 
 
 def _ask(question: str, default: str | None) -> str:
-    """Ask on standard error until there is an answer. Errors: typer.Abort, at the end of standard input."""
-    shown = f" [{default}]" if default else ""
+    """Ask on standard error until the user answers. Errors: typer.Abort, at the end of standard input."""
+    default_text = f" [{default}]" if default else ""
     while True:
-        print(f"{question}{shown}: ", end="", file=sys.stderr, flush=True)
+        print(f"{question}{default_text}: ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         if not line:
             raise typer.Abort

@@ -1,4 +1,4 @@
-"""eval gate: is an evaluation worse than its baseline?"""
+"""eval gate: fail if an evaluation is worse than its baseline."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,6 @@ from api.cli.options import AsOf
 
 if TYPE_CHECKING:
     from api.reports import EvaluationReport
-    from api.service.evaluation.report_data import GateQuery
 
 Run = Annotated[
     str, typer.Option("--run", help="The candidate; latest is the newest run that has ended.", metavar="RUN")
@@ -42,28 +41,27 @@ def gate(
 ) -> None:
     """Check that an evaluation is not worse than its baseline.
 
-    Regressed scenarios come first, with the patterns that used to match. A scenario has regressed if fewer of the
-    attempts that both runs have pass, or if it is missing; each counts once. Exit code 1: more regressed than allowed,
-    or the mean is too low. Otherwise 2 if it cannot be judged: errors, no score, nothing comparable. Otherwise 0.
+    Regressed scenarios come first, with the patterns that used to match. A scenario has regressed if it is missing, or
+    if fewer of the attempts that both runs have pass; it is counted once. Exit code 1: more regressed than allowed, or
+    the mean is too low. Otherwise 2 if it cannot be judged: errors, no score, nothing comparable. Otherwise 0.
 
     Example: tallystick eval gate --baseline latest --suite examples --markdown comment.md
 
     Example: tallystick eval gate --baseline 3f2a9c1e --run 77aa01be --max-regressions 1
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json, print_note
     from api.cli.render.evaluations import print_comparison
     from api.reports import GateLimits, ReportFiles
-    from api.service.evaluation.report_data import GateQuery, build_gate_answer
+    from api.service.evaluation.report_data import GateQuery, build_gate_answer, judge_run
 
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     limits = GateLimits(regressions=max_regressions, errors=max_errors, score=min_score)
     query = GateQuery(baseline=baseline, candidate=run, suite=suite, limits=limits)
-    report = asyncio.run(_gate(target, query, as_of))
+    report = answer_as_of(target.ledger, as_of, lambda service, position: judge_run(service, query, position))
     files.write(report)
     if baseline == "latest":
-        print_note(_latest(report))
+        print_note(_baseline_note(report))
     if target.json:
         print_json(build_gate_answer(report))
     else:
@@ -73,17 +71,9 @@ def gate(
         raise typer.Exit(report.judgement.exit)
 
 
-def _latest(report: "EvaluationReport") -> str:
-    """Name the run that `latest` was."""
+def _baseline_note(report: "EvaluationReport") -> str:
+    """Return a sentence that names the run which `latest` selected."""
     assert report.contrast is not None
     first, second = report.contrast.baseline, report.contrast.candidate
     agent = "the same agent" if first.agent == second.agent else "another agent, because the same one has none"
     return f"Baseline: {first.run_id}, the latest before {second.run_id}, by {agent}."
-
-
-async def _gate(target: LedgerTarget, query: "GateQuery", as_of: str | None) -> "EvaluationReport":
-    from api.cli.open_ledger import open_reader
-    from api.service.evaluation.report_data import judge_run
-
-    async with open_reader(target.ledger) as service:
-        return await judge_run(service, query, await service.resolve(as_of))

@@ -1,4 +1,4 @@
-"""eval import: labelled benchmark cases as scenarios."""
+"""eval import: import labelled benchmark cases as scenarios."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -33,8 +33,8 @@ def import_cases(
     case: a folder with metadata.json and the golden traces path1.json, path2.json ..., or a folder of such folders.
     itbench: a ground truth in YAML, its folder, or a folder of such folders.
 
-    All cases are imported, or none: each faulty case is named, and then nothing is written. The same import again adds
-    nothing. Fixtures with other content are only replaced with --force.
+    All cases are imported, or none: if some are faulty, each of these is named and nothing is written. Importing the
+    same cases again adds nothing. Fixtures with other content are only replaced with --force.
 
     Example: tallystick eval import opsbench labels.jsonl --output suites/cloud
     """
@@ -42,12 +42,12 @@ def import_cases(
 
     from api.cli.output import print_json
 
-    checked = _read_cases(kind, path, output, name, force=force)
-    imported = asyncio.run(_import(checked, target))
+    cases = _read_cases(kind, path, output, name, force=force)
+    result = asyncio.run(_import(cases, target))
     if target.json:
-        print_json(imported)
+        print_json(result)
     else:
-        _print_imported(imported, output)
+        _print_imported(result, output)
 
 
 def _read_cases(kind: str, path: Path, output: Path, prefix: str | None, *, force: bool) -> "BenchmarkImport":
@@ -59,24 +59,24 @@ def _read_cases(kind: str, path: Path, output: Path, prefix: str | None, *, forc
         return BenchmarkImport(cast("Format", kind), path, output, report, prefix=prefix, force=force)
 
 
-async def _import(checked: "BenchmarkImport", target: LedgerTarget) -> "ImportedCases":
+async def _import(cases: "BenchmarkImport", target: LedgerTarget) -> "ImportedCases":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
 
     async with open_store(target) as store:
         with show_progress("importing", "cases") as report:
-            return await checked.write(store, report)
+            return await cases.write(store, report)
 
 
-def _print_imported(imported: "ImportedCases", output: Path) -> None:
+def _print_imported(result: "ImportedCases", output: Path) -> None:
+    from api.cli.output import format_speed
     from api.text import many
 
-    elapsed_s = max(imported.elapsed_ms / 1000, 0.001)
     typer.echo(
-        f"{many(imported.cases, 'case')} in {output}: {imported.written:,} written, {imported.replaced:,} replaced,"
-        f" {imported.there:,} there already."
+        f"{many(result.cases, 'case')} in {output}: {result.written:,} written, {result.replaced:,} replaced,"
+        f" {result.there:,} there already."
     )
     typer.echo(
-        f"{many(imported.captured, 'scenario')} captured, {imported.revised:,} revised, {imported.knew:,} unchanged; "
-        f"{elapsed_s:.1f} s, {imported.cases / elapsed_s:,.0f} cases/s."
+        f"{many(result.captured, 'scenario')} captured, {result.revised:,} revised, {result.knew:,} unchanged; "
+        f"{format_speed(result.cases, result.elapsed_ms, 'cases')}."
     )

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from api.service.evaluation.runs import GradedAttempt
     from projections.evaluation.view_types import Evaluation
 
-TICK_S = 0.5
-"""Seconds between two updates of the bar while an answer is awaited."""
+BAR_UPDATE_S = 0.5
+"""Seconds between two updates of the progress bar while the agent answers."""
 
 Fixtures = Annotated[Path, typer.Argument(help="The folder of the suite, or of one scenario.", metavar="FIXTURES")]
 AgentCommand = Annotated[
@@ -128,26 +128,28 @@ def _run(options: "EvalOptions", target: LedgerTarget) -> None:
     cache = None if target.url is not None else target.ledger.with_name(f"{target.ledger.name}.embeddings")
     runner = EvalRunner(options, matcher_from_environment(os.environ, cache))
     report, signals = asyncio.run(_run_until_stopped(runner, target))
-    found = report.evaluation
+    evaluation = report.evaluation
     if target.json:
-        print_json(without_analyses(found))
+        print_json(without_analyses(evaluation))
     else:
-        print_evaluation(found)
-    if found.ended:
+        print_evaluation(evaluation)
+    if evaluation.ended:
         options.files.write(report)
     else:
-        print_note(f"Stopped. The scores so far are kept; to continue: --resume {found.run_id}, with the same agent.")
+        print_note(
+            f"Stopped. The scores so far are kept; to continue: --resume {evaluation.run_id}, with the same agent."
+        )
     if signals:
         raise typer.Exit(128 + signals[0])
-    if code := exit_code(found):
+    if code := exit_code(evaluation):
         raise typer.Exit(code)
 
 
-def exit_code(found: "Evaluation") -> int:
+def exit_code(evaluation: "Evaluation") -> int:
     """Return 0 if every scenario passed, 1 if one failed, 2 if there is nothing to judge."""
-    if found.failed:
+    if evaluation.failed:
         return 1
-    return 0 if found.passed and not found.errors else 2
+    return 0 if evaluation.passed and not evaluation.errors else 2
 
 
 def _parse_meta(pairs: list[str]) -> dict[str, str]:
@@ -183,7 +185,7 @@ async def _run_until_stopped(runner: "EvalRunner", target: LedgerTarget) -> "tup
 
 
 class ProgressReporter:
-    """Reports each score: as a bar on a terminal, elsewhere one line for each answer of the agent."""
+    """Reports each score: with a progress bar on a terminal, otherwise with one line for each answer of the agent."""
 
     def __init__(self, bar: "Progress", print_line: "Say") -> None:
         self._bar = bar
@@ -191,16 +193,16 @@ class ProgressReporter:
         self._done = self._total = 0
 
     async def tick(self) -> None:
-        """Update the bar while no answer arrives."""
+        """Update the bar regularly, so that its times are right while the agent answers. Runs until it is cancelled."""
         import asyncio
 
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(BAR_UPDATE_S)
             if self._total:
                 self._bar(self._done, self._total)
 
     def report(self, graded: "GradedAttempt | None", done: int, total: int) -> None:
-        """Report a score; before the first one, how many there are."""
+        """Report a score. Before the first one, `graded` is None and only the total is shown."""
         import sys
 
         from api.reports.escape import one_line

@@ -1,4 +1,4 @@
-"""evidence: material stored beside the log, which can be erased."""
+"""evidence: store, print, erase and list the files that are kept beside the log."""
 
 from datetime import datetime
 from pathlib import Path
@@ -37,12 +37,12 @@ def put(
     from api.text import many
 
     blob = Blob(_read(file), media_type, note)
-    stored = _run(target, lambda store: store.put(blob))
+    stored = _use_store(target, lambda store: store.put(blob))
     if target.json:
         print_json(stored)
         return
-    done = "there already" if stored.duplicate else "stored"
-    print_note(f"{many(stored.size_bytes, 'byte')} {done}, recorded at position {stored.position:,}.")
+    state = "there already" if stored.duplicate else "stored"
+    print_note(f"{many(stored.size_bytes, 'byte')} {state}, recorded at position {stored.position:,}.")
     typer.echo(stored.digest)
 
 
@@ -64,7 +64,7 @@ def get(
     from api.text import many
     from ledger.errors import InvalidQuery
 
-    content = _run(target, lambda store: store.evidence(digest), writable=False)
+    content = _use_store(target, lambda store: store.evidence(digest), writable=False)
     if output is not None:
         output.write_bytes(content.data)
         print_note(f"{many(len(content.data), 'byte')} in {output}.")
@@ -101,7 +101,7 @@ def erase(
         raise InvalidQuery("yes", "erasing is permanent, and nobody can confirm it here.", "Add --yes.")
     if not yes:
         typer.confirm(f"Erase {digest} permanently?", abort=True, err=True)
-    erased = _run(target, lambda store: store.erase(digest, reason))
+    erased = _use_store(target, lambda store: store.erase(digest, reason))
     if target.json:
         print_json(erased)
         return
@@ -117,19 +117,24 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick evidence list
     """
-    import asyncio
-
+    from api.auth import OWNER
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
+    from api.parameters import POSITION_MAX
 
-    found = asyncio.run(_list(target, as_of))
+    page = answer_as_of(
+        target.ledger, as_of, lambda service, position: service.evidence.catalogue(OWNER, 0, POSITION_MAX, position)
+    )
     if target.json:
-        print_json(found)
+        print_json(page)
     else:
-        _print_evidence(found)
+        _print_evidence(page)
 
 
-def _run(target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]", *, writable: bool = True) -> _Answer:
-    """Use the store of a target, and return the answer."""
+def _use_store(
+    target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]", *, writable: bool = True
+) -> _Answer:
+    """Open the store of a target, call the function with it, and return its answer."""
     import asyncio
 
     from api.cli.open_ledger import open_store
@@ -141,25 +146,16 @@ def _run(target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]"
     return asyncio.run(run())
 
 
-async def _list(target: LedgerTarget, as_of: str | None) -> "EvidencePage":
-    from api.auth import OWNER
-    from api.cli.open_ledger import open_reader
-    from api.parameters import POSITION_MAX
-
-    async with open_reader(target.ledger) as service:
-        return await service.evidence.catalogue(OWNER, 0, POSITION_MAX, await service.resolve(as_of))
-
-
 def _read(file: str) -> bytes:
-    """Return the bytes of a file or of standard input; of more than the limit, one byte more than it."""
+    """Return the bytes of a file or of standard input, at most one more than the limit."""
     import sys
 
     from events.limits import EVIDENCE_BYTES_MAX
 
     if file == "-":
         return sys.stdin.buffer.read(EVIDENCE_BYTES_MAX + 1)
-    with Path(file).open("rb") as opened:
-        return opened.read(EVIDENCE_BYTES_MAX + 1)
+    with Path(file).open("rb") as stream:
+        return stream.read(EVIDENCE_BYTES_MAX + 1)
 
 
 def _is_readable(data: bytes) -> bool:
@@ -189,10 +185,10 @@ def _print_evidence(page: "EvidencePage") -> None:
         print_note("No evidence is stored.")
         return
     columns = ("digest", "bytes", "media type", "stored (UTC)", "erased (UTC)", "")
-    shown = make_table(*columns, right=("bytes",), wrap=("",))
+    table = make_table(*columns, right=("bytes",), wrap=("",))
     for piece in page.evidence:
         erased = piece.erased
-        shown.add_row(
+        table.add_row(
             piece.digest,
             count(piece.size_bytes),
             piece.media_type or "-",
@@ -200,4 +196,4 @@ def _print_evidence(page: "EvidencePage") -> None:
             moment(datetime.fromisoformat(erased.time) if erased else None),
             truncate(one_line(erased.reason if erased else piece.note)),
         )
-    open_console().print(shown)
+    open_console().print(table)

@@ -1,4 +1,4 @@
-"""export: events with everything that proves them, for an auditor."""
+"""export: write events with everything that proves them, for an auditor."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -67,14 +67,14 @@ async def _export(ledger: Path, selection: "ExportSelection", output: Path) -> "
     from api.cli.output import show_progress
     from api.export import open_export, write_export
 
-    async with _open_ledger(ledger) as service, open_export(service, selection) as export:
+    async with _open_for_export(ledger) as service, open_export(service, selection) as export:
         with show_progress("exporting", "events") as report:
             return await write_export(export, output, report)
 
 
 @asynccontextmanager
-async def _open_ledger(ledger: Path) -> "AsyncIterator[LedgerService]":
-    """Open the ledger to sign it; if another process writes it, open it for reading."""
+async def _open_for_export(ledger: Path) -> "AsyncIterator[LedgerService]":
+    """Open the ledger for writing, to sign a checkpoint; if another process writes it, open it for reading."""
     from api.cli.output import print_note
     from api.service.ledger import LedgerService
     from ledger.errors import LedgerLocked
@@ -96,8 +96,8 @@ def _print_manifest(manifest: "Manifest", output: Path) -> None:
     from api.cli.output import print_note
     from api.text import many
 
-    part = "all" if manifest.complete else "a selection"
-    typer.echo(f"{output}: {many(manifest.events, 'event')}, {part}, under a checkpoint of {manifest.size:,}.")
+    scope = "all" if manifest.complete else "a selection"
+    typer.echo(f"{output}: {many(manifest.events, 'event')}, {scope}, under a checkpoint of {manifest.size:,}.")
     if manifest.evidence is not None:
         included = many(manifest.evidence.files, "piece")
         print_note(f"{included} of evidence included, {manifest.evidence.bytes:,} bytes.")

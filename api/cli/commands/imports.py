@@ -1,4 +1,4 @@
-"""import: decisions from tables or a CSTP installation, reports of discovery runs, and complete exports."""
+"""import: import decisions from tables or a CSTP installation, run reports, and complete exports."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,41 +39,40 @@ def decisions(
     from api.cli.output import print_json, show_progress
     from api.importers.decisions import DecisionImport
 
-    checked = DecisionImport(file, mapping or [], skip_bad=skip_bad, progress=show_progress)
-    found = asyncio.run(_import_decisions(checked, target))
+    source = DecisionImport(file, mapping or [], skip_bad=skip_bad, progress=show_progress)
+    result = asyncio.run(_import_decisions(source, target))
     if target.json:
-        print_json(found)
+        print_json(result)
     else:
-        _print_decisions(found)
+        _print_decisions(result)
 
 
-async def _import_decisions(checked: "DecisionImport", target: LedgerTarget) -> "DecisionImportResult":
+async def _import_decisions(source: "DecisionImport", target: LedgerTarget) -> "DecisionImportResult":
     from api.cli.open_ledger import open_store
 
     async with open_store(target) as store:
-        return await checked.write(store)
+        return await source.write(store)
 
 
-def _print_decisions(found: "DecisionImportResult") -> None:
-    from api.cli.output import print_note
+def _print_decisions(result: "DecisionImportResult") -> None:
+    from api.cli.output import format_speed, print_note
     from api.importers.decisions import bad_row_lines
     from api.text import many
 
-    elapsed_s = max(found.elapsed_ms / 1000, 0.001)
     typer.echo(
-        f"{many(found.rows, 'row')}: {many(found.decisions, 'decision')} ({found.with_confidence:,} with a confidence),"
-        f" {many(found.reviews, 'review')}."
+        f"{many(result.rows, 'row')}: {many(result.decisions, 'decision')} "
+        f"({result.with_confidence:,} with a confidence), {many(result.reviews, 'review')}."
     )
     typer.echo(
-        f"{many(found.appended, 'event')} appended, {found.duplicates:,} there already; {elapsed_s:.1f} s,"
-        f" {found.rows / elapsed_s:,.0f} rows/s."
+        f"{many(result.appended, 'event')} appended, {result.duplicates:,} there already; "
+        f"{format_speed(result.rows, result.elapsed_ms, 'rows')}."
     )
-    if found.skipped:
-        print_note(f"{many(found.skipped, 'bad row')} skipped:")
-        for line in bad_row_lines(found):
+    if result.skipped:
+        print_note(f"{many(result.skipped, 'bad row')} skipped:")
+        for line in bad_row_lines(result):
             print_note(line)
-    if found.unused_columns:
-        print_note(f"Columns not used: {', '.join(found.unused_columns)}.")
+    if result.unused_columns:
+        print_note(f"Columns not used: {', '.join(result.unused_columns)}.")
 
 
 @verb(server=True)
@@ -134,9 +133,9 @@ def runs(
 ) -> None:
     """Import reports of discovery runs.
 
-    Each keeps its id and its times. Importing the same run again adds nothing. A file that cannot be read, or whose
-    run is there with other content, is reported and skipped; the others are imported. Exit code 1: some files were
-    skipped; 2: none could be used. A stated score that does not match its output is imported as stated, and reported.
+    Each run keeps its id and its times. Importing the same run again adds nothing. A file that cannot be read, or whose
+    run the ledger has with other content, is reported and skipped; the others are imported. Exit code 1: some files
+    were skipped; 2: none could be used. A stated score that does not match its output is imported and reported.
 
     Example: tallystick import runs runs/*.json
     """
@@ -157,22 +156,22 @@ def runs(
 async def _import_runs(
     files: list[str], agent: str | None, target: LedgerTarget, *, rescore: bool
 ) -> "RunImportResult":
-    """Import the runs; open the ledger only once a file can be read."""
+    """Import the runs. The ledger is opened only when a file could be read."""
     from itertools import chain
 
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
     from api.importers.runs import FileFault, RunImportResult, import_runs, read_runs
 
-    result, found = RunImportResult(), read_runs(files, agent)
-    for one in found:
-        if not isinstance(one, FileFault):
+    result, reports = RunImportResult(), read_runs(files, agent)
+    for item in reports:
+        if not isinstance(item, FileFault):
             async with open_store(target) as store:
                 with show_progress("importing", "runs") as report:
-                    await import_runs(chain([one], found), store, result, report, len(files), rescore=rescore)
+                    await import_runs(chain([item], reports), store, result, report, len(files), rescore=rescore)
             break
         result.files += 1
-        result.faults.append(one)
+        result.faults.append(item)
     return result
 
 
@@ -196,29 +195,29 @@ def ledger(
     from api.importers.ledger import rebuild_ledger
 
     with show_progress("importing", "events") as report:
-        rebuilt = rebuild_ledger(export, target.ledger, key, progress=report)
+        result = rebuild_ledger(export, target.ledger, key, progress=report)
     if target.json:
-        print_json(rebuilt)
+        print_json(result)
     else:
-        _print_rebuilt(rebuilt)
-    if not rebuilt.placed:
+        _print_rebuilt(result)
+    if not result.placed:
         raise typer.Exit(1)
 
 
-def _print_rebuilt(rebuilt: "LedgerImportResult") -> None:
+def _print_rebuilt(result: "LedgerImportResult") -> None:
     from base64 import b64encode
 
     from api.cli.commands.verify import print_report
     from api.text import many
 
-    if not rebuilt.placed:
-        print_report(rebuilt.report)
-        typer.echo(f"Nothing was imported, and {rebuilt.ledger} was not created.")
+    if not result.placed:
+        print_report(result.report)
+        typer.echo(f"Nothing was imported, and {result.ledger} was not created.")
         return
-    for note in rebuilt.report.notes:
+    for note in result.report.notes:
         typer.echo(note)
-    root = b64encode(rebuilt.report.root).decode()
+    root = b64encode(result.report.root).decode()
     typer.echo(
-        f"{rebuilt.ledger}: {many(rebuilt.report.events, 'event')} with {many(rebuilt.evidence, 'piece')} of evidence, "
+        f"{result.ledger}: {many(result.report.events, 'event')} with {many(result.evidence, 'piece')} of evidence, "
         f"root {root}."
     )

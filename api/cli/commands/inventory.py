@@ -1,14 +1,11 @@
-"""inventory: the models that answered."""
+"""inventory: list the models that answered."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-
-if TYPE_CHECKING:
-    from api.service.models import InventoryAnswer
 
 
 @verb()
@@ -25,21 +22,13 @@ def inventory(
 
     Example: tallystick inventory --as-of 2026-11-01
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.models import print_inventory
-
-    found = asyncio.run(_inventory(target, model, as_of))
-    if target.json:
-        print_json(found)
-    else:
-        print_inventory(found)
-
-
-async def _inventory(target: LedgerTarget, model: str | None, as_of: str | None) -> "InventoryAnswer":
-    from api.cli.open_ledger import open_reader
     from api.service.models import list_inventory
 
-    async with open_reader(target.ledger) as service:
-        return await list_inventory(service, model, await service.resolve(as_of))
+    answer = answer_as_of(target.ledger, as_of, lambda service, position: list_inventory(service, model, position))
+    if target.json:
+        print_json(answer)
+    else:
+        print_inventory(answer)

@@ -1,4 +1,4 @@
-"""key: the key that signs the checkpoints of a ledger."""
+"""key: show or make the key that signs the checkpoints of a ledger."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""log: the events."""
+"""log: print events."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +36,7 @@ def log(
 ) -> None:
     """Print events.
 
-    On a terminal they are a table. For programs they are the stored lines, byte for byte.
+    On a terminal they are printed as a table; otherwise, and with --json, as the stored lines, byte for byte.
 
     Example: tallystick log --type decision.reviewed.v1 --since 2026-11-01 --json
     """
@@ -52,7 +52,7 @@ def log(
     query = parse_event_query(parameters)
     raw = target.json or not sys.stdout.isatty()
     if not follow:
-        asyncio.run(_print(target, query, raw=raw, whole=raw and limit is None))
+        asyncio.run(_print(target, query, raw=raw, all_pages=raw and limit is None))
         return
     check_followable(query)
     try:
@@ -61,8 +61,8 @@ def log(
         raise typer.Exit from None
 
 
-async def _print(target: LedgerTarget, query: "Query", *, raw: bool, whole: bool) -> None:
-    """Print one page, or the whole log; raw lines, or a table."""
+async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: bool) -> None:
+    """Print one page, or with `all_pages` every page; with `raw` as stored lines, otherwise as a table."""
     from msgspec import structs
 
     from api.cli.open_ledger import open_reader
@@ -70,7 +70,7 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, whole: bool
     from events.limits import PAGE_EVENTS_MAX
 
     async with open_reader(target.ledger, views=False) as service:
-        if whole:
+        if all_pages:
             async for page in service.scan(structs.replace(query, limit=PAGE_EVENTS_MAX)):
                 print_line(page.ndjson)
             return
@@ -80,8 +80,8 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, whole: bool
         elif not raw:
             open_console().print(_table(page))
         if page.more and not raw:
-            edge = "--before" if query.order == "desc" else "--after"
-            print_note(f"Next page: {edge} {page.positions[-1]}")
+            option = "--before" if query.order == "desc" else "--after"
+            print_note(f"Next page: {option} {page.positions[-1]}")
 
 
 async def _follow(target: LedgerTarget, query: "Query", *, raw: bool) -> None:
@@ -109,10 +109,10 @@ def _table(page: "Page") -> object:
     from api.cli.output import make_table, truncate
 
     columns = ("position", "time (UTC)", "type", "subject", "agent", "")
-    shown = make_table(*columns, right=("position",), wrap=("agent", ""))
-    for *row, agent, gist in _rows(page):
-        shown.add_row(*row, truncate(agent), truncate(gist))
-    return shown
+    table = make_table(*columns, right=("position",), wrap=("agent", ""))
+    for *row, agent, summary in _rows(page):
+        table.add_row(*row, truncate(agent), truncate(summary))
+    return table
 
 
 def _rows(page: "Page") -> list[tuple[str, ...]]:
@@ -126,14 +126,14 @@ def _rows(page: "Page") -> list[tuple[str, ...]]:
             event.name,
             event.subject,
             one_line(event.agent),
-            one_line(_gist(event.data)),
+            one_line(_summary(event.data)),
         )
         for event in map(VOCABULARY.event, page.lines)
     ]
 
 
-def _gist(data: object) -> str:
-    """Return the field that says most about an event: its outcome, decision or text."""
+def _summary(data: object) -> str:
+    """Return the most informative field of an event: its outcome, decision or text."""
     for field in ("outcome", "decision", "text"):
         if (value := getattr(data, field, None)) is not None:
             confidence = getattr(data, "confidence", None)

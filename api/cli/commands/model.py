@@ -1,4 +1,4 @@
-"""model: the models you know, and their names."""
+"""model: register models, give them other names, and list them."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,6 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, given
 
 if TYPE_CHECKING:
-    from api.service.models import ModelList
     from api.service.store import AppendResult
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names have in common.")]
@@ -27,7 +26,7 @@ def register(
 ) -> None:
     """Register a model that you know.
 
-    Answers that claim it, under any dated or prefixed name, then count as a known model.
+    Answers that claim it, under any dated or prefixed name, are then listed as a known model.
 
     Example: tallystick model register example-large --provider Example --name "Example Large"
     """
@@ -58,7 +57,7 @@ def alias(
 ) -> None:
     """Give a registered model another name.
 
-    An alias wins over every rule. The latest alias counts.
+    An alias takes precedence over every naming rule. Of several aliases with one name, the latest is used.
 
     Example: tallystick model alias example-large "Example Large (preview)"
     """
@@ -86,21 +85,13 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick model list
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.models import print_models
-
-    found = asyncio.run(_list(target, as_of))
-    if target.json:
-        print_json(found)
-    else:
-        print_models(found)
-
-
-async def _list(target: LedgerTarget, as_of: str | None) -> "ModelList":
-    from api.cli.open_ledger import open_reader
     from api.service.models import list_registered_models
 
-    async with open_reader(target.ledger) as service:
-        return await list_registered_models(service, await service.resolve(as_of))
+    models = answer_as_of(target.ledger, as_of, list_registered_models)
+    if target.json:
+        print_json(models)
+    else:
+        print_models(models)

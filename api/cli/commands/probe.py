@@ -1,14 +1,13 @@
-"""probe: tasks for models, and the scores of their answers."""
+"""probe: give models a task, and show the scores of their answers."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, given
+from api.cli.options import AsOf
 
 if TYPE_CHECKING:
-    from api.service.models import ProbesAnswer
     from api.service.rescore import RescoreQuery, RescoreResult, ScoreSummary
 
 ProbeId = Annotated[
@@ -32,25 +31,20 @@ def scores(
 
     Example: tallystick probe scores --probe refactor --scorer syntax@1
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.models import print_scores
-
-    found = asyncio.run(_scores(target, given(probe=probe, scorer=scorer, model=model), as_of))
-    if target.json:
-        print_json(found)
-    else:
-        print_scores(found)
-
-
-async def _scores(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "ProbesAnswer":
-    from api.cli.open_ledger import open_reader
     from api.service.models import compare_probe_scores
     from projections.discovery.probe_score_tables import ProbeScoreQuery
 
-    async with open_reader(target.ledger) as service:
-        return await compare_probe_scores(service, ProbeScoreQuery(**parameters), await service.resolve(as_of))
+    query = ProbeScoreQuery(probe=probe, scorer=scorer, model=model)
+    answer = answer_as_of(
+        target.ledger, as_of, lambda service, position: compare_probe_scores(service, query, position)
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_scores(answer)
 
 
 @verb(json=False)
@@ -96,9 +90,9 @@ def analyze(
     from api.cli.output import print_json
     from api.service.discovery.prompts import analyze_response, read_input
 
-    found = asyncio.run(analyze_response(read_input(response_file, "response_file"), probe, target.ledger))
-    print_json(found)
-    if found.verdict != "identified":
+    analysis = asyncio.run(analyze_response(read_input(response_file, "response_file"), probe, target.ledger))
+    print_json(analysis)
+    if analysis.verdict != "identified":
         raise typer.Exit(1)
 
 
@@ -117,10 +111,10 @@ def list_probes(target: LedgerTarget) -> None:
             [{name: getattr(probe, name) for name in names} | {"scorer": scorer_name(probe.scorer)} for probe in PROBES]
         )
         return
-    shown = make_table("id", "version", "kind", "language", "scorer")
+    table = make_table("id", "version", "kind", "language", "scorer")
     for probe in PROBES:
-        shown.add_row(probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer))
-    open_console().print(shown)
+        table.add_row(probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer))
+    open_console().print(table)
 
 
 @verb(server=True)
@@ -145,11 +139,11 @@ def rescore(
     from api.cli.output import print_json
     from api.service.rescore import RescoreQuery
 
-    found = asyncio.run(_rescore(RescoreQuery(scorer=scorer, run=run, probe=probe), target))
+    result = asyncio.run(_rescore(RescoreQuery(scorer=scorer, run=run, probe=probe), target))
     if target.json:
-        print_json(found)
+        print_json(result)
     else:
-        _print_rescored(found)
+        _print_rescored(result)
 
 
 async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResult":
@@ -162,37 +156,36 @@ async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResul
             return await rescore(store, query, report)
 
 
-def _print_rescored(found: "RescoreResult") -> None:
-    from api.cli.output import make_table, open_console, print_note
+def _print_rescored(result: "RescoreResult") -> None:
+    from api.cli.output import format_speed, make_table, open_console, print_note
     from api.text import count, many, one_line
 
-    elapsed_s = max(found.elapsed_ms / 1000, 0.001)
     typer.echo(
-        f"{many(found.outputs, 'output')}: {found.appended:,} scored by {found.scorer}, {found.known:,} scored before; "
-        f"{elapsed_s:.1f} s, {found.appended / elapsed_s:,.0f} outputs/s."
+        f"{many(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored"
+        f" before; {format_speed(result.appended, result.elapsed_ms, 'outputs')}."
     )
-    if found.erased:
-        print_note(f"{many(found.erased, 'output')} skipped: the evidence was erased.")
-    if found.lost:
-        print_note(f"{many(found.lost, 'output')} skipped: the evidence is missing or damaged.")
-    if not found.models:
+    if result.erased:
+        print_note(f"{many(result.erased, 'output')} skipped: the evidence was erased.")
+    if result.lost:
+        print_note(f"{many(result.lost, 'output')} skipped: the evidence is missing or damaged.")
+    if not result.models:
         return
-    columns = [column for name in found.scorers for column in (name, "values", "invalid")]
-    shown = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",))
-    for row in found.models:
-        shown.add_row(one_line(row.model), count(row.outputs), *_cells(row.scorers, found.scorers))
-    shown.add_row("all", count(found.outputs), *_cells(found.total, found.scorers))
-    open_console().print(shown)
-    for name in found.scorers:
-        typer.echo(f"{name}: {found.discrimination[name].says}")
+    columns = [column for name in result.scorers for column in (name, "values", "invalid")]
+    table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",))
+    for row in result.models:
+        table.add_row(one_line(row.model), count(row.outputs), *_cells(row.scorers, result.scorers))
+    table.add_row("all", count(result.outputs), *_cells(result.total, result.scorers))
+    open_console().print(table)
+    for name in result.scorers:
+        typer.echo(f"{name}: {result.discrimination[name].says}")
 
 
-def _cells(figures: "dict[str, ScoreSummary]", scorers: list[str]) -> list[str]:
+def _cells(summaries: "dict[str, ScoreSummary]", scorers: list[str]) -> list[str]:
     from api.cli.output import format_figure
     from api.text import count
 
     return [
         cell
-        for name in scorers
-        for cell in (format_figure(figures[name].mean), count(figures[name].distinct), count(figures[name].invalid))
+        for summary in (summaries[name] for name in scorers)
+        for cell in (format_figure(summary.mean), count(summary.distinct), count(summary.invalid))
     ]

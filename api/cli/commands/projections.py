@@ -1,4 +1,4 @@
-"""projections: every projection, or one."""
+"""projections: list the projections, or show one."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,16 +30,16 @@ def projections(
     from api.cli.output import make_table, open_console, print_json, print_line
     from api.text import count, to_json
 
-    found = asyncio.run(_projections(target, name, as_of))
+    answer = asyncio.run(_projections(target, name, as_of))
     if target.json:
-        print_json(found if name is not None else {"projections": found})
-    elif not isinstance(found, list):
-        print_line(msgspec.json.format(to_json(found)))
+        print_json(answer if name is not None else {"projections": answer})
+    elif not isinstance(answer, list):
+        print_line(msgspec.json.format(to_json(answer)))
     else:
-        shown = make_table("projection", "version", "position", "reads", right=("position",))
-        for info in found:
-            shown.add_row(info.name, str(info.version), count(info.position), ", ".join(info.types))
-        open_console().print(shown)
+        table = make_table("projection", "version", "position", "reads", right=("position",))
+        for info in answer:
+            table.add_row(info.name, str(info.version), count(info.position), ", ".join(info.types))
+        open_console().print(table)
 
 
 async def _projections(

@@ -1,4 +1,4 @@
-"""record: a decision, without hand-written JSON."""
+"""record: record a decision from options, without hand-written JSON."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,14 +101,14 @@ def record(
     if target.json:
         print_json(recorded)
         return
-    done = "there already" if recorded.duplicate else "recorded"
+    state = "there already" if recorded.duplicate else "recorded"
     thoughts = f", with {many(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
-    print_note(f"Decision {recorded.decision_id} {done} at position {recorded.position:,}{thoughts}.")
+    print_note(f"Decision {recorded.decision_id} {state} at position {recorded.position:,}{thoughts}.")
     typer.echo(recorded.decision_id)
 
 
 def _parse_reason(text: str) -> dict[str, str]:
-    """Return a reason as a payload has it. Errors: InvalidQuery."""
+    """Parse TYPE:TEXT into the fields of a reason. Errors: InvalidQuery."""
     from ledger.errors import InvalidQuery
 
     kind, colon, words = text.partition(":")

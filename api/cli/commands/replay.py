@@ -1,4 +1,4 @@
-"""replay: fold the log again, and compare the result with the views."""
+"""replay: fold the log again, and on request compare the result with the stored views."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,17 +28,17 @@ def replay(
     from api.cli.output import make_table, open_console, print_json
     from api.text import count
 
-    found = asyncio.run(_replay(target, projection, to, check=check))
-    differing = [one.name for one in found if one.same is False]
+    results = asyncio.run(_replay(target, projection, to, check=check))
+    differing = [result.name for result in results if result.same is False]
     if target.json:
-        print_json({"projections": found, "checked": check, "same": not differing if check else None})
+        print_json({"projections": results, "checked": check, "same": not differing if check else None})
     else:
         columns = ("projection", "version", "position", "digest", *(["check"] if check else []))
-        shown = make_table(*columns, right=("position",))
-        for one in found:
-            verdict = ["the same" if one.same else "DIFFERS"] if check else []
-            shown.add_row(one.name, str(one.version), count(one.position), one.digest, *verdict)
-        open_console().print(shown)
+        table = make_table(*columns, right=("position",))
+        for result in results:
+            verdict = ["the same" if result.same else "DIFFERS"] if check else []
+            table.add_row(result.name, str(result.version), count(result.position), result.digest, *verdict)
+        open_console().print(table)
     if differing:
         typer.echo(
             f"The snapshots of {', '.join(differing)} differ from the events. The log itself is not damaged: stop the "

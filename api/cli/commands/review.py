@@ -1,4 +1,4 @@
-"""review: how a decision turned out, without hand-written JSON."""
+"""review: record how a decision turned out from options, without hand-written JSON."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,8 +56,8 @@ def review(
     if target.json:
         print_json(recorded)
         return
-    done = "there already" if recorded.duplicate else "recorded"
-    print_note(f"Review of {recorded.decision_id} {done} at position {recorded.position:,}.")
+    state = "there already" if recorded.duplicate else "recorded"
+    print_note(f"Review of {recorded.decision_id} {state} at position {recorded.position:,}.")
     typer.echo(recorded.decision_id)
 
 

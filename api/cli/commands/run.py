@@ -1,4 +1,4 @@
-"""run: discovery runs: save one from a report, show one, list them."""
+"""run: save a discovery run from its report, show one, or list them."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
 
 if TYPE_CHECKING:
-    from api.importers.runs import RunPage, RunView, SaveResult
+    from api.importers.runs import SaveResult
 
 
 @verb(server=True)
@@ -33,8 +33,8 @@ def save(
     if target.json:
         print_json(saved)
     else:
-        done = f"saved, {many(saved.results, 'result')}" if saved.saved else "is there already"
-        typer.echo(f"Run {saved.run_id} {done}.")
+        state = f"saved, {many(saved.results, 'result')}" if saved.saved else "is there already"
+        typer.echo(f"Run {saved.run_id} {state}.")
         print_unsupported_scores(saved.unborne)
 
 
@@ -65,24 +65,20 @@ def show(
 
     Example: tallystick run show mc-1771684523895 --attempts
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.runs import print_run
-
-    shown = asyncio.run(_show(target, run_id, as_of, attempts=attempts))
-    if target.json:
-        print_json(shown.detail)
-    else:
-        print_run(shown)
-
-
-async def _show(target: LedgerTarget, run_id: str, as_of: str | None, *, attempts: bool) -> "RunView":
-    from api.cli.open_ledger import open_reader
     from api.importers.runs import show_run
 
-    async with open_reader(target.ledger) as service:
-        return await show_run(service, run_id, await service.resolve(as_of), attempts=attempts, prefix=True)
+    view = answer_as_of(
+        target.ledger,
+        as_of,
+        lambda service, position: show_run(service, run_id, position, attempts=attempts, prefix=True),
+    )
+    if target.json:
+        print_json(view.detail)
+    else:
+        print_run(view)
 
 
 @verb()
@@ -105,27 +101,19 @@ def list_runs(
 
     Example: tallystick run list --probe refactor-v1 --since 2026-02-01
     """
-    import asyncio
-
+    from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.runs import print_runs
+    from api.importers import runs
+    from api.service.query_params import parse_run_query
+    from ledger import system_clock
 
     parameters = given(
         agent=agent, router=router, probe=probe, since=since, until=until, window=window, limit=limit, offset=offset
     )
-    page = asyncio.run(_list(target, parameters, as_of))
+    query = parse_run_query(parameters, system_clock())
+    page = answer_as_of(target.ledger, as_of, lambda service, position: runs.list_runs(service, query, position))
     if target.json:
         print_json(page)
     else:
         print_runs(page)
-
-
-async def _list(target: LedgerTarget, parameters: dict[str, str], as_of: str | None) -> "RunPage":
-    from api.cli.open_ledger import open_reader
-    from api.importers.runs import list_runs
-    from api.service.query_params import parse_run_query
-    from ledger import system_clock
-
-    query = parse_run_query(parameters, system_clock())
-    async with open_reader(target.ledger) as service:
-        return await list_runs(service, query, await service.resolve(as_of))

@@ -1,4 +1,4 @@
-"""schema: the vocabulary as JSON Schema."""
+"""schema: print the event types as JSON Schema."""
 
 from typing import Annotated
 
@@ -27,8 +27,8 @@ def schema(
     vocabulary = VOCABULARY
     if type_ is not None:
         if type_ not in VOCABULARY.kinds:
-            near = get_close_matches(type_, VOCABULARY.types, n=1, cutoff=0.5)
-            hint = f"Did you mean {near[0]}?" if near else f"Known types: {', '.join(VOCABULARY.types)}."
+            similar = get_close_matches(type_, VOCABULARY.types, n=1, cutoff=0.5)
+            hint = f"Did you mean {similar[0]}?" if similar else f"Known types: {', '.join(VOCABULARY.types)}."
             raise NotFound(f"type {type_!r} is not in the vocabulary.", hint)
         vocabulary = Vocabulary([VOCABULARY.kinds[type_]])
     encoded = msgspec.json.encode(json_schema(vocabulary))

@@ -1,4 +1,4 @@
-"""serve: the ledger over HTTP and JSON-RPC."""
+"""serve: serve the ledger over HTTP and JSON-RPC."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,7 +49,7 @@ def serve(
     from api.rate_limit import Rate
 
     tls = _read_tls(tls_cert, tls_key)
-    listening = server.bind(host, port, target.ledger)
+    listener = server.bind(host, port, target.ledger)
 
     def announce(address: str) -> None:
         if sys.stderr.isatty():
@@ -57,7 +57,7 @@ def serve(
 
     with show_progress("opening", "events") as report:
         settings = server.ServerSettings(Rate(rate, burst) if rate else None, connections, tls)
-        uvloop.run(server.serve(target.ledger, listening, log_level.lower(), settings, report, announce))
+        uvloop.run(server.serve(target.ledger, listener, log_level.lower(), settings, report, announce))
 
 
 def _read_tls(cert: Path | None, key: Path | None) -> "TlsFiles | None":

@@ -1,4 +1,4 @@
-"""status: what a ledger contains, which process writes it, and its state."""
+"""status: show what a ledger contains, which process writes it, and its state."""
 
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,12 @@ def status(target: LedgerTarget) -> None:
     from api.cli.output import print_json
     from api.cli.render.status import print_status
 
-    found = asyncio.run(_read(target))
+    state = asyncio.run(_read(target))
     if target.json:
-        print_json(found)
+        print_json(state)
     else:
-        print_status(found, target.url or str(target.ledger))
-    if found.checkpoint is not None and not found.checkpoint.valid:
+        print_status(state, target.url or str(target.ledger))
+    if state.checkpoint is not None and not state.checkpoint.valid:
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""token: access tokens of agents."""
+"""token: make, list and revoke the access tokens of agents."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,12 +40,12 @@ def add(
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
-    kept, secret = TokenStore(target.ledger).add(agent, scopes, system_clock(), days)
+    token, secret = TokenStore(target.ledger).add(agent, scopes, system_clock(), days)
     if target.json:
-        print_json({**_public(kept), "token": secret})
+        print_json({**_public_fields(token), "token": secret})
         return
-    until = f", until {moment(kept.expires)} UTC" if kept.expires else ""
-    print_note(f"Token {kept.id} of {agent} ({', '.join(kept.scopes)}){until}. It is shown only this once:")
+    until = f", until {moment(token.expires)} UTC" if token.expires else ""
+    print_note(f"Token {token.id} of {agent} ({', '.join(token.scopes)}){until}. It is shown only this once:")
     typer.echo(secret)
 
 
@@ -63,16 +63,16 @@ def list_tokens(target: LedgerTarget) -> None:
 
     tokens = TokenStore(target.ledger).list()
     if target.json:
-        print_json([_public(kept) for kept in tokens])
+        print_json([_public_fields(token) for token in tokens])
         return
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    shown = make_table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
-    for kept in tokens:
-        expires = moment(kept.expires) if kept.expires else "never"
-        shown.add_row(kept.id, kept.agent, ", ".join(kept.scopes), moment(kept.created), expires)
-    open_console().print(shown)
+    table = make_table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
+    for token in tokens:
+        expires = moment(token.expires) if token.expires else "never"
+        table.add_row(token.id, token.agent, ", ".join(token.scopes), moment(token.created), expires)
+    open_console().print(table)
 
 
 @verb()
@@ -88,16 +88,16 @@ def revoke(
     from api.token_store import TokenStore
 
     tokens = TokenStore(target.ledger)
-    gone = tokens.revoke(token_id)
+    revoked = tokens.revoke(token_id)
     if target.json:
-        print_json({"id": gone.id, "agent": gone.agent, "revoked": True})
+        print_json({"id": revoked.id, "agent": revoked.agent, "revoked": True})
         return
-    typer.echo(f"Token {gone.id} of {gone.agent} is revoked.")
+    typer.echo(f"Token {revoked.id} of {revoked.agent} is revoked.")
     if not tokens.list():
         typer.echo(f"It was the last one: now nobody has access. Make another, or remove {tokens.path}.")
 
 
-def _public(kept: "Token") -> dict[str, object]:
+def _public_fields(token: "Token") -> dict[str, object]:
     """Return the fields of a token that may be shown."""
     names = ("id", "agent", "scopes", "created", "expires")
-    return {name: getattr(kept, name) for name in names}
+    return {name: getattr(token, name) for name in names}

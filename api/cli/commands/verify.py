@@ -1,4 +1,4 @@
-"""verify: check an export, a ledger file or a server against what was signed."""
+"""verify: verify an export, a ledger file or a server against the signed checkpoints."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +61,7 @@ def _verify(
     from api.verify import verify_ledger, verify_package, verify_server
     from ledger.errors import InvalidQuery
 
-    if sum(one is not None for one in (path, ledger, url)) > 1:
+    if sum(source is not None for source in (path, ledger, url)) > 1:
         raise InvalidQuery("verify", "an export, --ledger and --url exclude each other.", "Name one of them.")
     with show_progress("verifying", "events") as report:
         if path is not None:
@@ -78,12 +78,12 @@ def print_report(report: "VerifyReport") -> None:
     from api.cli.output import make_table, open_console
     from api.text import count, many
 
-    shown = make_table("check", "how many", "of what", "verdict", right=("how many",))
+    table = make_table("check", "how many", "of what", "verdict", right=("how many",))
     for check in report.checks:
         if check.count or check.wrong:
             verdict = "right" if check.right else f"WRONG: {many(check.wrong, 'fault')}"
-            shown.add_row(check.name, count(check.count), check.unit, verdict)
-    open_console().print(shown)
+            table.add_row(check.name, count(check.count), check.unit, verdict)
+    open_console().print(table)
     for fault in (fault for check in report.checks for fault in check.faults):
         typer.echo(f"{fault.check}: {fault.detail}")
     for note in report.notes:

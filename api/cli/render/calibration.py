@@ -1,4 +1,4 @@
-"""Print calibration: a sentence, scores, groups, buckets, curve, and recommendations."""
+"""Print calibration: the verdict, scores, groups, buckets, curve, and recommendations."""
 
 from rich.console import Console
 
@@ -71,11 +71,11 @@ def _scores(overall: CalibrationScores) -> list[str]:
     log_score = "infinite" if overall.log_score_infinite else format_figure(overall.log_score)
     texts = [f"Brier score {format_figure(overall.brier_score)} ({overall.brier_reading})", f"log score {log_score}"]
     if "corp" not in overall.too_few_for:
-        parts = overall.corp
+        corp = overall.corp
         texts += [
-            f"miscalibration {format_figure(parts.miscalibration)}",
-            f"discrimination {format_figure(parts.discrimination)}",
-            f"uncertainty {format_figure(parts.uncertainty)}",
+            f"miscalibration {format_figure(corp.miscalibration)}",
+            f"discrimination {format_figure(corp.discrimination)}",
+            f"uncertainty {format_figure(corp.uncertainty)}",
         ]
     if "skill" not in overall.too_few_for:
         texts.append(f"skill {format_figure(overall.skill, '+')}")
@@ -83,19 +83,19 @@ def _scores(overall: CalibrationScores) -> list[str]:
 
 
 def _tests(overall: CalibrationScores) -> list[str]:
-    named: dict[str, tuple[str, ZTest | None]] = {
+    tests: dict[str, tuple[str, ZTest | None]] = {
         "in_the_large": ("in the large", overall.in_the_large),
         "spiegelhalter": ("Spiegelhalter's", overall.spiegelhalter),
     }
     return [
         f"{name} z = {test.z:+.2f}, p {format_p(test.p)}"
-        for field, (name, test) in named.items()
+        for field, (name, test) in tests.items()
         if test is not None and field not in overall.too_few_for
     ]
 
 
 def _print_coverage(console: Console, coverage: Coverage) -> None:
-    """Print how many decisions do not count; one may lack both a review and a confidence."""
+    """Print how many decisions are not used, and why; a decision can be in both numbers."""
     left_out = {"without a review": coverage.unreviewed, "without a stated confidence": coverage.without_confidence}
     reasons = [f"{count(number)} {reason}" for reason, number in left_out.items() if number]
     if reasons:
@@ -110,7 +110,7 @@ def _row_verdict(row: CalibrationGroup | Bucket) -> str:
 
 
 def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: str) -> None:
-    shrunk = any(group.shrunk_gap is not None for group in groups)
+    has_shrunk_gaps = any(group.shrunk_gap is not None for group in groups)
     numbers = (
         "reviewed",
         "total",
@@ -118,12 +118,12 @@ def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: st
         "stated",
         "gap",
         "its interval",
-        *(["shrunk"] if shrunk else []),
+        *(["shrunk"] if has_shrunk_gaps else []),
         "Brier",
     )
-    shown = make_table(group_by, *numbers, "", right=numbers)
+    table = make_table(group_by, *numbers, "", right=numbers)
     for group in groups:
-        shown.add_row(
+        table.add_row(
             one_line(group.group) if group.group is not None else "(not stated)",
             count(group.reviewed),
             count(group.total),
@@ -131,16 +131,16 @@ def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: st
             format_figure(group.mean_confidence),
             format_figure(group.gap, "+"),
             format_interval(group.gap_interval, "+"),
-            *([_shrunk_gap(group)] if shrunk else []),
+            *([_shrunk_gap(group)] if has_shrunk_gaps else []),
             format_figure(group.brier_score),
             _row_verdict(group),
         )
     console.print()
-    console.print(shown)
+    console.print(table)
 
 
 def _shrunk_gap(group: CalibrationGroup) -> str:
-    """Return the shrunk gap with the weight of the group's own data."""
+    """Return the shrunk gap, with the weight of the group's own data in percent."""
     if group.shrunk_weight is None:
         return "-"
     return f"{format_figure(group.shrunk_gap, '+')} ({group.shrunk_weight:.0%} own)"
@@ -150,9 +150,9 @@ def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
     if not buckets:
         return
     numbers = ("reviewed", "success", "its interval", "expected", "stated", "gap")
-    shown = make_table("confidence", *numbers, "", right=numbers)
+    table = make_table("confidence", *numbers, "", right=numbers)
     for bucket in buckets:
-        shown.add_row(
+        table.add_row(
             bucket.bucket,
             count(bucket.decisions),
             format_figure(bucket.success_rate),
@@ -163,17 +163,17 @@ def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
             _row_verdict(bucket),
         )
     console.print()
-    console.print(shown)
+    console.print(table)
 
 
-def _print_curve(console: Console, parts: Corp) -> None:
+def _print_curve(console: Console, corp: Corp) -> None:
     """Print the levels of the curve, each with the consistency band at its first confidence."""
-    band = {bound.confidence: bound for bound in parts.band or ()}
+    band = {bound.confidence: bound for bound in corp.band or ()}
     numbers = ("stated", "reviewed", "success", "recalibrated", "if it were calibrated")
-    shown = make_table(*numbers, right=numbers)
-    for point in parts.curve or ():
+    table = make_table(*numbers, right=numbers)
+    for point in corp.curve or ():
         bound = band.get(point.confidence)
-        shown.add_row(
+        table.add_row(
             f"{point.confidence:.2f}",
             count(point.reviewed),
             format_figure(point.rate),
@@ -181,21 +181,21 @@ def _print_curve(console: Console, parts: Corp) -> None:
             "-" if bound is None else format_interval(Interval(bound.low, bound.high)),
         )
     console.print()
-    console.print(shown)
+    console.print(table)
 
 
-def _print_recalibration(console: Console, found: Recalibration | None) -> None:
+def _print_recalibration(console: Console, recalibration: Recalibration | None) -> None:
     console.print()
-    if found is None:
+    if recalibration is None:
         console.print("No recalibration would improve the stated confidences.")
         return
-    for row in found.meanings:
+    for row in recalibration.meanings:
         stated = f"{row.low:.2f}" if row.low == row.high else f"{row.low:.2f} to {row.high:.2f}"
         interval = f"{row.interval.low:.2f} to {row.interval.high:.2f}"
         console.print(f"Stated {stated} has meant {row.meant:.2f} ({interval}), n={count(row.reviewed)}.")
     console.print(
-        f"Recalibrated so, the Brier score falls from {format_figure(found.stated_brier_score)} to "
-        f"{format_figure(found.mapped_brier_score)} (cross-validated)."
+        f"Recalibrated so, the Brier score falls from {format_figure(recalibration.stated_brier_score)} to "
+        f"{format_figure(recalibration.mapped_brier_score)} (cross-validated)."
     )
 
 

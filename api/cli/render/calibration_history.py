@@ -12,7 +12,7 @@ from projections.stats.intervals import Interval
 
 
 def print_history(console: Console, answer: CalibrationAnswer) -> None:
-    """Print trend, drift and comparison, as far as an answer has them."""
+    """Print those of trend, drift and comparison that the answer has."""
     if answer.trend:
         _print_trend(console, answer.trend)
     if answer.drift:
@@ -23,9 +23,9 @@ def print_history(console: Console, answer: CalibrationAnswer) -> None:
 
 def _print_trend(console: Console, trend: Trend) -> None:
     numbers = ("reviewed", "success", "stated", "gap", "its interval", "Brier")
-    shown = make_table("from", "before", *numbers, right=numbers)
+    table = make_table("from", "before", *numbers, right=numbers)
     for window in trend.windows:
-        shown.add_row(
+        table.add_row(
             f"{window.since:%Y-%m-%d}",
             f"{window.until:%Y-%m-%d}",
             count(window.reviewed),
@@ -36,7 +36,7 @@ def _print_trend(console: Console, trend: Trend) -> None:
             format_figure(window.brier_score),
         )
     console.print()
-    console.print(shown)
+    console.print(table)
 
 
 def _print_drift(console: Console, drift: Drift) -> None:
@@ -60,29 +60,29 @@ def _gap(gap: float, interval: Interval | None, reviewed: int) -> str:
     return f"{format_figure(gap, '+')} ({format_interval(interval, '+')}), n={count(reviewed)}"
 
 
-def _print_comparison(console: Console, compared: AgentComparison) -> None:
+def _print_comparison(console: Console, comparison: AgentComparison) -> None:
     console.print()
-    if not compared.pairs:
+    if not comparison.pairs:
         console.print("There are fewer than two agents to compare.")
-    for pair in compared.pairs:
-        one, other = (one_line(name) for name in pair.agents)
+    for pair in comparison.pairs:
+        agents = " and ".join(one_line(name) for name in pair.agents)
         if pair.paired and pair.brier_scores and pair.interval and pair.p is not None:
             first, second = (format_figure(score) for score in pair.brier_scores)
             difference = f"{format_figure(pair.mean_difference, '+')} ({format_interval(pair.interval, '+')})"
             console.print(
-                f"{one} and {other} on {many(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
+                f"{agents} on {many(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
                 f"{difference}, p {format_p(pair.p)}."
             )
         else:
-            console.print(f"{one} and {other}: {pair.note}, {count(pair.shared)} shared. {_skills(pair)}")
-    if compared.left_out:
-        console.print(f"{many(compared.left_out, 'agent')} with fewer reviews left out.")
+            console.print(f"{agents}: {pair.note}, {count(pair.shared)} shared. {_skills(pair)}")
+    if comparison.left_out:
+        console.print(f"{many(comparison.left_out, 'agent')} with fewer reviews left out.")
 
 
 def _skills(pair: AgentPair) -> str:
-    """Return the skill by category, side by side."""
+    """Return the skill of both agents in each category that they share."""
     texts = []
-    for common in pair.categories:
-        sides = " and ".join(f"{format_figure(side.skill, '+')} (n={count(side.reviewed)})" for side in common.sides)
-        texts.append(f"{one_line(common.category) if common.category else '(no category)'} {sides}")
+    for category in pair.categories:
+        sides = " and ".join(f"{format_figure(side.skill, '+')} (n={count(side.reviewed)})" for side in category.sides)
+        texts.append(f"{one_line(category.category) if category.category else '(no category)'} {sides}")
     return f"Skill: {'; '.join(texts)}." if texts else "No category in common."

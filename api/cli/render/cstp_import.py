@@ -1,17 +1,20 @@
-"""Print the result of a CSTP import: what was written, and what users should check."""
+"""Lines that report a CSTP import: the events written, and the warnings that users should check."""
 
 from collections.abc import Iterator
 
+from api.cli.output import format_speed
 from api.importers.cstp.report import HALF, OTHER_TIME, ZERO, CstpImportResult, Loss, SourceConflict
 from api.text import many, one_line
 
 LISTED_MAX = 20
-"""Losses, and contradictions, that are listed. The rest is counted."""
+"""Losses that are listed, and contradictions. Of the others, only the number is printed."""
+
+SKIPPED_MAX = 5
+"""Skipped files that are named."""
 
 
 def summary_lines(report: CstpImportResult) -> Iterator[str]:
-    """Yield two lines: what was found, and what was written."""
-    elapsed_s = max(report.elapsed_ms / 1000, 0.001)
+    """Yield two lines: the decisions found, and the events written."""
     yield (
         f"{many(report.yaml_files, 'decision file')}, {many(report.sqlite_stores, 'SQLite store')}: "
         f"{many(report.decisions, 'decision')} ({report.in_both:,} in both, {report.with_confidence:,} with a "
@@ -26,22 +29,22 @@ def summary_lines(report: CstpImportResult) -> Iterator[str]:
     kinds = f" ({', '.join(parts)})" if parts else ""
     yield (
         f"{written}{kinds}, {many(report.unchanged, 'decision')} there already; "
-        f"{elapsed_s:.1f} s, {report.decisions / elapsed_s:,.0f} decisions/s."
+        f"{format_speed(report.decisions, report.elapsed_ms, 'decisions')}."
     )
 
 
 def warning_lines(report: CstpImportResult) -> Iterator[str]:
-    """Yield what could not be imported, and what may be misleading."""
+    """Yield lines about values that could not be imported, and about values that may be misleading."""
     if report.losses:
         yield f"{len(report.losses):,} not imported:"
         yield from _listed([_loss(loss) for loss in report.losses[:LISTED_MAX]], len(report.losses))
     if report.contradictions:
         yield f"{many(len(report.contradictions), 'contradiction')}; the later change counts:"
-        shown = [_contradiction(one) for one in report.contradictions[:LISTED_MAX]]
-        yield from _listed(shown, len(report.contradictions))
+        lines = [_contradiction(conflict) for conflict in report.contradictions[:LISTED_MAX]]
+        yield from _listed(lines, len(report.contradictions))
     if report.no_place:
-        counts = ", ".join(f"{one_line(name)} ({number:,})" for name, number in report.no_place.items())
-        yield f"Fields that no event has, and their number: {counts}."
+        fields = ", ".join(f"{one_line(name)} ({number:,})" for name, number in report.no_place.items())
+        yield f"Fields that no event has, and their number: {fields}."
     for subject, number in (
         ("Confidences of exactly 0.5, which CSTP also writes if none was stated", report.doubtful.get(HALF, 0)),
         ("Confidences of 0 in SQLite alone, which it also writes if none was stated", report.doubtful.get(ZERO, 0)),
@@ -61,17 +64,17 @@ def warning_lines(report: CstpImportResult) -> Iterator[str]:
 
 def _loss(loss: Loss) -> str:
     value = repr(one_line(loss.value)) if loss.value else "missing"
-    named = loss.decision_id is None or f"-decision-{loss.decision_id}." in loss.file
-    decision = "" if named else f"{loss.decision_id} in "
+    id_in_name = loss.decision_id is None or f"-decision-{loss.decision_id}." in loss.file
+    decision = "" if id_in_name else f"{loss.decision_id} in "
     left_out = "" if loss.left_out == loss.field else f"; left out: {one_line(loss.left_out)}"
-    place = f"{decision}{one_line(loss.file)}"
-    return f"  {place}: {one_line(loss.field)} is {value}; allowed: {one_line(loss.allowed)}{left_out}"
+    source = f"{decision}{one_line(loss.file)}"
+    return f"  {source}: {one_line(loss.field)} is {value}; allowed: {one_line(loss.allowed)}{left_out}"
 
 
-def _contradiction(one: SourceConflict) -> str:
-    taken, other = (repr(one_line(value)) for value in (one.taken, one.other))
-    places = f"{one_line(one.taken_from)} says {taken}, {one_line(one.other_from)} says {other}"
-    return f"  {one.decision_id}: {one.field}: {places}"
+def _contradiction(conflict: SourceConflict) -> str:
+    kept_value, other_value = (repr(one_line(value)) for value in (conflict.taken, conflict.other))
+    places = f"{one_line(conflict.taken_from)} says {kept_value}, {one_line(conflict.other_from)} says {other_value}"
+    return f"  {conflict.decision_id}: {conflict.field}: {places}"
 
 
 def _listed(lines: list[str], total: int) -> Iterator[str]:
@@ -81,5 +84,5 @@ def _listed(lines: list[str], total: int) -> Iterator[str]:
 
 
 def _few(names: list[str]) -> str:
-    shown = ", ".join(one_line(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
+    listed = ", ".join(one_line(name) for name in names[:SKIPPED_MAX])
+    return listed if len(names) <= SKIPPED_MAX else f"{listed} and {len(names) - SKIPPED_MAX:,} more"

@@ -9,14 +9,14 @@ from instruments.discovery import render_summary
 from instruments.discovery.progress import format_ms, format_score
 
 
-def print_findings(found: DiscoverySummary, elapsed_ns: int) -> None:
+def print_findings(summary: DiscoverySummary, elapsed_ns: int) -> None:
     """Print the models that a run identified, and why it ended."""
-    models = found.models
-    if found.ending is not None:
-        typer.echo(render_summary(len(models), found.iterations, elapsed_ns))
+    models = summary.models
+    if summary.ending is not None:
+        typer.echo(render_summary(len(models), summary.iterations, elapsed_ns))
     if models:
         columns = ("model", "provider", "score", "elapsed")
-        shown = make_table(*columns, right=("score", "elapsed"), wrap=("model", "provider"))
+        table = make_table(*columns, right=("score", "elapsed"), wrap=("model", "provider"))
         for model in models:
             row = (
                 one_line(model.model_name),
@@ -24,9 +24,9 @@ def print_findings(found: DiscoverySummary, elapsed_ns: int) -> None:
                 format_score(model.score),
                 format_ms(model.elapsed_ns),
             )
-            shown.add_row(*row)
+            table.add_row(*row)
         typer.echo()
-        open_console().print(shown)
+        open_console().print(table)
     commands = [model.register for model in models if model.register is not None]
     if commands:
         typer.echo("\nNot known yet:")

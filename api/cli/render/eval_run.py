@@ -1,4 +1,4 @@
-"""Print the result of `eval run`: a table, missed patterns, errors, and a summary."""
+"""Print the result of `eval run`: scenarios, missed patterns, errors, and a summary."""
 
 from collections.abc import Iterator, Sequence
 
@@ -37,15 +37,15 @@ ORDER = ("failing", "flaky", "stable", "skipped", "error")
 WORDS = {"failing": "failed", "flaky": "flaky", "stable": "passed", "skipped": "skipped", "error": "error"}
 
 
-def print_evaluation(found: Evaluation) -> None:
-    """Print a table of scenarios, failures first; what those missed; errors; and a summary."""
+def print_evaluation(evaluation: Evaluation) -> None:
+    """Print a table of scenarios, failures first, then the patterns they missed, the errors, and a summary."""
     console = open_console()
     ordered = sorted(
-        found.results, key=lambda result: (ORDER.index(result.verdict), _points(result), result.scenario_id)
+        evaluation.results, key=lambda result: (ORDER.index(result.verdict), _points(result), result.scenario_id)
     )
     if ordered:
         columns = tuple(COMPONENTS.values())
-        shown = make_table(
+        table = make_table(
             "scenario",
             *columns,
             "total",
@@ -55,45 +55,49 @@ def print_evaluation(found: Evaluation) -> None:
             wrap=("scenario",),
         )
         for result in ordered:
-            shown.add_row(
+            table.add_row(
                 Text(result.scenario_id, overflow="fold"),
                 *_figures(result),
                 Text(_verdict(result), STYLES[result.verdict]),
             )
-        console.print(shown)
+        console.print(table)
     missed = [result for result in ordered if result.verdict in {"failing", "flaky"}]
     for result in missed[:MISSED_MAX]:
-        for text in _missed(result):
-            typer.echo(text)
+        for line in _missed(result):
+            typer.echo(line)
     if len(missed) > MISSED_MAX:
-        typer.echo(f"\n{many(len(missed) - MISSED_MAX, 'more scenario')} failed: tallystick eval show {found.run_id}")
-    for text in _errors(found.results):
-        typer.echo(text)
+        typer.echo(
+            f"\n{many(len(missed) - MISSED_MAX, 'more scenario')} failed: tallystick eval show {evaluation.run_id}"
+        )
+    for line in _errors(evaluation.results):
+        typer.echo(line)
     typer.echo()
-    for text in summary_lines(found):
-        typer.echo(text)
+    for line in summary_lines(evaluation):
+        typer.echo(line)
 
 
-def summary_lines(found: Evaluation) -> Iterator[str]:
+def summary_lines(evaluation: Evaluation) -> Iterator[str]:
     """Yield the summary of a run: agent and suite, counts, and figures."""
-    version = f" {found.agent_version}" if found.agent_version else ""
-    yield one_line(f"{found.suite}: {agent_name(found)}{version}, run {found.run_id}")
-    counts = {"passed": found.passed, "failed": found.failed, "skipped": found.skipped}
+    version = f" {evaluation.agent_version}" if evaluation.agent_version else ""
+    yield one_line(f"{evaluation.suite}: {agent_name(evaluation)}{version}, run {evaluation.run_id}")
+    counts = {"passed": evaluation.passed, "failed": evaluation.failed, "skipped": evaluation.skipped}
     words = [f"{number:,} {word}" for word, number in counts.items() if number or word != "skipped"]
-    if found.errors:
-        words.append(many(found.errors, "error"))
-    left = (found.planned or 0) - sum(counts.values()) - found.errors
-    if left > 0 and not found.ended:
-        words.append(f"{left:,} not scored yet")
-    took = f"; {seconds(found.elapsed_ns)}" if found.elapsed_ns is not None else ""
-    yield f"{many(found.scenarios, 'scenario')}: {', '.join(words)}{took}."
-    if found.mean is not None:
-        errors = f" Errors count 0; without them the mean is {points(found.mean_scored)}." if found.errors else ""
-        if found.mean_scored is None:
+    if evaluation.errors:
+        words.append(many(evaluation.errors, "error"))
+    unscored = (evaluation.planned or 0) - sum(counts.values()) - evaluation.errors
+    if unscored > 0 and not evaluation.ended:
+        words.append(f"{unscored:,} not scored yet")
+    duration = f"; {seconds(evaluation.elapsed_ns)}" if evaluation.elapsed_ns is not None else ""
+    yield f"{many(evaluation.scenarios, 'scenario')}: {', '.join(words)}{duration}."
+    if evaluation.mean is not None:
+        errors = (
+            f" Errors count 0; without them the mean is {points(evaluation.mean_scored)}." if evaluation.errors else ""
+        )
+        if evaluation.mean_scored is None:
             errors = " Nothing could be scored; errors count 0."
         yield (
-            f"Mean {points(found.mean)} of 100{bracketed(point_interval(found.mean_interval))}, "
-            f"pass rate {rate(found.pass_rate)}{bracketed(rate_interval(found.pass_interval))}.{errors}"
+            f"Mean {points(evaluation.mean)} of 100{bracketed(point_interval(evaluation.mean_interval))}, "
+            f"pass rate {rate(evaluation.pass_rate)}{bracketed(rate_interval(evaluation.pass_interval))}.{errors}"
         )
 
 
@@ -114,14 +118,14 @@ def _figures(result: ScenarioResult) -> list[str]:
 
 
 def _missed(result: ScenarioResult) -> Iterator[str]:
-    """Yield what the worst answer to a scenario missed."""
+    """Yield the patterns that the worst answer to a scenario missed."""
     row = min((row for row in result.rows if row.passed is False), key=_total, default=None)
-    if row is None:  # its other attempts are errors, which have a list of their own
+    if row is None:  # its other attempts are errors, which `_errors` lists
         return
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
     total = points_below(row.total_score, row.pass_threshold)
     yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"
-    findings = list(dict.fromkeys(_finding(one) for one in failed_patterns(row)))
+    findings = list(dict.fromkeys(_finding(finding) for finding in failed_patterns(row)))
     yield from findings[:FINDINGS_MAX]
     if len(findings) > FINDINGS_MAX:
         yield f"  and {len(findings) - FINDINGS_MAX} more"
@@ -135,7 +139,7 @@ def _finding(finding: PatternFinding) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in quotes, with the backslashes of a regular expression as they are."""
+    """Return a text in quotes. Backslashes of a regular expression are not escaped."""
     return f"'{one_line(text, PATTERN_CHARS)}'"
 
 
@@ -146,14 +150,14 @@ def _total(row: ScoreRow) -> float:
 def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
     """Yield every answer that could not be scored, with the last lines of the agent's output."""
     for result in results:
-        alike: dict[tuple[str | None, ...], list[str]] = {}
+        same_errors: dict[tuple[str | None, ...], list[str]] = {}
         for row in result.rows:
             if row.state == "error":
-                alike.setdefault((row.failure, row.detail, row.said), []).append(str(row.attempt))
-        for (failure, detail, output), attempts in alike.items():
-            which = f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(attempts)}"
-            yield f"\n{result.scenario_id}, {which}: {failure}, {one_line(detail or '')}"
-            yield from (f"  | {one}" for one in visible(output or "").splitlines())
+                same_errors.setdefault((row.failure, row.detail, row.said), []).append(str(row.attempt))
+        for (failure, detail, output), attempts in same_errors.items():
+            attempt_names = f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(attempts)}"
+            yield f"\n{result.scenario_id}, {attempt_names}: {failure}, {one_line(detail or '')}"
+            yield from (f"  | {line}" for line in visible(output or "").splitlines())
     skipped = [result for result in results if result.verdict == "skipped"]
     reasons = sorted({row.detail or "" for result in skipped for row in result.rows})
     if skipped:

@@ -1,4 +1,4 @@
-"""Print evaluations: one in detail, two compared, and a list."""
+"""Print one evaluation in detail, a comparison of two, and a list of evaluations."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -48,10 +48,10 @@ JUDGED = {"passed": "bold green", "worse": "bold red", "unusable": "bold magenta
 
 
 WIDE = 100
-"""Columns of a terminal from which a list shows everything."""
+"""Columns of a terminal that is wide enough for all columns of a list."""
 
 PARTS_WIDE = 70
-"""Columns needed for verdict, points and components beside the id of a scenario."""
+"""Columns needed for verdict, points and components, in addition to the id of a scenario."""
 
 
 def print_evaluation_list(page: EvaluationPage) -> None:
@@ -59,28 +59,28 @@ def print_evaluation_list(page: EvaluationPage) -> None:
     console = open_console()
     wide = console.width >= WIDE
     numbers = ("mean", "pass rate", *(["scenarios"] if wide else []), "errors")
-    shown = make_table("run", "begun (UTC)", "suite", "agent", "version", *numbers, "", right=numbers,
+    table = make_table("run", "begun (UTC)", "suite", "agent", "version", *numbers, "", right=numbers,
                   wrap=("suite", "agent", "version"))  # fmt: skip
-    for head in page.evaluations:
-        shown.add_row(
-            head.run_id,
-            moment(head.started_at) if wide else f"{head.started_at:%Y-%m-%d}",
-            truncate(one_line(head.suite)),
-            truncate(one_line(agent_name(head))),
-            truncate(one_line(head.agent_version or "-")),
-            points(head.mean),
-            rate(head.pass_rate),
-            *([count(head.scenarios)] if wide else []),
-            count(head.errors),
-            "" if head.ended else "not ended",
+    for summary in page.evaluations:
+        table.add_row(
+            summary.run_id,
+            moment(summary.started_at) if wide else f"{summary.started_at:%Y-%m-%d}",
+            truncate(one_line(summary.suite)),
+            truncate(one_line(agent_name(summary))),
+            truncate(one_line(summary.agent_version or "-")),
+            points(summary.mean),
+            rate(summary.pass_rate),
+            *([count(summary.scenarios)] if wide else []),
+            count(summary.errors),
+            "" if summary.ended else "not ended",
         )
-    console.print(shown)
+    console.print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
 
 
 def print_evaluation_detail(run: Evaluation) -> None:
-    """Print one evaluation: its facts, each scenario, failures, and figures."""
+    """Print one evaluation: its properties, each scenario, failures, and figures."""
     console = open_console()
     _print_facts(console, run)
     results = by_urgency(EvaluationReport(evaluation=run))
@@ -107,35 +107,40 @@ def _print_facts(console: Console, run: Evaluation) -> None:
         "chosen": run.selection,
         **(run.meta or {}),
     }
-    shown = make_table("", "", wrap=("",))
-    shown.show_header = False
+    table = make_table("", "", wrap=("",))
+    table.show_header = False
     for name, value in facts.items():
         if value is not None:
-            shown.add_row(one_line(name), one_line(value))
-    console.print(shown)
+            table.add_row(one_line(name), one_line(value))
+    console.print(table)
 
 
 def _print_scenarios(console: Console, results: Sequence[ScenarioResult]) -> None:
     """Print one line for each scenario, with its components if the terminal is wide enough."""
-    free = console.width - max(len(result.scenario_id) for result in results)
-    parts = COMPONENTS if free >= PARTS_WIDE else {}
+    free_columns = console.width - max(len(result.scenario_id) for result in results)
+    parts = COMPONENTS if free_columns >= PARTS_WIDE else {}
     numbers = ("points", "passed", *parts.values())
-    shown = make_table("scenario", "verdict", *numbers, right=numbers, wrap=("scenario",))
+    table = make_table("scenario", "verdict", *numbers, right=numbers, wrap=("scenario",))
     for result in results:
-        shown.add_row(
+        table.add_row(
             truncate(result.scenario_id),
             Text(result.verdict, STYLES[result.verdict]),
             points(result.mean),
             f"{result.passed} of {result.attempts}",
             *(points(mean_component(result, name)) for name in parts),
         )
-    console.print(shown)
+    console.print(table)
 
 
 def mean_component(result: ScenarioResult, name: str) -> float | None:
     """Return the mean points of one component over the attempts that have it."""
-    found = [one.score for row in result.rows for one in row.components if one.name == name and one.score is not None]
-    return sum(found) / len(found) if found else None
+    scores = [
+        component.score
+        for row in result.rows
+        for component in row.components
+        if component.name == name and component.score is not None
+    ]
+    return sum(scores) / len(scores) if scores else None
 
 
 def print_scenario(result: ScenarioResult, *, analyses: bool) -> None:
@@ -153,7 +158,7 @@ def _print_row(console: Console, result: ScenarioResult, row: ScoreRow) -> None:
     if row.state == "error":
         _print_lines(console, _error(result.scenario_id, row), "magenta")
     else:
-        _print_lines(console, _scored(result, row), "green" if row.passed else "dim" if row.passed is None else "red")
+        _print_lines(console, _scored(result, row), {True: "green", False: "red", None: "dim"}[row.passed])
     console.print()
 
 
@@ -173,13 +178,13 @@ def _error(scenario_id: str, row: ScoreRow) -> list[str]:
 
 
 def _print_lines(console: Console, texts: Iterable[str], style: str) -> None:
-    """Print the first line in colour, and the others without."""
+    """Print the first line in a style, and the others without."""
     for number, text in enumerate(texts):
         console.print(text, style="" if number else style, soft_wrap=True)
 
 
 def print_comparison(report: EvaluationReport) -> None:
-    """Print two evaluations compared: regressed scenarios, the worst first; the others, figures, and verdict."""
+    """Print a comparison: regressed scenarios, the worst first, then the others, the figures, and the verdict."""
     console, contrast = open_console(), report.contrast
     assert contrast is not None
     for style, texts in _blocks(report, contrast):
@@ -200,24 +205,28 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
     for result in report.evaluation.results:
         yield from (("magenta", _error(result.scenario_id, row)) for row in result.rows if row.state == "error")
     groups = {
-        "Not comparable": [f"{one.scenario_id}: {one_line(one.reason or '')}" for one in contrast.not_comparable],
+        "Not comparable": list(map(_not_comparable, contrast.not_comparable)),
         "Missing": list(map(_missing, contrast.missing)),
         "Fewer points, as many passes": list(map(_moved, contrast.lower)),
-        "New": [f"{one.scenario_id}: {points(one.after)}" for one in contrast.added],
+        "New": [f"{added.scenario_id}: {points(added.after)}" for added in contrast.added],
         "Improved": list(map(_moved, contrast.improved)),
     }
-    for title, texts in groups.items():
-        if texts:
-            yield "red" if title == "Missing" else "bold", [f"{title}:", *(f"  {one}" for one in texts)]
+    for title, lines in groups.items():
+        if lines:
+            yield "red" if title == "Missing" else "bold", [f"{title}:", *(f"  {line}" for line in lines)]
 
 
 def _regressed(change: ScenarioChange) -> Iterator[str]:
-    named = f"{change.scenario_id}{f' ({one_line(change.name)})' if change.name else ''}"
-    passes = f"{change.passed_before} of {count_noun(change.attempts, 'attempt')} passed, now {change.passed_after}"
-    yield f"Regressed: {named}: {points(change.before)} before, {points(change.after)} now; {passes}"
+    scenario = f"{change.scenario_id}{f' ({one_line(change.name)})' if change.name else ''}"
+    passed = f"{change.passed_before} of {count_noun(change.attempts, 'attempt')} passed, now {change.passed_after}"
+    yield f"Regressed: {scenario}: {points(change.before)} before, {points(change.after)} now; {passed}"
     if change.reason:
         yield f"  error: {one_line(change.reason)}"
     yield from (f"  {lost_pattern_line(finding)}" for finding in lost_patterns(change))
+
+
+def _not_comparable(change: ScenarioChange) -> str:
+    return f"{change.scenario_id}: {one_line(change.reason or '')}"
 
 
 def _missing(change: ScenarioChange) -> str:
@@ -229,12 +238,12 @@ def _moved(change: ScenarioChange) -> str:
 
 
 def _figures(contrast: RunComparison) -> Iterator[str]:
-    for title, head in (("Baseline", contrast.baseline), ("Candidate", contrast.candidate)):
-        named = one_line(" ".join(filter(None, (agent_name(head), head.agent_version))))
-        chosen = f", scenarios matching {one_line(head.selection)}" if head.selection is not None else ""
-        left = "" if head.ended else ", not ended"
-        figures = f"mean {_mean(head)}, pass rate {_rate(head)}"
-        yield f"{title} {head.run_id}: {named} on {one_line(head.suite)}{chosen}{left}: {figures}."
+    for title, summary in (("Baseline", contrast.baseline), ("Candidate", contrast.candidate)):
+        agent = one_line(" ".join(filter(None, (agent_name(summary), summary.agent_version))))
+        selection = f", scenarios matching {one_line(summary.selection)}" if summary.selection is not None else ""
+        state = "" if summary.ended else ", not ended"
+        figures = f"mean {_mean(summary)}, pass rate {_rate(summary)}"
+        yield f"{title} {summary.run_id}: {agent} on {one_line(summary.suite)}{selection}{state}: {figures}."
     if contrast.scenarios:
         test = contrast.mcnemar
         p = "" if test.p is None else f" (exact McNemar, p = {test.p:.3f})"
@@ -246,15 +255,15 @@ def _figures(contrast: RunComparison) -> Iterator[str]:
         )
 
 
-def _mean(head: EvaluationSummary) -> str:
-    return f"{points(head.mean)}{bracketed(point_interval(head.mean_interval))}"
+def _mean(summary: EvaluationSummary) -> str:
+    return f"{points(summary.mean)}{bracketed(point_interval(summary.mean_interval))}"
 
 
-def _rate(head: EvaluationSummary) -> str:
-    return f"{rate(head.pass_rate)}{bracketed(rate_interval(head.pass_interval))}"
+def _rate(summary: EvaluationSummary) -> str:
+    return f"{rate(summary.pass_rate)}{bracketed(rate_interval(summary.pass_interval))}"
 
 
-def _verdicts(head: EvaluationSummary) -> str:
-    counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
+def _verdicts(summary: EvaluationSummary) -> str:
+    counts = {"stable": summary.stable, "flaky": summary.flaky, "failing": summary.failing, "in error": summary.broken}
     verdicts = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
-    return f"of {count_noun(head.scenarios, 'scenario')} {verdicts}"
+    return f"of {count_noun(summary.scenarios, 'scenario')} {verdicts}"

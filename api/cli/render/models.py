@@ -1,4 +1,4 @@
-"""Print models, hosts and probe scores."""
+"""Print the inventory, the registered models, and probe scores."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,61 +24,61 @@ from projections.discovery.model_inventory import InventoryModel, RouterSighting
 from projections.discovery.probe_score_tables import ModelScores, ProbeScores
 
 COMMANDS_MAX = 10
-"""Unknown models whose command is printed; those seen most come first."""
+"""Unknown models whose registration command is printed; those seen most often come first."""
 
 CONFLICTS_MAX = 10
 
 
-def print_appended(placed: AppendResult, done: str, *, as_json: bool) -> None:
-    """Print what was appended, and its position."""
+def print_appended(result: AppendResult, message: str, *, as_json: bool) -> None:
+    """Print a message with the position of the appended event."""
     if as_json:
-        print_json({"position": placed.first})
+        print_json({"position": result.first})
     else:
-        typer.echo(f"{one_line(done)}: position {count(placed.first)}.")
+        typer.echo(f"{one_line(message)}: position {count(result.first)}.")
 
 
-def print_inventory(found: InventoryAnswer) -> None:
+def print_inventory(answer: InventoryAnswer) -> None:
     """Print the models, answers that name none, conflicts, and commands that register unknown models."""
     console = open_console()
-    sighted = [model for model in found.models if model.sightings]
+    sighted = [model for model in answer.models if model.sightings]
     console.print(
-        f"{many(len(sighted), 'model')} claimed in {many(found.runs, 'run')} with {many(found.attempts, 'attempt')}."
+        f"{many(len(sighted), 'model')} claimed in {many(answer.runs, 'run')} with {many(answer.attempts, 'attempt')}."
     )
-    if found.models:
+    if answer.models:
         console.print()
-        _print_models(console, found.models)
-    for noun, rows in (("Hosts that named themselves", found.wrappers), ("Names of no model", found.unresolved)):
+        _print_models(console, answer.models)
+    for noun, rows in (("Hosts that named themselves", answer.wrappers), ("Names of no model", answer.unresolved)):
         if rows:
             console.print(f"\n{noun}: {'; '.join(map(_unnamed, rows))}.")
-    _print_routers(console, found.routers)
-    _print_conflicts(console, found.contradictions, found.identical)
+    _print_routers(console, answer.routers)
+    _print_conflicts(console, answer.contradictions, answer.identical)
     unknown = [model for model in sighted if not model.known]
     if unknown:
         console.print(f"\n{many(len(unknown), 'model')} not known. Register those you know:")
         for model in unknown[:COMMANDS_MAX]:
             console.print(f"  {_command(model)}", soft_wrap=True)
     console.print()
-    console.print(format_as_of(found.as_of), style="dim")
+    console.print(format_as_of(answer.as_of), style="dim")
 
 
 def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
-    shown = make_table(
+    table = make_table(
         "model", "known", "sightings", "runs", "claimed as", "provider", "routers", "first seen (UTC)",
         "last seen (UTC)", right=("sightings", "runs"), wrap=("claimed as", "provider", "routers"),
     )  # fmt: skip
     for model in models:
-        shown.add_row(
+        table.add_row(
             one_line(model.key),
             "yes" if model.known else "no",
             count(model.sightings),
             count(model.runs),
             truncate(_listed(model.claims)),
             truncate(_listed([model.provider] if model.provider else model.providers)),
-            truncate(_listed(by.router or "(unnamed)" for by in model.by_router)),
+            truncate(_listed(sightings.router or "(unnamed)" for sightings in model.by_router)),
             moment(model.first_seen),
             moment(model.last_seen),
         )
-    console.print(shown)
+    console.print(table)
 
 
 def _unnamed(row: UnnamedClaims) -> str:
@@ -111,15 +111,17 @@ def _print_conflicts(
             f"{many(conflict.sightings, 'time')}, last in {_place(conflict.where[0])}.",
             style="yellow",
         )
-    for same in identical[:CONFLICTS_MAX]:
-        names = "; ".join(f"{one_line(by.key) or '(empty)'} ({_place(by.where[0])})" for by in same.answers)
+    for output in identical[:CONFLICTS_MAX]:
+        names = "; ".join(
+            f"{one_line(answer.key) or '(empty)'} ({_place(answer.where[0])})" for answer in output.answers
+        )
         console.print(f"! Identical output under several names: {names}.", style="yellow")
-    if left := max(0, len(contradictions) - CONFLICTS_MAX) + max(0, len(identical) - CONFLICTS_MAX):
-        console.print(f"{count(left)} more of these: --json prints all.")
+    if unlisted := max(0, len(contradictions) - CONFLICTS_MAX) + max(0, len(identical) - CONFLICTS_MAX):
+        console.print(f"{count(unlisted)} more of these: --json prints all.")
 
 
-def _place(where: AttemptPlace) -> str:
-    return f"run {where.run_id}, attempt {count(where.attempt)}"
+def _place(place: AttemptPlace) -> str:
+    return f"run {place.run_id}, attempt {count(place.attempt)}"
 
 
 def _command(model: InventoryModel) -> str:
@@ -130,18 +132,18 @@ def _command(model: InventoryModel) -> str:
     return command
 
 
-def print_models(found: ModelList) -> None:
+def print_models(registered: ModelList) -> None:
     """Print one line for each registered model."""
     console = open_console()
-    if not found.models:
+    if not registered.models:
         console.print("No model is registered: tallystick model register KEY --provider PROVIDER --name NAME")
         return
-    shown = make_table(
+    table = make_table(
         "key", "name", "provider", "other names", "sightings", "last seen (UTC)", "note",
         right=("sightings",), wrap=("name", "provider", "other names", "note"),
     )  # fmt: skip
-    for model in found.models:
-        shown.add_row(
+    for model in registered.models:
+        table.add_row(
             model.key,
             truncate(one_line(model.name)),
             truncate(one_line(model.provider)),
@@ -150,32 +152,32 @@ def print_models(found: ModelList) -> None:
             moment(model.last_seen),
             truncate(one_line(model.note)),
         )
-    console.print(shown)
+    console.print(table)
 
 
-def print_scores(found: ProbesAnswer) -> None:
+def print_scores(answer: ProbesAnswer) -> None:
     """Print a table for each probe and scorer, and whether the probe distinguishes models."""
     console = open_console()
-    if not found.probes:
+    if not answer.probes:
         console.print("No scores found.")
-    for number, table in enumerate(found.probes):
+    for number, scores in enumerate(answer.probes):
         if number:
             console.print()
-        _print_table(console, table)
+        _print_table(console, scores)
     console.print()
-    console.print(format_as_of(found.as_of), style="dim")
+    console.print(format_as_of(answer.as_of), style="dim")
 
 
-def _print_table(console: Console, one: ProbeScores) -> None:
-    probe = one_line(one.probe_id if one.probe_version is None else f"{one.probe_id}@{one.probe_version}")
-    scorer = one_line(one.scorer_id if one.scorer_version is None else f"{one.scorer_id}@{one.scorer_version}")
-    console.print(f"{probe}, scored by {scorer}: {many(one.scores, 'score')}", style="bold")
-    text = one.discrimination.says
+def _print_table(console: Console, scores: ProbeScores) -> None:
+    probe = _versioned(scores.probe_id, scores.probe_version)
+    scorer = _versioned(scores.scorer_id, scores.scorer_version)
+    console.print(f"{probe}, scored by {scorer}: {many(scores.scores, 'score')}", style="bold")
+    text = scores.discrimination.says
     console.print(f"{text[0].upper()}{text[1:]}.")
     numbers = ("scores", "valid", "mean", "its interval", "min", "max", "percentile", "first", "last")
-    shown = make_table("model", *numbers, "counts and dimensions", right=numbers, wrap=("counts and dimensions",))
-    for row in one.models:
-        shown.add_row(
+    table = make_table("model", *numbers, "counts and dimensions", right=numbers, wrap=("counts and dimensions",))
+    for row in scores.models:
+        table.add_row(
             _model_name(row),
             count(row.scores),
             "-" if row.valid_share is None else f"{row.valid_share:.0%}",
@@ -189,7 +191,11 @@ def _print_table(console: Console, one: ProbeScores) -> None:
             truncate(_means(row)),
         )
     console.print()
-    console.print(shown)
+    console.print(table)
+
+
+def _versioned(name: str, version: str | None) -> str:
+    return one_line(name if version is None else f"{name}@{version}")
 
 
 def _model_name(row: ModelScores) -> str:

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from api.cli.output import (
     format_figure,
+    format_speed,
     make_table,
     open_console,
     print_note,
@@ -17,17 +18,17 @@ from projections.discovery.run_index import RunEntry
 from projections.discovery.run_report import RunAttempt, RunDetail
 
 UNSUPPORTED_MAX = 20
-"""Unsupported scores that are listed. The rest is counted."""
+"""Unsupported scores that are listed. Of the others, only the number is printed."""
 
 
 def print_runs(page: RunPage) -> None:
     """Print one line for each run."""
-    shown = make_table(
+    table = make_table(
         "run", "begun (UTC)", "agent", "router", "probe", "models", "attempts", "ending",
         right=("models", "attempts"), wrap=("agent", "router", "ending"),
     )  # fmt: skip
     for run in page.runs:
-        shown.add_row(
+        table.add_row(
             run.run_id,
             moment(run.start_time),
             truncate(one_line(run.agent)),
@@ -37,14 +38,14 @@ def print_runs(page: RunPage) -> None:
             count(run.attempts),
             truncate(_ending(run)),
         )
-    open_console().print(shown)
+    open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{count(len(page.runs))} of {many(page.total, 'run')}.{more}")
 
 
-def print_run(shown: RunView) -> None:
-    """Print one run: its facts, its models with their scores, and its attempts if it has them."""
-    console, run, detail = open_console(), shown.entry, shown.detail
+def print_run(view: RunView) -> None:
+    """Print one run: its properties, its models with their scores, and its attempts if it has them."""
+    console, run, detail = open_console(), view.entry, view.detail
     console.print(run.run_id, style="bold")
     facts = make_table("", "", wrap=("",))
     facts.show_header = False
@@ -65,10 +66,10 @@ def print_run(shown: RunView) -> None:
 
 def _print_results(console: Console, detail: RunDetail) -> None:
     numbers = ("iteration", "score", "elapsed")
-    shown = make_table("iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("provider",))
+    table = make_table("iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("provider",))
     for result in detail.results or ():
         score = (result.probe.score or {}).get("total_score")
-        shown.add_row(
+        table.add_row(
             str(result.iteration),
             one_line(result.model.model_name),
             truncate(one_line(result.model.provider)),
@@ -77,16 +78,16 @@ def _print_results(console: Console, detail: RunDetail) -> None:
         )
     if detail.results:
         console.print()
-        console.print(shown)
+        console.print(table)
 
 
 def _print_attempts(console: Console, detail: RunDetail) -> None:
     if detail.attempts:
-        shown = make_table("attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
+        table = make_table("attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
                       right=("attempt", "elapsed"), wrap=("scores", ""))  # fmt: skip
         for attempt in detail.attempts:
-            scores = ", ".join(f"{one.scorer_id} {format_figure(one.total_score)}" for one in attempt.scores)
-            shown.add_row(
+            scores = ", ".join(f"{score.scorer_id} {format_figure(score.total_score)}" for score in attempt.scores)
+            table.add_row(
                 str(attempt.attempt),
                 attempt.outcome,
                 one_line(attempt.claimed.model_name if attempt.claimed is not None else None),
@@ -96,7 +97,7 @@ def _print_attempts(console: Console, detail: RunDetail) -> None:
                 truncate(one_line(_note(attempt))),
             )
         console.print()
-        console.print(shown)
+        console.print(table)
     for signal in detail.signals or ():
         meta = ", ".join(f"{name} {value}" for name, value in (signal.meta or {}).items())
         console.print(one_line(f"{signal.event} at {signal.ts} by {signal.agent}: {meta}".rstrip(": ")))
@@ -104,33 +105,32 @@ def _print_attempts(console: Console, detail: RunDetail) -> None:
 
 def print_import_result(result: RunImportResult) -> None:
     """Print the result of an import; faults go to standard error."""
-    elapsed_s = max(result.elapsed_ms / 1000, 0.001)
-    done = result.runs + result.there
+    runs = result.runs + result.there
     written = f"{many(result.runs, 'run')} written ({many(result.results, 'result')})"
     open_console().print(
         f"{many(result.files, 'file')}: {written}, {result.there:,} there already, {len(result.faults):,} left out.",
         soft_wrap=True,
     )
     open_console().print(
-        f"{many(result.appended, 'event')} appended; {elapsed_s:.1f} s, {done / elapsed_s:,.0f} runs/s.", soft_wrap=True
+        f"{many(result.appended, 'event')} appended; {format_speed(runs, result.elapsed_ms, 'runs')}.", soft_wrap=True
     )
     print_unsupported_scores(result.unborne)
     for fault in result.faults:
         print_note(fault_text(fault))
 
 
-def print_unsupported_scores(found: Sequence[UnsupportedScore]) -> None:
+def print_unsupported_scores(scores: Sequence[UnsupportedScore]) -> None:
     """Print stated scores that do not match their outputs."""
-    if not found:
+    if not scores:
         return
     open_console().print(
-        f"{many(len(found), 'stated score')} not supported by the output (by more than {TOLERANCE:g}), kept as stated:"
+        f"{many(len(scores), 'stated score')} not supported by the output (by more than {TOLERANCE:g}), kept as stated:"
     )
     numbers = ("attempt", "stated", "by its counts", "scored again")
-    shown = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
+    table = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
                   right=numbers, wrap=("claimed model", ""))  # fmt: skip
-    for score in found[:UNSUPPORTED_MAX]:
-        shown.add_row(
+    for score in scores[:UNSUPPORTED_MAX]:
+        table.add_row(
             score.run_id,
             str(score.attempt),
             truncate(one_line(score.model_name)),
@@ -140,9 +140,9 @@ def print_unsupported_scores(found: Sequence[UnsupportedScore]) -> None:
             score.scorer,
             "the output is invalid" if "invalid" in score.why else "",
         )
-    open_console().print(shown)
-    if len(found) > UNSUPPORTED_MAX:
-        open_console().print(f"and {len(found) - UNSUPPORTED_MAX:,} more; --json prints all.")
+    open_console().print(table)
+    if len(scores) > UNSUPPORTED_MAX:
+        open_console().print(f"and {len(scores) - UNSUPPORTED_MAX:,} more; --json prints all.")
 
 
 def fault_text(fault: FileFault) -> str:
@@ -151,7 +151,7 @@ def fault_text(fault: FileFault) -> str:
 
 
 def _note(attempt: RunAttempt) -> str | None:
-    """Return a remark on an attempt: erased, stored as evidence, or its error."""
+    """Return a remark on an attempt: that it was erased, the digest of its evidence, or its error."""
     if attempt.erased:
         return "erased"
     if attempt.response is None and attempt.output is None and attempt.response_digest is not None:

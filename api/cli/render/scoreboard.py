@@ -19,24 +19,24 @@ from api.text import count
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
 
 WIDE = 110
-"""Columns of a terminal from which the table shows everything."""
+"""Columns of a terminal that is wide enough for all columns of the table."""
 
 VERDICTS = ("stable", "flaky", "failing", "runs")
 """Columns that a narrow table leaves out, with the interval of the difference."""
 
 NAMED_MAX = 10
-"""Regressed scenarios of a version that are named. The rest is counted."""
+"""Regressed scenarios of a version that are named. Of the others, only the number is printed."""
 
 
 def print_scoreboard(board: ScoreboardAnswer, *, filtered: bool = False) -> None:
-    """Print each suite: versions of agents, the best first, and what each lost compared with the one before it.
+    """Print each suite: versions of agents, the best first, and the scenarios each lost since its previous version.
 
     `filtered` says that options selected suites or agents.
     """
     console = open_console()
     if not board.suites:
-        none = "No evaluation matches. List all: tallystick eval list"
-        console.print(none if filtered else "No evaluation yet: tallystick eval run FIXTURES")
+        no_match = "No evaluation matches. List all: tallystick eval list"
+        console.print(no_match if filtered else "No evaluation yet: tallystick eval run FIXTURES")
     for suite in board.suites:
         _print_suite(console, suite)
     console.print(format_as_of(board.as_of), style="dim")
@@ -44,18 +44,18 @@ def print_scoreboard(board: ScoreboardAnswer, *, filtered: bool = False) -> None
 
 def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
     scorer = " ".join(filter(None, (suite.scorer_id, suite.scorer_version)))
-    by = f", scored by {one_line(scorer)}" if scorer else ""
+    scored_by = f", scored by {one_line(scorer)}" if scorer else ""
     console.print(
-        f"{one_line(suite.suite)}: {count_noun(suite.scenarios, 'scenario')}{by}", style="bold", soft_wrap=True
+        f"{one_line(suite.suite)}: {count_noun(suite.scenarios, 'scenario')}{scored_by}", style="bold", soft_wrap=True
     )
     wide = console.width >= WIDE
     since = "since the one before" if wide else "change"
     numbers = ("mean", "its interval", "pass rate", "errors", *(VERDICTS if wide else ()), since)
-    shown = make_table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
+    table = make_table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
     for row in suite.rows:
         interval = bracketed(point_interval(row.difference_interval, "+")) if wide else ""
         counts = (row.stable, row.flaky, row.failing + row.broken, row.runs)
-        shown.add_row(
+        table.add_row(
             truncate(_agent(row)),
             truncate(one_line(row.agent_version or DASH)),
             points(row.mean),
@@ -65,7 +65,7 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
             *(map(count, counts) if wide else ()),
             f"{points(row.difference, '+')}{interval}",
         )
-    console.print(shown)
+    console.print(table)
     if suite.left_out:
         console.print(f"and {count_noun(suite.left_out, 'older version')}: --versions", style="dim")
     for row in suite.rows:
@@ -78,13 +78,12 @@ def _agent(row: ScoreboardRow) -> str:
 
 
 def _print_lost(console: Console, row: ScoreboardRow) -> None:
+    version = f"{_agent(row)} {one_line(row.agent_version or DASH)}"
     if row.regressed:
-        named = ", ".join(row.regressed[:NAMED_MAX])
+        scenarios = ", ".join(row.regressed[:NAMED_MAX])
         more = f" and {len(row.regressed) - NAMED_MAX:,} more" if len(row.regressed) > NAMED_MAX else ""
-        who = f"{_agent(row)} {one_line(row.agent_version or DASH)}"
         before = f" since {one_line(row.previous_version)}" if row.previous_version is not None else ""
-        console.print(f"! {who} lost{before}: {named}{more}", style="yellow", soft_wrap=True)
+        console.print(f"! {version} lost{before}: {scenarios}{more}", style="yellow", soft_wrap=True)
     if row.superseded:
-        who = f"{_agent(row)} {one_line(row.agent_version or DASH)}"
         left_out = f"{count_noun(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
-        console.print(f"{who}: {left_out}.", style="dim", soft_wrap=True)
+        console.print(f"{version}: {left_out}.", style="dim", soft_wrap=True)

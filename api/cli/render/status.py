@@ -7,66 +7,67 @@ from api.service.status import CheckpointStatus, LedgerStatus
 from api.text import count, many, moment, one_line
 
 AGENTS_MAX = 10
-"""Agents that are listed. The rest is counted."""
+"""Agents that are listed. Of the others, only the number is printed."""
 
 SPANS_S = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
-def print_status(found: LedgerStatus, name: str) -> None:
+def print_status(status: LedgerStatus, name: str) -> None:
     """Print one line for each fact, and a table of agents."""
     console = open_console()
     console.print(name, style="bold", soft_wrap=True)
-    shown = make_table("", "", wrap=("",))
-    shown.show_header = False
-    for label, text in _facts(found):
-        shown.add_row(label, text)
-    console.print(shown)
-    if found.agents:
+    facts = make_table("", "", wrap=("",))
+    facts.show_header = False
+    for label, text in _facts(status):
+        facts.add_row(label, text)
+    console.print(facts)
+    if status.agents:
         agents = make_table("agent", "decisions", "reviewed", right=("decisions", "reviewed"), wrap=("agent",))
-        for agent in found.agents[:AGENTS_MAX]:
+        for agent in status.agents[:AGENTS_MAX]:
             agents.add_row(truncate(one_line(agent.agent)), count(agent.decisions), count(agent.reviewed))
         console.print()
         console.print(agents)
-    if len(found.agents) > AGENTS_MAX:
-        console.print(f"and {many(len(found.agents) - AGENTS_MAX, 'more agent')}; --json prints all.")
+    if len(status.agents) > AGENTS_MAX:
+        console.print(f"and {many(len(status.agents) - AGENTS_MAX, 'more agent')}; --json prints all.")
 
 
-def _facts(found: LedgerStatus) -> Iterator[tuple[str, str]]:
-    if found.writer is None:
+def _facts(status: LedgerStatus) -> Iterator[tuple[str, str]]:
+    if status.writer is None:
         yield "written by", "no process"
     else:
-        address = f" at {found.writer.address}" if found.writer.address is not None else ""
-        yield "written by", f"process {found.writer.pid}{address}"
-    last = f", the last recorded {moment(found.head.time)} UTC" if found.head.time is not None else ""
-    yield "events", f"{count(found.head.position)}{last}"
-    yield "decisions", f"{count(found.decisions)}, {count(found.reviewed)} of them reviewed"
-    registered = f"{count(found.models_registered)} registered"
-    yield "discovery", f"{many(found.runs, 'run')}, {many(found.models, 'model')} seen, {registered}"
-    yield "evaluations", count(found.evaluations)
-    yield "evidence", many(found.evidence, "piece")
-    yield "checkpoint", _checkpoint(found.checkpoint, found.head.position)
-    disk = found.disk
+        address = f" at {status.writer.address}" if status.writer.address is not None else ""
+        yield "written by", f"process {status.writer.pid}{address}"
+    last = f", the last recorded {moment(status.head.time)} UTC" if status.head.time is not None else ""
+    yield "events", f"{count(status.head.position)}{last}"
+    yield "decisions", f"{count(status.decisions)}, {count(status.reviewed)} of them reviewed"
+    registered = f"{count(status.models_registered)} registered"
+    yield "discovery", f"{many(status.runs, 'run')}, {many(status.models, 'model')} seen, {registered}"
+    yield "evaluations", count(status.evaluations)
+    yield "evidence", many(status.evidence, "piece")
+    yield "checkpoint", _checkpoint(status.checkpoint, status.head.position)
+    disk = status.disk
     total = disk.log_bytes + disk.evidence_bytes + disk.views_bytes
     parts = f"log {_size(disk.log_bytes)}, evidence {_size(disk.evidence_bytes)}, views {_size(disk.views_bytes)}"
     yield "on disk", f"{_size(total)} ({parts})"
-    yield "tokens", _tokens(found)
-    behind = found.views.behind
+    yield "tokens", _tokens(status)
+    behind = status.views.behind
     yield "views", "up to date" if behind == 0 else f"{many(behind, 'event')} not folded yet"
 
 
-def _checkpoint(found: CheckpointStatus | None, events: int) -> str:
-    if found is None:
+def _checkpoint(checkpoint: CheckpointStatus | None, events: int) -> str:
+    if checkpoint is None:
         return "none: nothing is signed yet"
-    later = f", {many(events - found.size, 'later event')}" if events > found.size else ""
-    verdict = "valid" if found.valid else f"NOT VALID: {found.reason}"
-    return f"of {many(found.size, 'event')}{later}, signed {_span(found.age_s)} ago as {found.origin}: {verdict}"
+    later = f", {many(events - checkpoint.size, 'later event')}" if events > checkpoint.size else ""
+    verdict = "valid" if checkpoint.valid else f"NOT VALID: {checkpoint.reason}"
+    signed = f"signed {_span(checkpoint.age_s)} ago as {checkpoint.origin}"
+    return f"of {many(checkpoint.size, 'event')}{later}, {signed}: {verdict}"
 
 
-def _tokens(found: LedgerStatus) -> str:
-    if not found.tokens.required:
+def _tokens(status: LedgerStatus) -> str:
+    if not status.tokens.required:
         return "none: every local user may do everything"
-    expired = f", {count(found.tokens.expired)} of them expired" if found.tokens.expired else ""
-    return f"{count(found.tokens.count)}{expired}"
+    expired = f", {count(status.tokens.expired)} of them expired" if status.tokens.expired else ""
+    return f"{count(status.tokens.count)}{expired}"
 
 
 def _span(seconds: int) -> str:

@@ -264,7 +264,7 @@ def test_a_restored_ledger_with_another_history_is_reported(ledger: Path, tmp_pa
     other.mkdir()
     sealed(other / "b.db")
     said = tally(ledger, "restore", other / "b.db", "--replace").err
-    assert "The last signed checkpoint is of other events than these." in said
+    assert "The last signed checkpoint covers other events than the backup has." in said
 
 
 DAMAGES = {

@@ -139,7 +139,7 @@ def cases(path: Path) -> dict[str, ET.Element]:
 
 def test_scenarios_are_tests(tmp_path: Path) -> None:
     said = pytest_in(suite(tmp_path), "--tallystick-fixtures", "fixtures", "-v", "--junitxml", "out.xml", code=1)
-    assert "tallystick: 3 scenarios of fixtures, answered by what was captured" in said
+    assert "tallystick: 3 scenarios of fixtures, answered by the captured analyses" in said
     assert "fixtures/image/llm/scenario.json::image/llm PASSED" in said
     assert "fixtures/image/no-llm/scenario.json::image/no-llm FAILED" in said
     assert "fixtures/build/scenario.json::build SKIPPED" in said
@@ -185,7 +185,7 @@ def test_scenarios_are_selected_as_tests_are(tmp_path: Path) -> None:
 def test_a_session_in_which_nobody_was_asked_is_no_success(tmp_path: Path) -> None:
     scenario(tmp_path / "fixtures" / "build", None, unanswered("build-1"))
     said = pytest_in(tmp_path, "--tallystick-fixtures", "fixtures", code=5)
-    assert "tallystick: nothing was scored: no agent was asked, and nothing captured." in said
+    assert "tallystick: nothing was scored: there is neither an agent nor a captured analysis." in said
 
 
 def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
