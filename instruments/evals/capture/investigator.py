@@ -1,6 +1,6 @@
 """An investigator that runs as a command: the alert on standard input, the whole investigation on standard output.
 
-Its input is one JSON object, the beginning of an investigation: alert, time_window and target. It may query live
+Its input is one JSON object with the first keys of an investigation: alert, time_window and target. It may query live
 systems, and answers with one JSON object, the investigation. Keys and passwords in its environment and arguments are
 removed from its output.
 """
@@ -29,7 +29,7 @@ ADVICE = (
 
 
 class NoInvestigation(ValueError):
-    """The command gave no investigation. `said` holds the last lines of its output, redacted."""
+    """The command gave no investigation. `said` has the last lines of its output, redacted."""
 
     def __init__(self, detail: str, said: str = "") -> None:
         super().__init__(detail)

@@ -15,8 +15,8 @@ fields failure_mode, rca.failure_mode and decision.label may name the class as w
 at most 40, even if a hypothesis names the expected class. The class `unknown` is ignored.
 
 *next steps*, over decision.next and verdict.next_steps: the percentage of `command_types` that occur as words (100 if
-none is expected); at most 50 if something of `must_include` is missing or something of `none_of` is present; 0 without
-steps.
+none is expected); at most 50 (and 50 if no command is expected) if something of `must_include` is missing or something
+of `none_of` is present; 0 without steps.
 
 Blank texts are ignored. Each pattern is searched in every location up to the one that gives the points.
 """

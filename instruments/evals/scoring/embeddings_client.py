@@ -73,24 +73,24 @@ class EmbeddingsClient:
         except httpx.TimeoutException:
             raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            said = self._secrets.hide(str(error)) or type(error).__name__
-            raise EmbeddingsUnavailable(f"gave no answer: {shorten(said)}") from None
-        except (ImportError, ValueError):  # httpx, for a proxy scheme or key that it cannot use; its text repeats them
+            reason = self._secrets.hide(str(error)) or type(error).__name__
+            raise EmbeddingsUnavailable(f"gave no answer: {shorten(reason)}") from None
+        except (ImportError, ValueError):  # from httpx, for an invalid proxy scheme or key, which its text contains
             raise EmbeddingsUnavailable("cannot be asked with this key, or by this proxy") from None
         if status != 200:
-            said = shorten(self._secrets.hide(error_message(body)))
-            raise EmbeddingsUnavailable(f"answered {status}{f': {said}' if said else ''}")
+            reason = shorten(self._secrets.hide(error_message(body)))
+            raise EmbeddingsUnavailable(f"answered {status}{f': {reason}' if reason else ''}")
         return _vectors(body, len(texts))
 
     def _post(self, client: httpx.Client, request: object) -> tuple[int, bytes]:
-        until_s = time.monotonic() + TIMEOUT_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         body = bytearray()
         with client.stream("POST", self._url, json=request) as response:
             for chunk in response.iter_raw():
                 body += chunk
                 if len(body) > ANSWER_BYTES_MAX:
                     raise EmbeddingsUnavailable(f"answered with more than {ANSWER_BYTES_MAX:,} bytes")
-                if time.monotonic() > until_s:
+                if time.monotonic() > deadline_s:
                     raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s")
             return response.status_code, bytes(body)
 
