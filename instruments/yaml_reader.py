@@ -94,9 +94,9 @@ class YamlReader:
             value: object = {} if kind is yaml.MappingStartEvent else []
             self.stack.append(OpenCollection(value, event.tag, event.anchor, self._count, [], []))
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            done = self.stack.pop()
-            size, self._count = self._count - done.count_before + 1, done.count_before
-            self._put(event, self.finish(done), size, done.anchor)
+            closed = self.stack.pop()
+            size, self._count = self._count - closed.count_before + 1, closed.count_before
+            self._put(event, self.finish(closed), size, closed.anchor)
         elif kind is yaml.AliasEvent:
             if event.anchor not in self._anchors:
                 raise unreadable(

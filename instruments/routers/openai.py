@@ -6,20 +6,18 @@ the attempt: repetitions belong to the same attempt, since no model has answered
 """
 
 import asyncio
-import ssl
 import time
 import zlib
-from base64 import b64encode
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote
 
 import httpx
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers.chat_completion import ChatCompletion, error_message, parse_completion
+from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import (
     build_answer,
@@ -64,30 +62,22 @@ class OpenAIRouter:
         headers: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> None:
-        path = base.path.rstrip("/").removesuffix("/chat/completions")
-        bare = base.copy_with(userinfo=b"", fragment=None)
+        self._endpoint = HttpEndpoint(base, "/chat/completions", key)
         self.model = model
-        self.name = name or f"openai:{bare.copy_with(path=path or '/', query=None)}".rstrip("/")
-        self._url = bare.copy_with(path=f"{path}/chat/completions")
-        user = base.userinfo.decode("latin-1")
-        basic = b64encode(unquote(user).encode()).decode() if user else ""
+        self.name = name or f"openai:{self._endpoint.name}"
         extra_headers = dict(headers or {})
-        self._headers = httpx.Headers({"accept": "application/json", "accept-encoding": "identity"})
-        if key or basic:
-            self._headers["authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
+        self._headers = httpx.Headers(self._endpoint.headers)
         self._headers.update(extra_headers)
         values = [value for value in extra_headers.values() if value != model]
         words = [value.rpartition(" ")[2] for value in values]
-        queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
-        self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._secrets = Redactor([key or "", basic, user, base.username, base.password, *values, *words, *queried])
+        self._secrets = Redactor([*self._endpoint.secrets, *values, *words])
 
     async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
         message = {"role": "user", "content": prompt}
         request = {"model": self.model, "messages": [message], "stream": False}
         started_ns = time.monotonic_ns()
         try:
-            client = httpx.AsyncClient(headers=self._headers, verify=self._tls, timeout=timeout_s)
+            client = httpx.AsyncClient(headers=self._headers, verify=self._endpoint.tls, timeout=timeout_s)
             async with client, asyncio.timeout(timeout_s) as deadline:
                 for waits_left in range(WAITS_MAX, -1, -1):
                     reply = await self._post(client, request)
@@ -109,7 +99,7 @@ class OpenAIRouter:
 
     async def _post(self, client: httpx.AsyncClient, request: object) -> _Reply:
         started_ns = time.monotonic_ns()
-        async with client.stream("POST", self._url, json=request) as response:
+        async with client.stream("POST", self._endpoint.url, json=request) as response:
             wait_s = _retry_after_s(response.headers) if response.status_code in _BUSY_STATUSES else None
             body = await _read_body(response)
             return _Reply(response.status_code, body, wait_s, time.monotonic_ns() - started_ns)

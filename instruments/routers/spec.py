@@ -15,8 +15,6 @@ FORMS = (
     "or --router openai:https://HOST/v1 (an OpenAI-compatible chat endpoint)."
 )
 
-HEADER = "Write --header 'Name: value', or 'Name: env:VAR' for the value of a variable."
-
 KEY_ENV = "OPENAI_API_KEY"
 MODEL_DEFAULT = "auto"
 """The model to request by default: the endpoint chooses."""

@@ -245,11 +245,11 @@ def _investigation(truth: GroundTruth, name: str) -> dict[str, Any]:
     first = labels[0]
     target: dict[str, Any] = {"target_type": "service" if "service" in first else "unknown"}
     target |= {key: first[key] for key in ("namespace", "service") if key in first}
-    others = [{"labels": alert_labels} for alert_labels in labels[1:] if alert_labels != first]
+    other_alerts = [{"labels": alert_labels} for alert_labels in labels[1:] if alert_labels != first]
     return {
         "alert": {"fingerprint": alert_fingerprint(name), "labels": first, "annotations": {}},
         "target": target,
-        "evidence": {"alerts": others} if others else {},
+        "evidence": {"alerts": other_alerts} if other_alerts else {},
         "analysis": {},
     }
 

@@ -29,12 +29,12 @@ ADVICE = (
 
 
 class NoInvestigation(ValueError):
-    """The command gave no investigation. `said` has the last lines of its output, redacted."""
+    """The command gave no investigation. `last_lines` are those of its output, redacted."""
 
-    def __init__(self, detail: str, said: str = "") -> None:
+    def __init__(self, detail: str, last_lines: str = "") -> None:
         super().__init__(detail)
         self.detail = detail
-        self.said = said
+        self.last_lines = last_lines
 
 
 class Investigator:
@@ -73,5 +73,5 @@ class Investigator:
         return redacted
 
     def _no_investigation(self, result: ProcessResult, detail: str) -> NoInvestigation:
-        said = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
-        return NoInvestigation(f"{self._program} {detail}", said)
+        last_lines = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
+        return NoInvestigation(f"{self._program} {detail}", last_lines)

@@ -25,9 +25,9 @@ def describe_value(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
-def closest_name(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def closest_name(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Return the known name that is most similar to a name; None if none is similar enough."""
-    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
+    return next(iter(get_close_matches(name, list(candidates), n=1, cutoff=cutoff)), None)
 
 
 def check_text(key: str, value: object, report: ReportFault) -> str | None:
@@ -74,14 +74,14 @@ def check_mapping(key: str, value: object, shape: type[msgspec.Struct], report: 
 
     The value of an unknown key is returned as that of the most similar known key, so that it is checked as well.
     """
-    known = shape.__struct_fields__
+    known_keys = shape.__struct_fields__
     if not isinstance(value, dict):
-        report(key, f"is {describe_value(value)}, but must be a mapping", f"Its keys may be {', '.join(known)}.")
+        report(key, f"is {describe_value(value)}, but must be a mapping", f"Its keys may be {', '.join(known_keys)}.")
         return {}
-    fields = {name: value[name] for name in known if name in value}
-    for name in value.keys() - set(known):
-        closest = closest_name(name, known)
-        advice = f"Did you mean {closest}?" if closest else f"Its keys may be {', '.join(known)}."
+    fields = {name: value[name] for name in known_keys if name in value}
+    for name in value.keys() - set(known_keys):
+        closest = closest_name(name, known_keys)
+        advice = f"Did you mean {closest}?" if closest else f"Its keys may be {', '.join(known_keys)}."
         report(f"{key}.{name}", "is not a key here", advice)
         if closest:
             fields.setdefault(closest, value[name])

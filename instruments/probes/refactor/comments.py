@@ -8,7 +8,7 @@ from functools import cache
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParsedSource, node_text
 
 STRING = r""" "[^"]*" | '[^']*' | `[^`]*` """.replace(" ", "")
 """A string literal within a line, in any language with quotes."""
@@ -30,7 +30,7 @@ def count_comments(source: ParsedSource, unreached: set[Declaration], language: 
     """Count the comment blocks, without directives, commented-out code, and comments of unreached declarations."""
     return sum(
         all(source.owner(position) not in unreached for position in block.owner_offsets)
-        and _is_prose("\n".join(_text(node) for node in block.nodes), language)
+        and _is_prose("\n".join(node_text(node) for node in block.nodes), language)
         for block in _comment_blocks(source, language)
     )
 
@@ -50,7 +50,7 @@ def _comment_blocks(source: ParsedSource, language: Language) -> list[CommentBlo
             pending, is_separated = [], True
         begins_line = not gap.rpartition(b"\n")[2].strip() if b"\n" in gap else begins_line and not gap_code
         end_of_last = node.end_byte
-        text = _text(node)
+        text = node_text(node)
         if re.match(language.directive, text):
             continue
         if node.is_extra and not begins_line:
@@ -104,7 +104,3 @@ def _prose_pattern(language: Language) -> re.Pattern[str]:
     keywords = "|".join(sorted(token for token in tokens if token.isalpha()))
     word = rf"\b(?!(?:{keywords})\b)[^\W\d]\w*"
     return re.compile(rf"{word}[ \t]+{word}[ \t]+{word}")
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode()

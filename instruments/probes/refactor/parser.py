@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource, node_text
 
 OUTPUT_BYTES_MAX = 65_536
 """The longest text that is parsed, in bytes of UTF-8."""
@@ -71,7 +71,7 @@ def _declarations(captures: Captures) -> tuple[list[Declaration], list[Node]]:
             Declaration(
                 node=node,
                 kind="error" if is_error else kind,
-                names=tuple(_text(name) for name in names),
+                names=tuple(node_text(name) for name in names),
                 start=outer_node.start_byte,
                 end=node.end_byte,
                 within=within,
@@ -85,16 +85,16 @@ def _fill_names(source: ParsedSource, captures: Captures) -> None:
     excluded = {node.start_byte for kind in ("label", "member") for node in captures.get(kind, ())}
     for owner, node in _with_owner(source, _ordered(captures, "name")):
         if node.start_byte not in excluded:
-            owner.used.append((node.start_byte, _text(node)))
+            owner.used.append((node.start_byte, node_text(node)))
     for owner, node in _with_owner(source, captures.get("member", [])):
-        owner.members.add(_text(node))
+        owner.members.add(node_text(node))
     for owner, node in _with_owner(source, captures.get("called", [])):
-        owner.called.add(_text(node))
+        owner.called.add(node_text(node))
     for owner, node in _with_owner(source, captures.get("local", [])):
-        owner.variables.add(_text(node))
+        owner.variables.add(node_text(node))
     for owner, node in _with_owner(source, captures.get("loop", [])):
-        owner.variables.add(_text(node))
-        owner.loops.add(_text(node))
+        owner.variables.add(node_text(node))
+        owner.loops.add(node_text(node))
 
 
 def _fill_statements(source: ParsedSource, captures: Captures, closures: list[Node]) -> None:
@@ -114,7 +114,7 @@ def _fill_structure(source: ParsedSource, captures: Captures, language: Language
     for owner, node in _with_owner(source, _ordered(captures, "type", "constant")):
         if owner.kind == "function":
             owner.features.add("constant")
-            owner.variables.update(_text(name) for name in _names(node))
+            owner.variables.update(node_text(name) for name in _names(node))
     for owner, node in _with_owner(source, captures.get("guard", [])):
         if _is_guard(node, language):
             owner.features.add("guard")
@@ -166,7 +166,7 @@ def _parameters(node: Node | None, language: Language) -> Iterator[ParameterDecl
         kind = child.child_by_field_name("type")
         type_text = None if kind is None else language.prefixes.get(child.type, "") + _text_without_spaces(kind)
         names = _names(child) or _first_identifier(child)
-        yield from (ParameterDeclaration(_text(name), type_text) for name in names)
+        yield from (ParameterDeclaration(node_text(name), type_text) for name in names)
         if not names and type_text is not None:
             yield ParameterDeclaration(None, type_text)
 
@@ -220,10 +220,6 @@ def _first_identifier(node: Node) -> list[Node]:
     return [node]
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode()
-
-
 def _text_without_spaces(node: Node) -> str:
     """Return a node's text without whitespace."""
-    return "".join(_text(node).split())
+    return "".join(node_text(node).split())

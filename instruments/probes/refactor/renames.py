@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tree_sitter import Node
 
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource, node_text
 
 Pair = tuple[str, set[str]]
 """A name of the original, and the names that may replace it; empty if its use has disappeared."""
@@ -137,4 +137,4 @@ def _returned_expressions(node: Node, types: set[str], language: Language) -> li
 def _callee(node: Node) -> str | None:
     """Return the name that a call calls; None if the node is not a call."""
     callee = node.child_by_field_name("function")
-    return None if callee is None else (callee.text or b"").decode()
+    return None if callee is None else node_text(callee)

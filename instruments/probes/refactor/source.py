@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 
+def node_text(node: Node) -> str:
+    """Return the source text of a syntax node."""
+    return (node.text or b"").decode()
+
+
 @dataclass(slots=True, frozen=True)
 class ParameterDeclaration:
     """A parameter or a result; name or type are None if not declared."""
