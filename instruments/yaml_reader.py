@@ -15,7 +15,7 @@ _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be read. The text says why, `advice` what to do."""
+    """A file that cannot be read. The text gives the reason, `advice` the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)

@@ -80,7 +80,7 @@ def _strip_preamble(text: str) -> str:
 
 
 def _is_refusal(text: str) -> bool:
-    """Whether a text begins with the refusal word, after ornament or in a fence; alone, the word may be in any case."""
+    """Whether a text begins with the refusal word, after ornament or in a fence, or consists of it in any case."""
     bare = text.lstrip(_ORNAMENT_CHARS)
     ornament = text[: len(text) - len(bare)]
     label = _fence_label.match(bare) if ornament.endswith(("```", "~~~")) else None

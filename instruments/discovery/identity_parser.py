@@ -186,7 +186,7 @@ def _statement(value: object) -> Mapping[str, object] | None:
 
 
 def _identity_fields(fields: dict[str, object]) -> Mapping[str, object] | None:
-    """Return fields that state an identity: `model_name`, or `model` with another identity field; else None."""
+    """Return fields that state an identity: `model_name`, or `model` with another identity field; or None."""
     fields.pop("", None)
     model = fields.pop("model", None)
     if model is not None and fields:
@@ -237,7 +237,7 @@ def _statement_of_lines(lines: Sequence[str], bare_model: bool) -> Mapping[str, 
 
 
 def _parse_line(line: str) -> tuple[str, object] | None:
-    """Return name and value of a `name: value` line whose name is an identity field; else None."""
+    """Return name and value of a `name: value` line whose name is an identity field; None for other lines."""
     if ":" not in line or len(line) > 2 * LABEL_CHARS_MAX:
         return None
     name, colon, value = line.strip(_ornament).partition(":")

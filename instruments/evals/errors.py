@@ -1,4 +1,4 @@
-"""Errors of suites, apart from the loader and the scorer: all commands handle the errors, and few need these."""
+"""Errors of suites. This module imports neither the loader nor the scorer, which few commands need."""
 
 from collections.abc import Sequence
 

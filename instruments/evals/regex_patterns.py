@@ -34,7 +34,7 @@ _DIGITS_MAX = 10
 
 
 class BadPattern(ValueError):
-    """A pattern that cannot be searched, or that matches every text; `problem` says why, `advice` what to do."""
+    """A pattern that cannot be searched, or that matches every text; `advice` gives the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}. {advice}")

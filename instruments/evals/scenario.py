@@ -31,7 +31,7 @@ class StrictStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Matcher(StrictStruct, frozen=True, kw_only=True):
-    """Patterns, one of which must match, and how they are searched."""
+    """Patterns and how they are searched. One of them must match."""
 
     patterns: tuple[str, ...]
     match_type: MatchType

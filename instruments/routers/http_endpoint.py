@@ -8,7 +8,7 @@ import httpx
 
 
 class HttpEndpoint:
-    """An endpoint at a path below a base address, which may contain credentials, a query and the path itself."""
+    """An endpoint at a path below a base address, which may end with that path, and contain credentials and a query."""
 
     def __init__(self, base: httpx.URL, path: str, key: str | None) -> None:
         base_path = base.path.rstrip("/").removesuffix(path)

@@ -58,7 +58,7 @@ class ObjectGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def plain_name(self) -> str | None:
-        """Its name, or a filter that is plain text apart from anchors; None if it has neither."""
+        """Its name, or a filter that is plain text between anchors; None if it has neither."""
         if self.name is not None:
             return self.name
         for pattern in self.filter:
@@ -127,7 +127,7 @@ class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode(body: bytes, name: str, where: str) -> Case | FixtureFault:
-    """Return the case of a ground truth, whose id is its folder's name, or its fault."""
+    """Return the case of a ground truth, or its fault; `name` is the id of the case."""
     try:
         return _case(convert_value(yaml_value(body), GroundTruth), name, where)
     except UnreadableFile as error:

@@ -70,7 +70,7 @@ def is_trace(file: str) -> bool:
 
 
 def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[FixtureFault]:
-    """Return the case of a folder, whose name is its id, or all faults of its files."""
+    """Return the case of a folder, or all faults of its files; `name` is the id of the case."""
     faults: list[FixtureFault] = []
 
     def read(file: str, kind: type[_Kind]) -> Iterator[_Kind]:

@@ -24,7 +24,7 @@ _ENDS = r"s?(?![^\W_])"
 _OWNERS = frozenset(
     {"app", "cronjob", "daemonset", "deployment", "job", "pod", "replicaset", "service", "statefulset", "workload"}
 )
-"""Kinds whose objects own pods with their name as a prefix."""
+"""Kinds of objects with pods whose names begin with the object's name."""
 
 _random = "[b-df-hj-np-tv-xz24-9]"
 _POD_SUFFIX = rf"(?:-{_random}{{6,10}}(?:-{_random}{{5}})?|-\d{{1,3}})?"

@@ -1,4 +1,4 @@
-"""Turn a captured investigation into a scenario template, whose expectations people must fill in."""
+"""Turn a captured investigation into a scenario template. People must fill in the expectations."""
 
 import re
 from datetime import datetime, timedelta
@@ -143,7 +143,7 @@ def _expected(failure_type: str) -> dict[str, Any]:
 
 
 def scenario_readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
-    """Build `README.md`: what the scenario is, and what remains to do."""
+    """Build `README.md`: a summary of the scenario, and the parts that are still missing."""
     labels, alert = alert_labels(investigation), _inner_object(investigation, "alert")
     rows = {
         "Failure type": about.failure_type,

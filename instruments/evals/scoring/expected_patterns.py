@@ -24,7 +24,7 @@ class ExpectedPattern(NamedTuple):
 
 
 Group = tuple[ExpectedPattern, ...]
-"""Patterns, one of which must match."""
+"""A group of patterns: one of them must match."""
 
 
 class ExpectedPatterns(NamedTuple):

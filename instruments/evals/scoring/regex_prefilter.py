@@ -7,7 +7,7 @@ CHARS_MIN = 2
 """The shortest word that is used: shorter ones occur in nearly every text."""
 
 Words = tuple[str, ...]
-"""Words, one of which must occur, ignoring case."""
+"""A group of words: one of them must occur, ignoring case."""
 
 _SPECIAL_I = "İı"
 """Letters that a regex matches with i, and `casefold` does not."""
@@ -104,5 +104,5 @@ def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
 
 
 def _plain(letter: str | None) -> str | None:
-    """Return a letter that `casefold` and a regex compare in the same way; else None."""
+    """Return a letter that `casefold` and a regex compare in the same way; None for others."""
     return letter.casefold() if letter is not None and letter.isascii() else None

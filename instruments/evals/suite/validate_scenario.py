@@ -25,7 +25,7 @@ WEIGHTS = {
     "hypothesis_quality_weight": ("hypotheses", "failure_mode"),
     "next_steps_weight": ("next_steps",),
 }
-"""Each weight, and the expectations, one of which makes its component applicable."""
+"""Each weight, and the expectations of its component, which is applicable if one of them is stated."""
 
 SUM_TOLERANCE = 1e-6
 """The largest difference between the sum of the weights and 1, which decimal rounding may cause."""

@@ -76,7 +76,7 @@ def _is_prose(text: str, language: Language) -> bool:
 
 
 def _is_code(text: str, language: Language) -> bool:
-    """Whether a text consists of statements, at least one of which cannot be read as a phrase.
+    """Whether a text consists of statements, and at least one of them cannot be a phrase in words.
 
     Three words in a row that are not keywords are never code. This check decides most comments, and needs a tenth of
     the time of the parser.

@@ -53,7 +53,7 @@ def _parameter_pairs(before: Sequence[ParameterDeclaration], after: Sequence[Par
 
 
 def _local_pairs(before: dict[int, set[str]], after: dict[int, set[str]], entry: Declaration) -> Iterator[Pair]:
-    """Pair locals by the position of the result whose value they give.
+    """Pair locals that give the value of the same result.
 
     A local that keeps its name, and whose value another local then returns, matches itself.
     """
