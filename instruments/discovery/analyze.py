@@ -1,6 +1,7 @@
 """Classify one answer: the identity that it claims, the part to score, and a verdict."""
 
 import re
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -38,7 +39,7 @@ class ResponseAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     score: ProbeScore | None
     """The score of that part. Source: the probe's scorer."""
     known: bool
-    """Whether the owner registered this model; false until the caller has looked it up. Source: the caller."""
+    """Whether the owner registered this model. Source: the caller."""
     wrapper: bool
     """Whether the identity names a host (a wrapper) instead of a model. Source: the identity."""
     verdict: Verdict
@@ -47,7 +48,9 @@ class ResponseAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """The reason for the verdict, in words. Source: the parser."""
 
 
-def analyze(answer: str | None, probe: Probe) -> ResponseAnalysis:
+def analyze(
+    answer: str | None, probe: Probe, is_registered: Callable[[str], bool] = lambda name: False
+) -> ResponseAnalysis:
     """Classify an answer to a probe's prompt in time linear in its length; never raise.
 
     A name such as `unknown` is kept in the identity, but the verdict is `unparsable`: excluding such a name from the
@@ -56,6 +59,7 @@ def analyze(answer: str | None, probe: Probe) -> ResponseAnalysis:
     Args:
         answer: the whole answer; None if the router gave none.
         probe: the task in the prompt, and its scorer.
+        is_registered: tells whether the owner registered a model of this name.
     """
     text = _strip_preamble(storable_text(answer or ""))
     if not any(letter.isprintable() and letter not in _ORNAMENT_CHARS for letter in text):
@@ -68,7 +72,7 @@ def analyze(answer: str | None, probe: Probe) -> ResponseAnalysis:
         return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity)
     code = extract_output(extracted.rest, probe)
     verdict, reason = _verdict(identity, complaint, code, probe)
-    return _analysis(verdict, reason, identity, code, probe)
+    return _analysis(verdict, reason, identity, code, probe, is_registered)
 
 
 def _strip_preamble(text: str) -> str:
@@ -130,13 +134,14 @@ def _analysis(
     identity: ModelIdentity | None = None,
     code: str | None = None,
     probe: Probe | None = None,
+    is_registered: Callable[[str], bool] = lambda name: False,
 ) -> ResponseAnalysis:
     return ResponseAnalysis(
         identity=identity,
         key=None if identity is None else key_of(identity.model_name),
         code=code,
         score=None if code is None or probe is None else probe.scorer.score(code),
-        known=False,
+        known=identity is not None and is_registered(identity.model_name),
         wrapper=identity is not None and is_wrapper(identity.model_name),
         verdict=verdict,
         reason=reason,
