@@ -12,7 +12,7 @@ from instruments.discovery.identity_parser import IdentityClaim, find_identities
 from instruments.discovery.prompts import REFUSAL
 from instruments.discovery.scored_output import extract_output, mark_unfenced_code
 from instruments.probes import Probe, ProbeScore
-from instruments.text_encoding import storable_text
+from instruments.stored_text import storable_text
 
 Verdict = Literal["identified", "wrapper", "refused", "empty", "unparsable"]
 

@@ -8,7 +8,7 @@ from events.probe import score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery.analyze import ResponseAnalysis
 from instruments.probes import Probe, ProbeScore
-from instruments.text_encoding import sha256_hex, storable_text
+from instruments.stored_text import sha256_hex, storable_text
 
 DETAIL_CHARS_MAX = 1_000
 """Characters of a failure's description that are kept: a whole web page would exceed the size of an event's line."""

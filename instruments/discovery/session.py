@@ -29,7 +29,7 @@ from instruments.discovery.analyze import ResponseAnalysis, analyze
 from instruments.discovery.attempt_events import attempt_event, score_event
 from instruments.discovery.prompts import build_exclusion, build_prompt
 from instruments.probes import Probe
-from instruments.text_encoding import storable_text
+from instruments.stored_text import storable_text
 
 MAX_ITERATIONS = 15
 """Default limit of different models in a run. Source: the reference implementation."""

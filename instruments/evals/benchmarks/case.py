@@ -7,7 +7,7 @@ import msgspec
 
 from events.limits import STREAM_ID_CHARS_MAX
 from instruments.evals.errors import FixtureFault
-from instruments.text_encoding import sha256_hex
+from instruments.stored_text import sha256_hex
 
 _Kind = TypeVar("_Kind")
 _not_name_char = re.compile(r"[^A-Za-z0-9._-]+")

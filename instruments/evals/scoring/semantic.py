@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.embeddings_client import EmbeddingsClient, EmbeddingsUnavailable
-from instruments.text_encoding import sha256_hex, storable_text
+from instruments.stored_text import sha256_hex, storable_text
 
 SIMILARITY_MIN = 0.75
 """The cosine from which a text matches a pattern."""

@@ -26,7 +26,7 @@ from instruments.evals.suite.json_yaml import (
     yaml_value,
 )
 from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
-from instruments.text_encoding import sha256_hex
+from instruments.stored_text import sha256_hex
 from instruments.yaml_reader import UnreadableFile
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")

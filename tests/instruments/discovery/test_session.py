@@ -13,7 +13,7 @@ from events.discovery import Ending
 from events.probe import score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery import Session
-from instruments.text_encoding import sha256_hex
+from instruments.stored_text import sha256_hex
 from tests.instruments.discovery.answers import CODE, EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
 from tests.instruments.questions import GO, TEXT
 

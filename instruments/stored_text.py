@@ -1,4 +1,4 @@
-"""Encode texts for storage: replace what UTF-8 cannot encode, and compute digests."""
+"""Texts as events store them: without characters that UTF-8 cannot encode, and their digests."""
 
 from hashlib import sha256
 
