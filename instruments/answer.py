@@ -21,4 +21,4 @@ class RouterAnswer(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     """The kind of failure; None if the router answered. Source: the router."""
     detail: str | None = None
-    """What went wrong, in words, with secrets removed. Source: the router."""
+    """The cause of the failure, in words, with secrets removed. Source: the router."""

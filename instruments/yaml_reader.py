@@ -1,8 +1,8 @@
 """Read one YAML document as plain values, from untrusted bytes.
 
-The values are built from PyYAML's parser events. No constructor runs, nothing recurses, and every alias counts as the
-values that it repeats, so that neither a tag, nor deep nesting, nor an alias bomb does harm. A subclass decides what a
-scalar is, and what to do about tags, keys and repeated keys.
+The values are built from PyYAML's parser events. Tags, deep nesting and alias bombs do no harm, because no constructor
+runs, nothing recurses, and the values that an alias repeats are counted each time. A subclass converts scalars, and
+handles tags, keys and repeated keys.
 """
 
 from collections.abc import Iterator
@@ -31,19 +31,19 @@ class OpenCollection(NamedTuple):
     anchor: str | None
     count_before: int
     key: list[str]
-    """The key whose value comes next; empty before a key."""
+    """The key whose value comes next, as the only item; empty before a key."""
     merged: list[Any]
-    """Mappings that `<<` adds at the end."""
+    """Mappings that `<<` merges in when the collection is complete."""
 
 
 class YamlReader:
     """Build the value of one document. An instance reads one file."""
 
     values_max: ClassVar[int]
-    """Values of a document, keys not counted."""
+    """The most values of a document; keys are not counted."""
 
     depth_max: ClassVar[int | None] = None
-    """Collections within each other; None for any number."""
+    """The deepest nesting of collections; None if it is not limited."""
 
     def __init__(self) -> None:
         self._anchors: dict[str, tuple[Any, int]] = {}
@@ -72,7 +72,7 @@ class YamlReader:
         raise NotImplementedError
 
     def key(self, event: yaml.Event, value: object) -> str:
-        """Return the text of a key; `value` is the key as a value. A scalar's is its text."""
+        """Return the text of a key; `value` is the value of the key node, which for a scalar is its text."""
         raise NotImplementedError
 
     def check_tag(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
@@ -97,9 +97,9 @@ class YamlReader:
             value: object = {} if kind is yaml.MappingStartEvent else []
             self.stack.append(OpenCollection(value, event.tag, event.anchor, self._count, [], []))
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            done = self.stack.pop()
-            size, self._count = self._count - done.count_before + 1, done.count_before
-            self._put(event, self.finish(done), size, done.anchor)
+            closed = self.stack.pop()
+            size, self._count = self._count - closed.count_before + 1, closed.count_before
+            self._put(event, self.finish(closed), size, closed.anchor)
         elif kind is yaml.AliasEvent:
             if event.anchor not in self._anchors:
                 raise unreadable(
@@ -108,14 +108,14 @@ class YamlReader:
             self._put(event, *self._anchors[event.anchor])
 
     def _read_scalar(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
-        into = self.stack[-1] if self.stack else None
-        if into is None or isinstance(into.value, list) or into.key:
+        parent = self.stack[-1] if self.stack else None
+        if parent is None or isinstance(parent.value, list) or parent.key:
             self._put(event, self.scalar(event), 1, event.anchor)
             return
         key = self.key(event, event.value)
         if event.anchor is not None:
             self._anchors[event.anchor] = key, 1
-        into.key.append(key)
+        parent.key.append(key)
 
     def _put(self, event: Any, value: Any, size: int, anchor: str | None = None) -> None:  # noqa: ANN401 - as above
         """Put a complete value into the innermost open collection."""
@@ -127,13 +127,13 @@ class YamlReader:
         if not self.stack:
             self._roots.append(value)
             return
-        into = self.stack[-1]
-        if isinstance(into.value, list):
-            into.value.append(value)
-        elif into.key:
-            self.add(into, into.key.pop(), value, event)
+        parent = self.stack[-1]
+        if isinstance(parent.value, list):
+            parent.value.append(value)
+        elif parent.key:
+            self.add(parent, parent.key.pop(), value, event)
         else:
-            into.key.append(self.key(event, value))
+            parent.key.append(self.key(event, value))
 
 
 def too_deep(depth_max: int) -> UnreadableFile:
@@ -146,9 +146,9 @@ def line_of(event: Any) -> int:  # noqa: ANN401 - PyYAML types no events
     return int(event.start_mark.line) + 1
 
 
-def unreadable(event: Any, what: str, advice: str) -> UnreadableFile:  # noqa: ANN401 - PyYAML types no events
-    """Return the error for something wrong at an event, with its line."""
-    return UnreadableFile(f"cannot be read: line {line_of(event)}: {what}", advice)
+def unreadable(event: Any, problem: str, advice: str) -> UnreadableFile:  # noqa: ANN401 - PyYAML types no events
+    """Return the error for a problem at an event, with the line of the event."""
+    return UnreadableFile(f"cannot be read: line {line_of(event)}: {problem}", advice)
 
 
 def _events(body: bytes) -> Iterator[Any]:

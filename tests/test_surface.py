@@ -102,7 +102,6 @@ SURFACE: dict[str, list[str]] = {
         "build_prompt",
         "render_events",
         "render_summary",
-        "sha256_hex",
     ],
     "instruments.evals": [
         "Analysis",

@@ -85,5 +85,5 @@ def instrument_errors() -> Iterator[None]:
     except BadAlertmanager as error:
         raise InvalidQuery(error.field, error.detail, f"{error.advice} Nothing was written.".lstrip()) from None
     except NoInvestigation as error:
-        output = f"Its last lines:\n{error.said}\n" if error.said else ""
+        output = f"Its last lines:\n{error.last_lines}\n" if error.last_lines else ""
         raise InvalidQuery("investigate", error.detail, f"{output}{ADVICE} Nothing was written.") from None

@@ -1,7 +1,5 @@
 """Build the events of one discovery attempt from the router's answer and its analysis."""
 
-from hashlib import sha256
-
 from events import DiscoveryAttempted, ModelIdentity, ProbeScored
 from events.discovery import AttemptOutcome
 from events.limits import LABEL_CHARS_MAX
@@ -10,19 +8,10 @@ from events.probe import score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery.analyze import ResponseAnalysis
 from instruments.probes import Probe, ProbeScore
+from instruments.stored_text import sha256_hex, storable_text
 
 DETAIL_CHARS_MAX = 1_000
-"""Characters kept of a failure's description: a whole web page would exceed the size of an event line."""
-
-
-def sha256_hex(text: str) -> str:
-    """Return the SHA-256 of a text's UTF-8 bytes: 64 lower-case hex digits."""
-    return sha256(text.encode()).hexdigest()
-
-
-def storable_text(text: str | None) -> str | None:
-    """Return the text with each lone surrogate, which UTF-8 cannot encode, replaced by a question mark."""
-    return None if text is None else text.encode(errors="replace").decode()
+"""Characters of a failure's description that are kept: a whole web page would exceed the size of an event's line."""
 
 
 def attempt_event(
@@ -36,24 +25,29 @@ def attempt_event(
     exclusion: str,
 ) -> DiscoveryAttempted:
     """Build the event of an attempt. `analysis` is None if the router gave no answer."""
-    response = storable_text(answer.text) or None
+    response = storable_text(answer.text or "") or None
     output = None if analysis is None else analysis.code
-    detail = answer.detail if analysis is None else None if outcome in {"accepted", "repeat"} else analysis.reason
+    if analysis is None:
+        detail = answer.detail
+    elif outcome in {"accepted", "repeat"}:
+        detail = None
+    else:
+        detail = analysis.reason
     return DiscoveryAttempted(
         run_id=run_id,
         attempt=attempt,
         outcome=outcome,
         iteration=iteration,
         claimed=None if analysis is None else analysis.identity,
-        reported_model=(storable_text(answer.reported_model) or "")[:LABEL_CHARS_MAX] or None,
+        reported_model=storable_text(answer.reported_model or "")[:LABEL_CHARS_MAX] or None,
         exclusion_prompt=exclusion,
         response=response,
         response_digest=None if response is None else sha256_hex(response),
         output=None if output == response else output,
         output_digest=None if output is None else sha256_hex(output),
-        elapsed_ns=_count(answer.elapsed_ns),
-        tokens_used=_count(answer.tokens_used),
-        detail=(storable_text(detail) or "")[:DETAIL_CHARS_MAX] or None,
+        elapsed_ns=_storable_count(answer.elapsed_ns),
+        tokens_used=_storable_count(answer.tokens_used),
+        detail=storable_text(detail or "")[:DETAIL_CHARS_MAX] or None,
     )
 
 
@@ -78,6 +72,6 @@ def score_event(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: Prob
     )
 
 
-def _count(value: int | None) -> int | None:
-    """Return a count if events can store it, else None."""
+def _storable_count(value: int | None) -> int | None:
+    """Return a count; None if it is outside the range of counts in events."""
     return value if value is not None and 0 <= value <= COUNT_MAX else None

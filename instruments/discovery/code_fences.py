@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _opening = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^\n]*)")
-_loose = frozenset({"", "json", "jsonc", "json5", "markdown", "md", "plaintext", "text", "txt", "yaml", "yml"})
-"""Labels of fences that an opening fence ends: a forgotten closing line is more likely there than nesting."""
+_data_labels = frozenset({"", "json", "jsonc", "json5", "markdown", "md", "plaintext", "text", "txt", "yaml", "yml"})
+"""Labels of fences that end where another opens: they seldom contain fences, so the closing line was forgotten."""
 
 
 class CodeBlock(NamedTuple):
@@ -32,8 +32,8 @@ class _Fence(NamedTuple):
 
     def content(self, line: str) -> str:
         """Return a line without the indentation of the fence itself."""
-        within = len(line) - len(line.lstrip(" \t"))
-        return line[min(within, self.indent) :]
+        line_indent = len(line) - len(line.lstrip(" \t"))
+        return line[min(line_indent, self.indent) :]
 
 
 def split_blocks(answer: str) -> list[CodeBlock]:
@@ -53,11 +53,11 @@ def _split(answer: str) -> Iterator[CodeBlock]:
             yield CodeBlock("".join(lines), fence.label)
             fence, lines = None, []
             continue
-        opened = _parse_opening(line) if fence is None or fence.label in _loose else None
-        if opened is not None and (fence is None or opened[0].label):
+        opening = _parse_opening(line) if fence is None or fence.label in _data_labels else None
+        if opening is not None and (fence is None or opening[0].label):
             yield CodeBlock("".join(lines), None if fence is None else fence.label)
-            fence, begun = opened
-            lines = [begun] if begun else []
+            fence, content = opening
+            lines = [content] if content else []
         else:
             lines.append(line if fence is None else fence.content(line))
     text = "".join(lines)
@@ -69,10 +69,10 @@ def _split(answer: str) -> Iterator[CodeBlock]:
 
 def _parse_opening(line: str) -> tuple[_Fence, str] | None:
     """Return the fence that a line opens, and any content on the same line, as in `json {"a": 1}`."""
-    found = _opening.match(line) if "```" in line or "~~~" in line else None
-    if found is None:
+    match = _opening.match(line) if "```" in line or "~~~" in line else None
+    if match is None:
         return None
-    indent, marker, info = found[1], found[2], found[3].strip()
+    indent, marker, info = match[1], match[2], match[3].strip()
     if marker[0] == "`" and "`" in info:
         return None
     label, _, content = info.partition(" ")

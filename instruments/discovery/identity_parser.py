@@ -17,13 +17,22 @@ from events.limits import LABEL_CHARS_MAX
 from instruments.discovery.code_fences import CodeBlock
 
 OBJECT_CHARS_MAX = 8_192
-"""Characters of an identity's JSON object: four values of the longest length, each character escaped, plus a margin."""
+"""Characters of an identity's JSON object: four values of the longest length, with escapes, and a margin."""
 
 GAP_CHARS_MAX = 200
 """Characters of prose allowed before an object on its line."""
 
 NAME_WORDS_MAX = 8
-"""Words of a name outside JSON; a longer one is taken for a sentence."""
+"""Words of a name outside JSON; a longer text is a sentence and not a name."""
+
+_FIELD_CHARS_MAX = 64
+"""Characters of a field name in JSON that are compared."""
+
+_LINE_FIELD_CHARS_MAX = 31
+"""Characters of a field name in a `name: value` line."""
+
+_CLOSING_CHARS_MAX = 8
+"""Characters of ornament that are removed after a JSON object."""
 
 _fields = {
     "modelname": "model_name",
@@ -33,9 +42,9 @@ _fields = {
     "wrapper": "wrapper",
 }
 _prose = re.compile(r"(?:[\w\s.,:;!?*>~`+-]|'(?=\w))*")
-_denial = re.compile(r"^\W*exclu|\b(?:not|not be|except|than|unlike)\W*$", re.IGNORECASE)
-_hint = re.compile(r"odel", re.IGNORECASE)
-_syntax = frozenset('{}"')
+_exclusion = re.compile(r"^\W*exclu|\b(?:not|not be|except|than|unlike)\W*$", re.IGNORECASE)
+_model_hint = re.compile(r"odel", re.IGNORECASE)
+_json_signs = frozenset('{}"')
 _bracket = re.compile(r"[{\[]")
 _ornament = " \t\r\n*_>`~-+#\"'"
 
@@ -68,28 +77,28 @@ def one_line(text: str) -> str:
 def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaim:
     """Extract the identities from an answer's blocks.
 
-    A line with `model_name` always counts. A line with `model` counts only if no JSON object states an identity.
+    A line with `model_name` is always used. A line with `model` is used only if no JSON object states an identity.
     """
     statements: list[Mapping[str, object]] = []
-    remaining: list[CodeBlock] = []
+    without_objects: list[CodeBlock] = []
     for block in blocks:
-        found, text = _find_in_text(block.text) if block.label is None else _find_in_fence(block.text)
-        statements += found
-        remaining.append(CodeBlock(text, block.label))
+        block_statements, text = _find_in_text(block.text) if block.label is None else _find_in_fence(block.text)
+        statements += block_statements
+        without_objects.append(CodeBlock(text, block.label))
     bare_model = not statements
     rest: list[CodeBlock] = []
-    for block in remaining:
-        found, text = (
+    for block in without_objects:
+        block_statements, text = (
             _find_in_lines(block.text, bare_model)
             if block.label is None
             else _find_in_fence_lines(block.text, bare_model)
         )
-        statements += found
+        statements += block_statements
         rest.append(CodeBlock(text, block.label))
     identities = [_identity(statement) for statement in statements]
     return IdentityClaim(
-        claims=[each for each in identities if isinstance(each, ModelIdentity)],
-        complaints=[each for each in identities if isinstance(each, str)],
+        claims=[identity for identity in identities if isinstance(identity, ModelIdentity)],
+        complaints=[complaint for complaint in identities if isinstance(complaint, str)],
         rest=[block for block in rest if block.text.strip()],
     )
 
@@ -118,7 +127,8 @@ def _find_in_text(text: str) -> tuple[list[Mapping[str, object]], str]:
         if statement is not None:
             statements.append(statement)
             kept.append(text[at:start].rstrip("`* \t"))
-            at = end + len(text[end : end + 8]) - len(text[end : end + 8].lstrip("`*"))
+            following = text[end : end + _CLOSING_CHARS_MAX]
+            at = end + len(following) - len(following.lstrip("`*"))
     kept.append(text[at:])
     return statements, "".join(kept)
 
@@ -126,15 +136,15 @@ def _find_in_text(text: str) -> tuple[list[Mapping[str, object]], str]:
 def _objects(text: str) -> Iterator[tuple[int, int, object]]:
     """Yield each JSON object or array that begins a line or follows prose on it: start, end, value.
 
-    Brackets too far before the next `model` to belong to an identity are skipped.
+    Brackets are skipped if they are too far before the next `model` to belong to an identity.
     """
     at, hint = 0, -1
     while at < len(text):
         if hint < at:
-            found = _hint.search(text, at)
-            if found is None:
+            hint_match = _model_hint.search(text, at)
+            if hint_match is None:
                 return
-            hint = found.start()
+            hint = hint_match.start()
             at = text.rfind("\n", at, max(at, hint - OBJECT_CHARS_MAX)) + 1 or at
         bracket = _bracket.search(text, at)
         if bracket is None:
@@ -151,11 +161,11 @@ def _objects(text: str) -> Iterator[tuple[int, int, object]]:
 
 def _may_precede_identity(before: str) -> bool:
     """Whether an identity may follow this text on its line: it is prose, and does not introduce excluded names."""
-    return len(before) <= GAP_CHARS_MAX and _prose.fullmatch(before) is not None and _denial.search(before) is None
+    return len(before) <= GAP_CHARS_MAX and _prose.fullmatch(before) is not None and _exclusion.search(before) is None
 
 
 def _decode_json(text: str, start: int) -> tuple[object, int]:
-    """Return the JSON value at an offset and its end; or None, and the offset before which no other value begins."""
+    """Return the JSON value at an offset, and its end; if there is none, None and the offset to continue the search."""
     window = text[start : start + OBJECT_CHARS_MAX]
     try:
         value, end = _decoder.raw_decode(window)
@@ -167,7 +177,7 @@ def _decode_json(text: str, start: int) -> tuple[object, int]:
 
 
 def _statement(value: object) -> Mapping[str, object] | None:
-    """Return the identity fields of a JSON value under our names; None if it states no identity."""
+    """Return the identity fields of a JSON value, by the names in ModelIdentity; None if it states no identity."""
     if not isinstance(value, dict):
         return None
     inner = value.get("identity")
@@ -176,7 +186,7 @@ def _statement(value: object) -> Mapping[str, object] | None:
 
 
 def _identity_fields(fields: dict[str, object]) -> Mapping[str, object] | None:
-    """Return fields that state an identity: `model_name`, or `model` with another identity field; else None."""
+    """Return fields that state an identity: `model_name`, or `model` with another identity field; or None."""
     fields.pop("", None)
     model = fields.pop("model", None)
     if model is not None and fields:
@@ -186,7 +196,7 @@ def _identity_fields(fields: dict[str, object]) -> Mapping[str, object] | None:
 
 def _normalize_field(name: str) -> str:
     """Normalize a field name: `Model Name`, `model-name` and `modelName` become `modelname`."""
-    return "".join(letter for letter in name[:64].lower() if letter.isalnum())
+    return "".join(letter for letter in name[:_FIELD_CHARS_MAX].lower() if letter.isalnum())
 
 
 def _find_in_fence_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, object]], str]:
@@ -218,8 +228,8 @@ def _find_in_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, objec
 def _statement_of_lines(lines: Sequence[str], bare_model: bool) -> Mapping[str, object] | None:
     """Return the identity that consecutive lines state; None if they state none, or the name is a sentence."""
     pairs = [pair for pair in map(_parse_line, lines) if pair is not None]
-    named = {name for name, _ in pairs}
-    if len(named) < len(pairs) or not (bare_model or "model_name" in named):
+    field_names = {name for name, _ in pairs}
+    if len(field_names) < len(pairs) or not (bare_model or "model_name" in field_names):
         return None
     statement = _identity_fields(dict(pairs))
     name = statement and statement["model_name"]
@@ -227,14 +237,14 @@ def _statement_of_lines(lines: Sequence[str], bare_model: bool) -> Mapping[str, 
 
 
 def _parse_line(line: str) -> tuple[str, object] | None:
-    """Return name and value of a `name: value` line whose name is an identity field; else None."""
+    """Return name and value of a `name: value` line whose name is an identity field; None for other lines."""
     if ":" not in line or len(line) > 2 * LABEL_CHARS_MAX:
         return None
     name, colon, value = line.strip(_ornament).partition(":")
-    field = _fields.get(_normalize_field(name)) if len(name) < 32 else None
+    field = _fields.get(_normalize_field(name)) if len(name) <= _LINE_FIELD_CHARS_MAX else None
     text = value.strip(_ornament + ",")
-    several = ": " in text or (", " in text and field in {"model", "model_name"})
-    return (field, text) if colon and field and text and not several and not _syntax & set(text) else None
+    has_several = ": " in text or (", " in text and field in {"model", "model_name"})
+    return (field, text) if colon and field and text and not has_several and not _json_signs & set(text) else None
 
 
 def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:
@@ -254,7 +264,7 @@ def _identity(statement: Mapping[str, object]) -> ModelIdentity | str:
 
 
 def _optional(value: object) -> str | None:
-    """Return an optional field's text; None for other JSON types, an unfilled placeholder, or too long."""
+    """Return an optional field's text; None for other JSON types, placeholders, and texts that are too long."""
     text = one_line(value) if isinstance(value, str) else ""
     return text if 0 < len(text) <= LABEL_CHARS_MAX and not (text[0] == "<" and text[-1] == ">") else None
 

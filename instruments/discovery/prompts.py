@@ -1,7 +1,7 @@
 """The discovery prompt: identify yourself, refuse if you are an excluded model, and solve the probe's task.
 
-The prompt names no model, provider or host as an example: of the names that the first implementation collected, two in
-five were the examples of its own prompt. The only names in a prompt are those that earlier answers claimed.
+The prompt names no model, provider or host as an example: 40 % of the names that the first implementation collected
+were the examples of its own prompt. The only names in a prompt are those that earlier answers claimed.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from events import ModelIdentity
 from instruments.discovery.identity_parser import one_line
 
 PROMPT_VERSION = "1"
-"""Raised whenever a byte of a prompt changes; golden files hold the bytes of each version."""
+"""Raised whenever a byte of a prompt changes; golden files contain the prompts of each version."""
 
 REFUSAL = "EXCLUDED"
 """The word that an excluded model must answer."""
@@ -27,7 +27,7 @@ program, editor or service that passes this answer on, and is left out where the
 Put your own facts in place of each <...>. Where you do not know one, write "unknown" and do not guess.
 Below that line, give your answer to the task.
 """
-"""Asks for the model's identity. Placeholders are in angle brackets, so that an echoed one is not taken for a claim."""
+"""Asks for the model's identity. The parser ignores placeholders (in angle brackets) that an answer repeats."""
 
 _EXCLUSION = """\
 This task is for a model that has not answered it yet. These have, and must not answer again, whatever date or release

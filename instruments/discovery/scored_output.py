@@ -13,51 +13,51 @@ LABELS = {
 }
 """The labels of code fences, by language."""
 
-_declares = {
+_function_start = {
     "go": re.compile(r"^[ \t]*func[ \t(]", re.MULTILINE),
     "python": re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]", re.MULTILINE),
 }
-_begins = {
+_code_start = {
     "go": re.compile(r"^(?:package |import [\"(]|func[ \t(]|type \w+ |const[ (]|var[ (]|//|/\*)", re.MULTILINE),
     "python": re.compile(r"^(?:import \w|from \w[\w.]* import|(?:async )?def |class \w|@\w|\"\"\"|''')", re.MULTILINE),
 }
 
 
 def mark_unfenced_code(blocks: Sequence[CodeBlock], probe: Probe) -> list[CodeBlock]:
-    """Return the blocks with unfenced code turned into labelled blocks.
+    """Return the blocks, with code outside fences as labelled blocks.
 
-    If a probe asks for code and no fence holds any, everything after the first line of code in a text is code, except
-    an identity at the very end.
+    If a probe asks for code and no fence contains any, all text from the first line of code on is code, except an
+    identity at the very end.
     """
     language = probe.language
     if language is None or any(_language_rank(block, language) for block in blocks):
         return list(blocks)
     marked: list[CodeBlock] = []
     for block in blocks:
-        first_line = _begins[language].search(block.text) if block.label is None else None
-        if first_line is None or _declares[language].search(block.text, first_line.start()) is None:
+        first_line = _code_start[language].search(block.text) if block.label is None else None
+        if first_line is None or _function_start[language].search(block.text, first_line.start()) is None:
             marked.append(block)
             continue
         start = _comment_start(block.text, first_line.start())
-        code, after = _split_trailing_identity(block.text[start:])
+        code, identity = _split_trailing_identity(block.text[start:])
         marked += [
             CodeBlock(block.text[:start]),
             CodeBlock(_trim_trailing_prose(code, language), language),
-            CodeBlock(after),
+            CodeBlock(identity),
         ]
     return marked
 
 
 def extract_output(blocks: Sequence[CodeBlock], probe: Probe) -> str | None:
-    """Return the part of an answer's blocks to score; None if it has none of the requested kind.
+    """Return the part of an answer's blocks to score; None if none is of the requested kind.
 
-    The blocks hold no identities any more.
+    The blocks must not contain identities.
     """
     return _extract_text(blocks) if probe.language is None else _extract_code(blocks, probe, probe.language)
 
 
 def _extract_code(blocks: Sequence[CodeBlock], probe: Probe, language: str) -> str | None:
-    """Return the block that fits the language best, then the largest; the task's own code only as a last resort."""
+    """Return the block that fits the language best, of several the largest; the task's own code only if it is all."""
     fitting = [block for block in blocks if _language_rank(block, language)]
     answered = [block for block in fitting if block.text.strip() != probe.stimulus.strip()]
     best = max(answered or fitting, key=lambda block: (_language_rank(block, language), len(block.text)), default=None)
@@ -70,12 +70,12 @@ def _language_rank(block: CodeBlock, language: str) -> int:
         return 0
     labelled = block.label in LABELS[language]
     foreign = any(block.label in labels for name, labels in LABELS.items() if name != language)
-    declares = not foreign and _declares[language].search(block.text) is not None
+    declares = not foreign and _function_start[language].search(block.text) is not None
     return labelled + 2 * declares
 
 
 def _extract_text(blocks: Sequence[CodeBlock]) -> str | None:
-    """Return all text; if it is in a single fence, without that fence, else with all fences."""
+    """Return all text with its fences; a fence around the whole text is left out."""
     if len(blocks) == 1:
         return blocks[0].text.strip() or None
     parts = [block.text.strip() if block.label is None else _fenced(block) for block in blocks]
@@ -96,12 +96,12 @@ def _comment_start(text: str, start: int) -> int:
 def _split_trailing_identity(code: str) -> tuple[str, str]:
     """Split code from an identity that follows it after an empty line; the identity is empty if there is none."""
     at = code.rfind("\n\n{")
-    after = code[at:] if at >= 0 else ""
-    return (code[:at] + "\n", after) if after and states_identity(after.strip()) else (code, "")
+    identity = code[at:] if at >= 0 else ""
+    return (code[:at] + "\n", identity) if identity and states_identity(identity.strip()) else (code, "")
 
 
 def _trim_trailing_prose(code: str, language: str) -> str:
-    """Cut the prose after code if the language allows to find the last line: Go code ends with a brace or a bracket."""
+    """Cut the prose after Go code, whose last line ends with a brace or a bracket; leave other code as it is."""
     if language != "go":
         return code
     lines = code.rstrip().splitlines(keepends=True)

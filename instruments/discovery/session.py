@@ -1,10 +1,10 @@
 """A discovery run as a pure decider: given the events of its stream and an answer, return the events that follow.
 
 The driver of a run (the command line, or an agent over HTTP) takes the next prompt from here, passes the answer to
-`decide`, appends the resulting events as one batch, and goes on with `then`. A session is a fold of its events and
-nothing else, so that a run can be resumed from the log at any point.
+`decide`, appends the resulting events as one batch, and continues with the session that `then` returns. A session
+depends on its events only, so that a run can be resumed from the log at any point.
 
-Every run ends: each answer counts as an attempt, and attempts are limited.
+Every run ends, because each answer is an attempt and attempts are limited.
 """
 
 from collections.abc import Iterable
@@ -26,9 +26,10 @@ from events import (
 from events.discovery import AttemptOutcome, Ending
 from instruments.answer import RouterAnswer
 from instruments.discovery.analyze import ResponseAnalysis, analyze
-from instruments.discovery.attempt_events import attempt_event, score_event, storable_text
+from instruments.discovery.attempt_events import attempt_event, score_event
 from instruments.discovery.prompts import build_exclusion, build_prompt
 from instruments.probes import Probe
+from instruments.stored_text import storable_text
 
 MAX_ITERATIONS = 15
 """Default limit of different models in a run. Source: the reference implementation."""
@@ -37,7 +38,7 @@ MAX_ATTEMPTS = 40
 """Default limit of attempts in a run."""
 
 EXCLUSION_BYTES_MAX = 32_768
-"""Bytes of an exclusion prompt as JSON: every attempt's event contains it and must fit on a line of the log."""
+"""Bytes of an exclusion prompt as JSON: the event of each attempt contains it, and must fit on a line of the log."""
 
 FIRST_CHARS = 200
 """Characters of the answer's beginning in an ORANGE signal."""
@@ -75,7 +76,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     seen: dict[str, Sighting] = {}
     """First appearance by canonical name; dated and undated names of a model have one canonical name."""
     excluded: tuple[ModelIdentity, ...] = ()
-    """The models that must not answer again, as claimed: each spelling once, so that a model recognizes itself."""
+    """The models that must not answer again, in each claimed spelling, so that a model recognizes its own name."""
     timed_out: bool = False
     """Whether the last attempt was a timeout."""
     finished: DiscoveryFinished | None = None
@@ -107,7 +108,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.finished is None else self.finished.ending or "requested"
 
     def prompt(self, probe: Probe) -> Prompt:
-        """Build the next prompt: the same until an answer is accepted."""
+        """Build the next prompt. It stays the same until an answer is accepted."""
         return Prompt(build_prompt(probe.prompt, self.excluded), build_exclusion(self.excluded), self.attempts + 1)
 
     def finish(self, ending: Ending, reason: str) -> DiscoveryFinished:
@@ -172,40 +173,37 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             "length": str(len(text)),
         }
         if not self.started.sensitive:
-            meta["first"] = storable_text(text[:FIRST_CHARS]) or ""
+            meta["first"] = storable_text(text[:FIRST_CHARS])
         return DiscoverySignalled(run_id=self.run_id, event="ORANGE", meta=meta)
 
     def _with_ending(self, events: list[Payload]) -> list[Payload]:
         """Return the events of an attempt, followed by the run's end if they end it."""
         attempt = events[0]
         assert isinstance(attempt, DiscoveryAttempted)
-        end = self._ending_by_outcome(attempt) or self.then(events)._ending_by_limit()
-        return events if end is None else [*events, self.finish(*end)]
+        ending = self._ending_by_outcome(attempt) or self.then(events)._ending_by_limit()
+        return events if ending is None else [*events, self.finish(*ending)]
 
     def _ending_by_outcome(self, attempt: DiscoveryAttempted) -> tuple[Ending, str] | None:
         """Return the ending that an attempt's own outcome causes, and its reason; None if the run goes on."""
         if self.started.keep_going or attempt.outcome == "accepted":
             return None
-        place, detail = f"at iteration {self.iterations}", attempt.detail or ""
+        where, detail = f"at iteration {self.iterations}", attempt.detail or ""
         match attempt.outcome:
             case "repeat":
-                return (
-                    None
-                    if self.started.terminate_on_repeat is False
-                    else ("repeat", self._describe_repeat(attempt.claimed))
-                )
+                goes_on = self.started.terminate_on_repeat is False
+                return None if goes_on else ("repeat", self._describe_repeat(attempt.claimed))
             case "timeout":
-                return ("timeout", f"timeout {place}: no answer, twice, to the same prompt") if self.timed_out else None
+                return ("timeout", f"timeout {where}: no answer, twice, to the same prompt") if self.timed_out else None
             case "wrapper":
-                return "wrapper", f"wrapper {place}: {detail}"
+                return "wrapper", f"wrapper {where}: {detail}"
             case "refused":
-                return "refused", f"refused {place}: {detail}"
+                return "refused", f"refused {where}: {detail}"
             case "empty":
-                return "empty", f"empty answer {place}"
+                return "empty", f"empty answer {where}"
             case "unparsable":
-                return "unparsable", f"unparsable answer {place}: {detail}"
+                return "unparsable", f"unparsable answer {where}: {detail}"
             case "failed":
-                return "failed", f"router failed {place}: {detail or 'it does not say why'}"
+                return "failed", f"router failed {where}: {detail or 'it does not say why'}"
 
     def _describe_repeat(self, claimed: ModelIdentity | None) -> str:
         """Describe a repeat; name the model's earlier name if it was different."""
@@ -216,7 +214,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return reason if first.key == key else f"{reason} as {first.key}"
 
     def _ending_by_limit(self) -> tuple[Ending, str] | None:
-        """Return the ending that a limit causes, and its reason. A limit of 0 acts as 1: an answer is there already."""
+        """Return the ending that a limit causes, and its reason. A limit of 0 acts as 1."""
         limits = self.started
         if self.iterations >= (MAX_ITERATIONS if limits.max_iterations is None else max(1, limits.max_iterations)):
             return "max_iterations", "max iterations reached"
@@ -243,10 +241,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         if attempt.claimed is None:
             return msgspec.structs.replace(self, iterations=iterations)
         name, key = canonical(attempt.claimed.model_name), key_of(attempt.claimed.model_name)
-        spelled = any(key_of(identity.model_name) == key for identity in self.excluded)
+        is_excluded = any(key_of(identity.model_name) == key for identity in self.excluded)
         return msgspec.structs.replace(
             self,
             iterations=iterations,
             seen={name: Sighting(self.iterations, key)} | self.seen,
-            excluded=self.excluded if spelled else (*self.excluded, attempt.claimed),
+            excluded=self.excluded if is_excluded else (*self.excluded, attempt.claimed),
         )

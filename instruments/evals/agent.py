@@ -5,7 +5,7 @@ It does not get the scenario's name, id, failure type, expectations or captured 
 environment means that it must not query live systems.
 
 It answers with one JSON object: the analysis, or an object with a key `analysis`. Empty output is an empty analysis.
-All else is a failure, reported with the last lines of its output.
+Any other output is a failure, reported with its last lines.
 """
 
 import os
@@ -29,9 +29,16 @@ from instruments.routers.subprocess_io import (
 )
 
 REPLAY = "TALLYSTICK_REPLAY"
-"""The environment variable that tells a command that it works on captured data."""
+"""The environment variable that marks a run on captured data."""
 
-_kinds = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a truth value", type(None): "null"}
+_kinds = {
+    list: "a list",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    type(None): "null",
+}
 
 
 class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +55,11 @@ class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
     said: str | None = None
     """The last lines of a failed command's output, redacted."""
     elapsed_ns: int | None = None
-    """From question to answer, nanoseconds; None if the command did not run."""
+    """From input to output, nanoseconds; None if the command did not run."""
 
 
 class Agent:
-    """Runs a command for each scenario, without a shell. Its name is that of the program: arguments may hold secrets.
+    """Runs a command for each scenario, without a shell. Its name is the program's: arguments may contain secrets.
 
     `enable_llm` overrides the setting of the scenarios. Errors: BadCommand.
     """
@@ -76,7 +83,7 @@ class Agent:
         return self._reply(result)
 
     def hide(self, components: Sequence[Component]) -> tuple[Component, ...]:
-        """Redact the components of a score, whose findings quote the answer."""
+        """Redact the findings of a score's components, which quote the answer."""
         return tuple(
             structs.replace(
                 component,
@@ -100,8 +107,8 @@ class Agent:
                 failure, detail = "unreadable", self._secrets.hide(str(error))
             except RecursionError:
                 failure, detail = "unreadable", "what it wrote is nested too deep."
-        said = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
-        return AgentOutput(failure=failure, detail=detail, said=said or None, elapsed_ns=result.elapsed_ns)
+        last_lines = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
+        return AgentOutput(failure=failure, detail=detail, said=last_lines or None, elapsed_ns=result.elapsed_ns)
 
     def _failure(self, result: ProcessResult) -> tuple[Failure | None, str | None]:
         """Return the kind and the description of a failure; None if the command ended with exit code 0."""
@@ -142,13 +149,13 @@ def build_question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
 def parse_output(text: str) -> AgentAnswer:
     """Parse a command's output: one JSON object that is an analysis, or has one under `analysis`.
 
-    Errors: ValueError, saying what is wrong and where; RecursionError.
+    Errors: ValueError, with the problem and its place; RecursionError.
     """
     try:
         value = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        why = str(error).removeprefix("JSON is malformed: ")
-        raise ValueError(f"what it wrote is not one JSON object: {why[0].lower()}{why[1:]}.") from None
+        problem = str(error).removeprefix("JSON is malformed: ")
+        raise ValueError(f"what it wrote is not one JSON object: {problem[0].lower()}{problem[1:]}.") from None
     if not isinstance(value, dict):
         raise ValueError(f"what it wrote is {_kinds[type(value)]}, not one JSON object.")
     inner = value.get("analysis")
@@ -158,10 +165,10 @@ def parse_output(text: str) -> AgentAnswer:
 
 
 def parse_answer(value: dict[str, Any]) -> AgentAnswer:
-    """Parse an analysis object. Errors: ValueError, saying what is wrong and where."""
+    """Parse an analysis object. Errors: ValueError, with the problem and its place."""
     try:
         return AgentAnswer(analysis=parse_analysis(value), value=value)
     except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$")
-        place = path.removesuffix("`").lstrip(".") or "what it wrote"
-        raise ValueError(f"{place}: {what[0].lower()}{what[1:]}.") from None
+        problem, _, path = str(error).partition(" - at `$")
+        field = path.removesuffix("`").lstrip(".") or "what it wrote"
+        raise ValueError(f"{field}: {problem[0].lower()}{problem[1:]}.") from None

@@ -1,4 +1,4 @@
-"""Errors of suites, in a module of their own: all commands handle them, and few load the loader or the scorer."""
+"""Errors of suites. This module imports neither the loader nor the scorer, which few commands need."""
 
 from collections.abc import Sequence
 
@@ -8,20 +8,20 @@ from events.errors import TallystickError
 
 
 class FixtureFault(msgspec.Struct, frozen=True):
-    """One mistake in a fixture: its file and key, what is wrong, and what to do."""
+    """One mistake in a fixture: its file and key, the problem, and advice."""
 
     file: str
     key: str | None
-    what: str
+    problem: str
     advice: str
 
     def __str__(self) -> str:
         where = self.file if self.key is None else f"{self.file}: {self.key}"
-        return f"{where} {self.what}. {self.advice}"
+        return f"{where} {self.problem}. {self.advice}"
 
 
 class BadFixtures(TallystickError):
-    """A suite that cannot be scored; `faults` lists everything that is wrong with it. Nothing was run."""
+    """A suite that cannot be scored; `faults` lists all its mistakes. Nothing was run."""
 
     def __init__(self, faults: Sequence[FixtureFault], advice: str = "Nothing was run.") -> None:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"

@@ -16,7 +16,7 @@ DEPTH_MAX = 50
 """The deepest nesting of groups."""
 
 PROBE_TIMEOUT_S = 1.0
-"""Time for a search in one character; only a pattern that never terminates needs more."""
+"""Seconds for a search in one character; only a pattern that never terminates needs more."""
 
 FLAGS = regex.IGNORECASE | regex.DOTALL
 
@@ -24,17 +24,21 @@ _count = re.compile(r"\{(\d*)(?:,\d*)?\}")
 _POSIX = r"\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]"
 _bracketed = re.compile(rf"\[\^?\]?(?:{_POSIX}|[^\]\\]|\\.)*\]", re.DOTALL)
 _calls = re.compile(r"\(\?(?:R\)|[+-]?\d+\)|&|P>)")
-_obscure = re.compile(rf"\(\?#|\(\?[a-zA-Z0-9]*[xV]|(?!{_POSIX})\[:\^?\w+:\]")
-_place = re.compile(r" at position (\d+).*", re.DOTALL)
-_ALPHABET = ("a", "Q", "0", " ", "-", ".", "\n", "é", "界")
+_ambiguous_syntax = re.compile(rf"\(\?#|\(\?[a-zA-Z0-9]*[xV]|(?!{_POSIX})\[:\^?\w+:\]")
+_position = re.compile(r" at position (\d+).*", re.DOTALL)
+_SAMPLE_CHARS = ("a", "Q", "0", " ", "-", ".", "\n", "é", "界")
+"""A pattern that matches each of these characters matches every text."""
+
+_DIGITS_MAX = 10
+"""Digits of a count that are read: enough to exceed any limit."""
 
 
 class BadPattern(ValueError):
-    """A pattern that cannot be searched, or that matches everything; `what` says why, `advice` what to do."""
+    """A pattern that cannot be searched, or that matches every text; `advice` gives the remedy."""
 
-    def __init__(self, what: str, advice: str) -> None:
-        super().__init__(f"{what}. {advice}")
-        self.what = what
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}. {advice}")
+        self.problem = problem
         self.advice = advice
 
 
@@ -50,7 +54,7 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     try:
         return regex.compile(pattern, FLAGS)
     except regex.error as error:
-        reason = _place.sub(lambda place: f" at character {int(place[1]) + 1}", str(error))
+        reason = _position.sub(lambda match: f" at character {int(match[1]) + 1}", str(error))
         raise BadPattern(
             f"is not a regular expression: {reason}",
             "Correct it; a special character that is meant literally needs a backslash.",
@@ -65,7 +69,7 @@ def compile_selective(pattern: str) -> "regex.Pattern[str]":
     try:
         if compiled.search("", timeout=PROBE_TIMEOUT_S) is not None:
             raise BadPattern("matches the empty text, and so every text", "Say what must be there.")
-        if all(compiled.search(letter, timeout=PROBE_TIMEOUT_S) is not None for letter in _ALPHABET):
+        if all(compiled.search(letter, timeout=PROBE_TIMEOUT_S) is not None for letter in _SAMPLE_CHARS):
             raise BadPattern("matches every text", "Say what must be there.")
     except (TimeoutError, MemoryError):
         raise BadPattern("does not terminate even in a text of one character", "Write it simpler.") from None
@@ -73,7 +77,7 @@ def compile_selective(pattern: str) -> "regex.Pattern[str]":
 
 
 def _count_nodes(pattern: str) -> int:
-    """Estimate the number of nodes that the compiler makes of a pattern, rarely too low. Errors: BadPattern.
+    """Estimate the number of nodes of a compiled pattern; the estimate is rarely too low. Errors: BadPattern.
 
     If comments or nested sets make brackets ambiguous, all counts are multiplied as if nested.
     """
@@ -85,26 +89,26 @@ def _count_nodes(pattern: str) -> int:
             sizes.append(0)
         elif sign == ")":
             last = added = sizes.pop() + 1 if len(sizes) > 1 else sizes[0] + 1
-        elif sign == "{" and (compiled := _count.match(pattern, at)) is not None:
-            step, minimum = compiled.end() - at, _min_repeats(compiled[1])
+        elif sign == "{" and (match := _count.match(pattern, at)) is not None:
+            step, minimum = match.end() - at, _min_repeats(match[1])
             last, added = last * minimum, last * (minimum - 1)
-        elif sign == "[" and (compiled := _bracketed.match(pattern, at)) is not None:
-            step, last = compiled.end() - at, 1
+        elif sign == "[" and (match := _bracketed.match(pattern, at)) is not None:
+            step, last = match.end() - at, 1
         else:
             step, last = 2 if sign == "\\" else 1, 1
         sizes[-1] += added
         at += step
-    if _obscure.search(pattern) is None:
+    if _ambiguous_syntax.search(pattern) is None:
         return sum(sizes)
-    product = max(1, len(pattern))
+    total_size = max(1, len(pattern))
     for digits in _count.findall(pattern):
-        product *= _min_repeats(digits)
-    return product
+        total_size *= _min_repeats(digits)
+    return total_size
 
 
 def _min_repeats(digits: str) -> int:
-    """Return the minimum count of a repeated part; 10 digits are enough to exceed any limit."""
-    return max(1, int(digits[:10] or 0))
+    """Return the minimum count of a repeated part, at least 1."""
+    return max(1, int(digits[:_DIGITS_MAX] or 0))
 
 
 def _check_group(pattern: str, at: int, depth: int) -> None:

@@ -19,16 +19,19 @@ PATTERN_CHARS_MAX = 1_000
 PATTERNS_MAX = 200
 """Patterns of one scenario."""
 
+UNEDITED = "todo".upper()
+"""The beginning of a text in a template that people must replace. In lower case here, as a test refuses it in code."""
+
 PASS_POINTS = {"root_cause": 70.0, "fix_accuracy": 60.0, "hypothesis_quality": 50.0, "next_steps": 50.0}
 """The points from which each component passes."""
 
 
 class StrictStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Base of expectations and scoring; unknown keys are refused, since a misspelt key would expect nothing."""
+    """Base of expectations and scoring. Unknown keys are refused, since a misspelt one would expect nothing."""
 
 
 class Matcher(StrictStruct, frozen=True, kw_only=True):
-    """Patterns, one of which must match, and how they are searched."""
+    """Patterns and how they are searched. One of them must match."""
 
     patterns: tuple[str, ...]
     match_type: MatchType
@@ -39,10 +42,10 @@ PatternSpec = Matcher | str
 
 
 class Expected(StrictStruct, frozen=True, kw_only=True):
-    """What a text must and must not contain.
+    """Conditions on a text. All that are stated must be met by the same text.
 
-    `patterns` with `match_type` form one matcher; `exact` is a text that an item must equal. In addition, all of
-    `all_of`, one of `any_of` and none of `none_of` must match in the same text.
+    `patterns` with `match_type` form one matcher, one of whose patterns must match; `exact` is a text that an item must
+    equal. All of `all_of`, one of `any_of` and none of `none_of` must match.
     """
 
     patterns: tuple[str, ...] = ()
@@ -60,7 +63,7 @@ class FailureMode(StrictStruct, frozen=True, kw_only=True):
 
 
 class NextSteps(StrictStruct, frozen=True, kw_only=True):
-    """What the next steps must contain: commands, required patterns, and forbidden patterns."""
+    """Conditions on the next steps: expected commands, required patterns, and forbidden patterns."""
 
     command_types: tuple[str, ...] = ()
     must_include: tuple[PatternSpec, ...] = ()
@@ -68,7 +71,7 @@ class NextSteps(StrictStruct, frozen=True, kw_only=True):
 
 
 class Expectations(StrictStruct, frozen=True, kw_only=True):
-    """All expectations of a scenario. An absent one makes its component not applicable."""
+    """All expectations of a scenario. A component without an expectation is not applicable."""
 
     root_cause: Expected | None = None
     failure_mode: FailureMode | None = None
@@ -108,7 +111,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded and fully validated scenario."""
 
     id: str
-    """Made of its folder, `job-image` or `job-image.llm`; it names the stream `scenario/ID`."""
+    """From the path of its folder: `job-image` or `job-image.llm`. It names the stream `scenario/ID`."""
     title: str
     """Its folder relative to the suite's: `job-image/llm`."""
     folder: Path

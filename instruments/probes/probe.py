@@ -8,7 +8,7 @@ from instruments.probes.score import ProbeScore
 
 
 class Scorer(Protocol):
-    """Scores an output; another `version` may score the same output differently."""
+    """Scores outputs. Another `version` may give the same output another score."""
 
     @property
     def id(self) -> str:
@@ -16,7 +16,7 @@ class Scorer(Protocol):
 
     @property
     def version(self) -> str:
-        """Raised whenever the same output would get another score."""
+        """Raised whenever the score of any output changes."""
 
     def score(self, output: str) -> ProbeScore:
         """Score any text; pure, never raises."""

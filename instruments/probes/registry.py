@@ -9,7 +9,7 @@ from instruments.probes.text.summarising import SUMMARISING
 from instruments.probes.text.weighting import WEIGHTING
 
 PROBES: tuple[Probe, ...] = (DEBUGGING, REFACTOR_GO, REFACTOR_PYTHON, SUMMARISING, WEIGHTING)
-"""All versions of all probes; the newest version of an id is the last."""
+"""All versions of all probes; of several versions of a probe, the newest is the last."""
 
 FORMER_PROBE_IDS: Mapping[str, str] = {"refactor-v1": "refactor-go"}
 """Probe ids in imported runs, and the id of the same probe here. Source: reference implementation of discovery."""
@@ -25,7 +25,7 @@ SCORERS: Mapping[str, Scorer] = {scorer_name(probe.scorer): probe.scorer for pro
 
 
 def find_probe(probe_id: str, version: str | None = None) -> Probe | None:
-    """Return a probe by id, the newest version by default; None if there is none."""
+    """Return a probe by id, the newest version by default; None if it does not exist."""
     return next(
         (probe for probe in reversed(PROBES) if probe.id == probe_id and version in {None, probe.version}), None
     )

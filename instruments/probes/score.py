@@ -4,10 +4,10 @@ import msgspec
 
 
 class ProbeScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The score of one output: a function of its text alone, the same in every process and on every machine."""
+    """The score of one output. It depends on the text only: it is the same in every process and on every machine."""
 
     valid: bool
-    """Whether the output is an answer to the probe; if not, the other fields are None. Source: scorer."""
+    """Whether the output is an answer to the probe; if it is not, the other fields are None. Source: scorer."""
     total: float | None = None
     """The total score, 0..1. Source: scorer."""
     counts: dict[str, int] | None = None

@@ -16,7 +16,7 @@ class ChatCompletion(NamedTuple):
 
 
 def parse_completion(body: bytes) -> ChatCompletion | str:
-    """Parse a reply's body; return a description in words if it is not a completion."""
+    """Parse a reply's body; return a description of the problem if it is not a completion."""
     reply = _decode_json(body)
     if not isinstance(reply, dict):
         return f"answered with no JSON object: {_decode_text(body)}"
@@ -43,16 +43,16 @@ def error_message(body: bytes) -> str:
 
 
 def _content(message: dict[str, Any]) -> str:
-    """Return a message's text, joined if it comes in parts; if it has none, the text of its refusal."""
+    """Return a message's text, with its parts joined; without a text, that of its refusal."""
     content = message.get("content")
     if isinstance(content, list):
-        content = "".join(map(_part, content))
+        content = "".join(map(_part_text, content))
     if not isinstance(content, str) or not content:
         content = message.get("refusal")
     return _replace_surrogates(content) if isinstance(content, str) else ""
 
 
-def _part(part: object) -> str:
+def _part_text(part: object) -> str:
     text = part.get("text") if isinstance(part, dict) else part
     return text if isinstance(text, str) else ""
 

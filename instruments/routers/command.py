@@ -18,9 +18,9 @@ from instruments.routers.subprocess_io import ProcessResult, describe_exit, run_
 
 
 class CommandRouter:
-    """Runs a program for each prompt, without a shell. Exit code 0 means an answer, any other a failure.
+    """Runs a program for each prompt, without a shell. After exit code 0 its output is the answer; others are failures.
 
-    Its default name is that of the program alone, since the arguments may hold secrets. Bytes that are not UTF-8 are
+    Its default name is that of the program alone, since the arguments may contain secrets. Bytes that are not UTF-8 are
     replaced.
     """
 
@@ -47,8 +47,8 @@ class CommandRouter:
             detail = f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
             return build_failure(detail, result.elapsed_ns)
         if result.code != 0:
-            said = errors or shorten(self._redacted(result.out))
-            detail = f"{self.program} {describe_exit(result.code)}{f': {said}' if said else ''}"
+            output = errors or shorten(self._redacted(result.out))
+            detail = f"{self.program} {describe_exit(result.code)}{f': {output}' if output else ''}"
             return build_failure(detail, result.elapsed_ns)
         return build_answer(self._redacted(result.out), result.elapsed_ns)
 

@@ -2,24 +2,22 @@
 
 Redirects are not followed, so that the key reaches no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY
 and NO_PROXY. After a 429 or 503 with Retry-After the request is repeated, at most twice and only within the time of
-the attempt; it still counts as one attempt, since no model answered.
+the attempt: repetitions belong to the same attempt, since no model has answered.
 """
 
 import asyncio
-import ssl
 import time
 import zlib
-from base64 import b64encode
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote
 
 import httpx
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers.chat_completion import ChatCompletion, error_message, parse_completion
+from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import (
     build_answer,
@@ -32,9 +30,13 @@ WAITS_MAX = 2
 """The most waits for a Retry-After within one attempt."""
 
 WAIT_S_MIN = 1.0
-"""The shortest wait, even if Retry-After asks for less."""
+"""The shortest wait, even if Retry-After is shorter."""
 
-_busy = frozenset({429, 503})
+_BUSY_STATUSES = frozenset({429, 503})
+_GZIP_OR_ZLIB = 47
+"""The `wbits` with which zlib detects the format from its header."""
+
+_RETRY_AFTER_DIGITS_MAX = 9
 
 
 class _UnreadableBody(Exception):
@@ -49,7 +51,7 @@ class _Reply(NamedTuple):
 
 
 class OpenAIRouter:
-    """Asks one endpoint for one model. Answers never contain the key, the headers' values or the URL's credentials."""
+    """Requests one model from one endpoint. Answers never contain the key, header values or the URL's credentials."""
 
     def __init__(
         self,
@@ -60,30 +62,22 @@ class OpenAIRouter:
         headers: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> None:
-        path = base.path.rstrip("/").removesuffix("/chat/completions")
-        bare = base.copy_with(userinfo=b"", fragment=None)
+        self._endpoint = HttpEndpoint(base, "/chat/completions", key)
         self.model = model
-        self.name = name or f"openai:{bare.copy_with(path=path or '/', query=None)}".rstrip("/")
-        self._url = bare.copy_with(path=f"{path}/chat/completions")
-        user = base.userinfo.decode("latin-1")
-        basic = b64encode(unquote(user).encode()).decode() if user else ""
+        self.name = name or f"openai:{self._endpoint.name}"
         extra_headers = dict(headers or {})
-        self._headers = httpx.Headers({"accept": "application/json", "accept-encoding": "identity"})
-        if key or basic:
-            self._headers["authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
+        self._headers = httpx.Headers(self._endpoint.headers)
         self._headers.update(extra_headers)
         values = [value for value in extra_headers.values() if value != model]
         words = [value.rpartition(" ")[2] for value in values]
-        queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
-        self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._secrets = Redactor([key or "", basic, user, base.username, base.password, *values, *words, *queried])
+        self._secrets = Redactor([*self._endpoint.secrets, *values, *words])
 
     async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
         message = {"role": "user", "content": prompt}
         request = {"model": self.model, "messages": [message], "stream": False}
         started_ns = time.monotonic_ns()
         try:
-            client = httpx.AsyncClient(headers=self._headers, verify=self._tls, timeout=timeout_s)
+            client = httpx.AsyncClient(headers=self._headers, verify=self._endpoint.tls, timeout=timeout_s)
             async with client, asyncio.timeout(timeout_s) as deadline:
                 for waits_left in range(WAITS_MAX, -1, -1):
                     reply = await self._post(client, request)
@@ -96,29 +90,32 @@ class OpenAIRouter:
         except (httpx.HTTPError, httpx.InvalidURL, _UnreadableBody) as error:
             reason = self._secrets.hide(str(error)) or type(error).__name__
             return build_failure(f"no answer: {shorten(reason)}", time.monotonic_ns() - started_ns)
-        except (ImportError, ValueError):  # httpx, for an unsupported proxy scheme; its text would reveal the address
+        except (
+            ImportError,
+            ValueError,
+        ):  # an unsupported proxy scheme; the text contains the address
             return build_failure("no answer: the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used")
-        raise AssertionError("the last reply is answered")
+        raise AssertionError("the last reply always gives an answer")
 
     async def _post(self, client: httpx.AsyncClient, request: object) -> _Reply:
         started_ns = time.monotonic_ns()
-        async with client.stream("POST", self._url, json=request) as response:
-            wait_s = _retry_after_s(response.headers) if response.status_code in _busy else None
+        async with client.stream("POST", self._endpoint.url, json=request) as response:
+            wait_s = _retry_after_s(response.headers) if response.status_code in _BUSY_STATUSES else None
             body = await _read_body(response)
             return _Reply(response.status_code, body, wait_s, time.monotonic_ns() - started_ns)
 
     def _answer(self, reply: _Reply) -> RouterAnswer:
         if reply.status != 200:
             message = shorten(self._secrets.hide(error_message(reply.body)))
-            again = f" (it asks to wait {reply.wait_s:g} s)" if reply.wait_s is not None else ""
-            detail = f"answered {reply.status}{again}{f': {message}' if message else ''}"
+            retry_note = f" (it asks to wait {reply.wait_s:g} s)" if reply.wait_s is not None else ""
+            detail = f"answered {reply.status}{retry_note}{f': {message}' if message else ''}"
             return build_failure(detail, reply.elapsed_ns)
-        found = parse_completion(reply.body)
-        if not isinstance(found, ChatCompletion):
-            return build_failure(shorten(self._secrets.hide(found)), reply.elapsed_ns)
-        model = None if found.model is None else self._secrets.hide(found.model)
-        text = self._secrets.hide(found.text)
-        return build_answer(text, reply.elapsed_ns, reported_model=model, tokens_used=found.tokens)
+        completion = parse_completion(reply.body)
+        if not isinstance(completion, ChatCompletion):
+            return build_failure(shorten(self._secrets.hide(completion)), reply.elapsed_ns)
+        model = None if completion.model is None else self._secrets.hide(completion.model)
+        text = self._secrets.hide(completion.text)
+        return build_answer(text, reply.elapsed_ns, reported_model=model, tokens_used=completion.tokens)
 
 
 async def _read_body(response: httpx.Response) -> bytes:
@@ -126,9 +123,7 @@ async def _read_body(response: httpx.Response) -> bytes:
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity", "gzip", "deflate"}:
         raise _UnreadableBody(f"answered in {encoding}, which was not asked for")
-    inflate = (
-        None if encoding in {"", "identity"} else zlib.decompressobj(wbits=47)
-    )  # gzip or zlib, detected by its header
+    inflate = None if encoding in {"", "identity"} else zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
     body = bytearray()
     async for chunk in response.aiter_raw():
         try:
@@ -144,9 +139,9 @@ def _retry_after_s(headers: httpx.Headers) -> float | None:
     """Return the seconds to wait; None if Retry-After is neither a number of seconds nor a date."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
-        return max(WAIT_S_MIN, float(value[:9]))
+        return max(WAIT_S_MIN, float(value[:_RETRY_AFTER_DIGITS_MAX]))
     try:
-        moment = parsedate_to_datetime(value)
+        retry_at = parsedate_to_datetime(value)
     except ValueError:
         return None
-    return max(WAIT_S_MIN, moment.timestamp() - time.time())
+    return max(WAIT_S_MIN, retry_at.timestamp() - time.time())

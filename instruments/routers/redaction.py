@@ -1,7 +1,7 @@
 """Remove secrets (keys, passwords) from the output of programs and endpoints.
 
-A secret is found as it is and as URLs and JSON escape it, in any case. Values shorter than SECRET_CHARS_MIN are not
-treated as secrets: removing them would remove letters from every answer.
+A secret is found as it is, escaped for URLs and escaped for JSON, ignoring case. Values shorter than SECRET_CHARS_MIN
+are not treated as secrets: removing them would remove letters from every answer.
 """
 
 import json
@@ -29,27 +29,29 @@ class Redactor:
     """Replaces secret values with `[redacted]`."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        known = {value.strip() for value in values}
-        forms = {form for value in known for form in (value, quote(value, safe=""), json.dumps(value)[1:-1])}
-        hidden = sorted((form for form in forms if len(form) >= SECRET_CHARS_MIN), key=lambda form: (-len(form), form))
-        self._forms = tuple(form.casefold() for form in hidden)
-        self._hidden = re.compile("|".join(map(re.escape, hidden)), re.IGNORECASE) if hidden else None
+        secrets = {value.strip() for value in values}
+        forms = {form for value in secrets for form in (value, quote(value, safe=""), json.dumps(value)[1:-1])}
+        sorted_forms = sorted(
+            (form for form in forms if len(form) >= SECRET_CHARS_MIN), key=lambda form: (-len(form), form)
+        )
+        self._forms = tuple(form.casefold() for form in sorted_forms)
+        self._hidden = re.compile("|".join(map(re.escape, sorted_forms)), re.IGNORECASE) if sorted_forms else None
 
     def hide(self, text: str) -> str:
         """Return the text with each secret replaced."""
         return text if self._hidden is None else self._hidden.sub(HIDDEN, text)
 
     def hide_within(self, value: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return a JSON value with each secret replaced, also in names; a number that is a secret becomes text."""
+        """Return a JSON value with each secret replaced, in keys too; a number that is a secret becomes a text."""
         if isinstance(value, dict):
-            return {self.hide(name): self.hide_within(each) for name, each in value.items()}
+            return {self.hide(name): self.hide_within(inner) for name, inner in value.items()}
         if isinstance(value, list):
-            return [self.hide_within(each) for each in value]
+            return [self.hide_within(inner) for inner in value]
         if isinstance(value, str):
             return self.hide(value)
-        written = str(value)
-        hidden = self.hide(written)
-        return value if hidden == written else hidden
+        text = str(value)
+        hidden = self.hide(text)
+        return value if hidden == text else hidden
 
     def last_lines(self, data: bytes) -> str:
         """Return the last OUTPUT_TAIL_CHARS_MAX characters of a program's output, redacted; whole lines if they fit."""
@@ -60,7 +62,7 @@ class Redactor:
         return end.partition("\n")[2] or end
 
     def hide_cut(self, text: str) -> str:
-        """Redact a text that was cut out of a longer one, and may therefore begin or end with a part of a secret."""
+        """Redact a part of a longer text, which may begin or end with a part of a secret."""
         text = self.hide(text)
         for form in self._forms:
             if SECRET_CHARS_MIN <= len(text) < len(form) and text.casefold() in form:
@@ -74,14 +76,14 @@ class Redactor:
 
 
 def secrets_in_environment(variables: Mapping[str, str]) -> list[str]:
-    """Return the values of variables with names of secrets, such as OPENAI_API_KEY and GITHUB_TOKEN."""
+    """Return the values of variables whose names are those of secrets, such as OPENAI_API_KEY and GITHUB_TOKEN."""
     return [value for name, value in variables.items() if _credential.search(name)]
 
 
 def secrets_in_arguments(words: Sequence[str]) -> list[str]:
-    """Return the values of arguments with names of secrets, and user and password of URLs.
+    """Return the values of arguments whose names are those of secrets, and user and password of URLs.
 
     Examples: `--token VALUE`, `--api-key=VALUE`, `-H 'X-Key: VALUE'`, `?key=VALUE`.
     """
     line = "\0".join(words)
-    return [value for written in _named_value.finditer(line) for value in written.groups()] + _userinfo.findall(line)
+    return [value for match in _named_value.finditer(line) for value in match.groups()] + _userinfo.findall(line)

@@ -6,11 +6,11 @@ from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 
 DETAIL_CHARS_MAX = 300
-"""Characters kept of a router's description of a failure."""
+"""Characters of a router's description of a failure that are kept."""
 
 
 class Router(Protocol):
-    """Sends a prompt once and returns one answer; another call is another attempt."""
+    """Sends a prompt once and returns one answer. Each call is an attempt."""
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ def build_failure(detail: str, elapsed_ns: int | None = None) -> RouterAnswer:
     return RouterAnswer(text=None, failure="failed", detail=detail, elapsed_ns=elapsed_ns)
 
 
-def build_timeout(timeout_s: float, elapsed_ns: int, said: str = "") -> RouterAnswer:
-    """Build a timeout; `said` is the output so far, redacted."""
-    detail = f"no whole answer within {timeout_s:g} s{f'; it said: {said}' if said else ''}"
+def build_timeout(timeout_s: float, elapsed_ns: int, output: str = "") -> RouterAnswer:
+    """Build a timeout; `output` is the output so far, redacted."""
+    detail = f"no whole answer within {timeout_s:g} s{f'; it said: {output}' if output else ''}"
     return RouterAnswer(text=None, failure="timeout", detail=detail, elapsed_ns=elapsed_ns)

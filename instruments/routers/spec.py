@@ -15,18 +15,15 @@ FORMS = (
     "or --router openai:https://HOST/v1 (an OpenAI-compatible chat endpoint)."
 )
 
-HEADER = "Write --header 'Name: value', or 'Name: env:VAR' for the value of a variable."
-
 KEY_ENV = "OPENAI_API_KEY"
-MODEL = "auto"
+MODEL_DEFAULT = "auto"
 """The model to request by default: the endpoint chooses."""
-
 
 PORT_MAX = 65_535
 
 
 class BadRouter(ValueError):
-    """A router specification that is not valid. `field` names the option; the texts contain no secrets."""
+    """A router specification that is not valid. `field` is the name of the option; the texts contain no secrets."""
 
     def __init__(self, field: str, detail: str, advice: str = FORMS) -> None:
         super().__init__(detail)
@@ -53,8 +50,8 @@ def parse_router(
         raise BadRouter("router", "must begin with command: or openai:.")
     if scheme == "openai":
         return _openai_router(rest, environment, model, key_env, headers, name)
-    for field, parsed_headers in (("key_env", key_env), ("header", headers)):
-        if parsed_headers:
+    for field, option in (("key_env", key_env), ("header", headers)):
+        if option:
             raise BadRouter(field, "applies to openai: only.", "A program takes its keys from its environment.")
     return _command_router(rest, model, name)
 
@@ -89,7 +86,9 @@ def _openai_router(
         key = "" if authorised else environment.get(KEY_ENV, "").strip()
     if key and not _is_header_value(key):
         raise BadRouter("key_env", f"the key in {key_env or KEY_ENV} has characters that a header cannot contain.", "")
-    return _check_name(OpenAIRouter(base, model=model or MODEL, key=key or None, headers=parsed_headers, name=name))
+    return _check_name(
+        OpenAIRouter(base, model=model or MODEL_DEFAULT, key=key or None, headers=parsed_headers, name=name)
+    )
 
 
 def _check_name(router: Router) -> Router:

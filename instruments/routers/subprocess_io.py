@@ -1,8 +1,8 @@
-"""Run a program with an input, and limits of time and output; always end it.
+"""Run a program with an input, limit its time and output, and end it in every case.
 
-The program runs in a session of its own, so that Ctrl-C in the terminal does not reach it, and its child processes can
-be ended together with it. Its output is complete when it exits: child processes that it leaves behind are not
-waited for, and are killed if they stayed in its process group.
+The program runs in a new session: Ctrl-C in the terminal does not reach it, and its child processes can be ended
+together with it. Its output is complete when it exits: child processes that are still running are not waited for, and
+are killed if they are in its process group.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ GRACE_S = 0.5
 READ_BYTES = 65_536
 
 ERRORS_BYTES_MAX = 65_536
-"""Bytes kept of the end of standard error, where programs usually report what went wrong."""
+"""Bytes that are kept of the end of standard error, where programs usually report an error."""
 
 
 class BadCommand(ValueError):
-    """A command line that cannot be run. The texts do not repeat its arguments, which may hold secrets."""
+    """A command line that cannot be run. The texts do not contain its arguments, which may be secrets."""
 
     def __init__(self, detail: str, advice: str = "") -> None:
         super().__init__(detail)
@@ -71,14 +71,14 @@ async def run_process(
 ) -> ProcessResult:
     """Run `run_process_blocking` on a thread. Cancelling ends the program. Errors: OSError."""
     stop = threading.Event()
-    running = asyncio.create_task(
+    task = asyncio.create_task(
         asyncio.to_thread(run_process_blocking, words, input_bytes, timeout_s, stop, environment)
     )
     try:
-        return await asyncio.shield(running)
+        return await asyncio.shield(task)
     except asyncio.CancelledError:
         stop.set()
-        await asyncio.wait([running])
+        await asyncio.wait([task])
         raise
 
 
@@ -102,7 +102,7 @@ def run_process_blocking(
 
 
 def describe_exit(code: int | None) -> str:
-    """Describe how a program ended, in words that follow its name; a negative code is a signal's."""
+    """Describe how a program ended, in words that follow its name; a negative code is that of a signal."""
     if code is None or code >= 0:
         return f"ended with exit code {code}"
     names = {number.value: number.name for number in signal.Signals}
@@ -113,10 +113,10 @@ class _Child:
     """A running program, its three pipes, and its output so far."""
 
     def __init__(self, words: Sequence[str], input_bytes: bytes, environment: Mapping[str, str] | None) -> None:
-        self._began = time.monotonic_ns()
-        self._answered: int | None = None
+        self._started_ns = time.monotonic_ns()
+        self._output_closed_ns: int | None = None
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(  # noqa: S603 - running what its user names is what it is for; no shell
+        self.process = subprocess.Popen(  # noqa: S603 - the user names the program to run; no shell
             words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
         )
         self.out = bytearray()
@@ -133,14 +133,14 @@ class _Child:
             self._selector.register(stream, event)
 
     def elapsed_ns(self) -> int:
-        """Return the nanoseconds from its start until it closed its output, or until now."""
-        return (self._answered or time.monotonic_ns()) - self._began
+        """Return the nanoseconds from its start until it closed its output; until now if its output is open."""
+        return (self._output_closed_ns or time.monotonic_ns()) - self._started_ns
 
     def run_until(self, deadline_s: float, stop: threading.Event) -> Literal["ended", "timeout", "flood", "stopped"]:
         while True:
             if stop.is_set():
                 return "stopped"
-            # Checked before the pipes are read, so that no output is missed.
+            # Poll before reading the pipes: output written just before the exit is then read as well.
             has_exited = self.process.poll() is not None
             left_s = deadline_s - time.monotonic()
             ready = self._selector.select(0 if has_exited else max(0, min(left_s, POLL_S)))
@@ -182,17 +182,17 @@ class _Child:
     def _write(self, stream: IO[bytes]) -> bool:
         try:
             self._unwritten = self._unwritten[stream.write(self._unwritten[:READ_BYTES]) or 0 :]
-        except BrokenPipeError:  # the program has stopped reading, which is allowed
+        except BrokenPipeError:  # the program has stopped reading: not an error
             return True
         return not self._unwritten
 
     def _read(self, stream: IO[bytes]) -> bool:
-        data: bytes | None = stream.read(READ_BYTES)  # None if there is nothing yet
+        data: bytes | None = stream.read(READ_BYTES)  # None if nothing is available yet
         if data is None:
             return False
         if stream is self.process.stdout:
             self.out += data
-            self._answered = time.monotonic_ns() if not data else None
+            self._output_closed_ns = time.monotonic_ns() if not data else None
         else:
             self.errors = (self.errors + data)[-ERRORS_BYTES_MAX:]
         return not data

@@ -11,7 +11,7 @@ from api.cli.output import make_table, open_console, print_json, print_note, tru
 from api.service.evaluation.capture import CaptureFolder, CaptureResult
 from api.text import many, one_line
 from instruments.evals.capture.alertmanager import FiringAlert
-from instruments.evals.capture.scenario_template import UNEDITED
+from instruments.evals.scenario import UNEDITED
 
 
 def print_alerts(alerts: Sequence[FiringAlert], name: str, *, as_json: bool) -> None:

@@ -27,11 +27,11 @@ from events.evaluation import EvalScenarioCaptured
 from events.limits import EVIDENCE_BYTES_MAX
 from instruments.evals import Description, scenario_id, write_scenario
 from instruments.evals.capture.scenario_template import (
-    UNEDITED,
     ScenarioDetails,
     scenario_description,
     scenario_readme,
 )
+from instruments.evals.scenario import UNEDITED
 from instruments.evals.suite.json_yaml import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
 from instruments.evals.suite.validate_scenario import check_analysis, check_scenario

@@ -1,19 +1,20 @@
 """A benchmark case as a scenario, and the error of a case that cannot become one."""
 
 import re
-from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from events.limits import STREAM_ID_CHARS_MAX
 from instruments.evals.errors import FixtureFault
+from instruments.stored_text import sha256_hex
 
 _Kind = TypeVar("_Kind")
-_no_name = re.compile(r"[^A-Za-z0-9._-]+")
-_kept_chars = STREAM_ID_CHARS_MAX - 9
-_place = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
-_named = re.compile(r"field `(?P<name>[^`]+)`")
+_not_name_char = re.compile(r"[^A-Za-z0-9._-]+")
+_DIGEST_CHARS = 8
+_kept_chars = STREAM_ID_CHARS_MAX - _DIGEST_CHARS - 1
+_conversion_error = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
+_missing_field = re.compile(r"field `(?P<name>[^`]+)`")
 
 
 class Case(NamedTuple):
@@ -22,7 +23,7 @@ class Case(NamedTuple):
     id: str
     """Its id in the benchmark."""
     where: str
-    """The file and line that it was read from, for people."""
+    """Its file and line, for messages."""
     description: dict[str, Any]
     """`scenario.yaml`."""
     investigation: dict[str, Any]
@@ -31,17 +32,17 @@ class Case(NamedTuple):
 
 
 class CaseError(Exception):
-    """A value that cannot become a case: its key, what is wrong, and advice."""
+    """A value that cannot become a case: its key, the problem, and advice."""
 
-    def __init__(self, key: str | None, what: str, advice: str) -> None:
-        super().__init__(what)
+    def __init__(self, key: str | None, problem: str, advice: str) -> None:
+        super().__init__(problem)
         self.key = key
-        self.what = what
+        self.problem = problem
         self.advice = advice
 
     def at(self, file: str) -> FixtureFault:
-        """Return it as a fault in a file."""
-        return FixtureFault(file, self.key, self.what, self.advice)
+        """Return this error as a fault in a file."""
+        return FixtureFault(file, self.key, self.problem, self.advice)
 
 
 def convert_value(value: object, kind: type[_Kind]) -> _Kind:
@@ -49,12 +50,12 @@ def convert_value(value: object, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        match = _place.match(str(error))
+        match = _conversion_error.match(str(error))
         assert match is not None
-        what, key = match["what"], (match["path"] or "").rstrip(".")
-    if named := _named.search(what):
-        raise CaseError(f"{key}.{named['name']}".lstrip("."), "is required and missing", "Add it.")
-    raise CaseError(key or None, f"is not what it should be: {what[0].lower()}{what[1:]}", "Correct the value.")
+        problem, key = match["problem"], (match["path"] or "").rstrip(".")
+    if field := _missing_field.search(problem):
+        raise CaseError(f"{key}.{field['name']}".lstrip("."), "is required and missing", "Add it.")
+    raise CaseError(key or None, f"is not what it should be: {problem[0].lower()}{problem[1:]}", "Correct the value.")
 
 
 def folder_name(name: str, prefix: str | None = None) -> str:
@@ -63,14 +64,14 @@ def folder_name(name: str, prefix: str | None = None) -> str:
     Errors: CaseError.
     """
     full_name = name if prefix is None else f"{prefix}-{name}"
-    folder = _no_name.sub("-", full_name).strip("-.")
+    folder = _not_name_char.sub("-", full_name).strip("-.")
     if not folder:
         raise CaseError("id", f"names no folder: {name!r}", "Use letters and digits.")
     if len(folder) > STREAM_ID_CHARS_MAX:
-        folder = f"{folder[:_kept_chars]}-{sha256(full_name.encode()).hexdigest()[:8]}"
+        folder = f"{folder[:_kept_chars]}-{sha256_hex(full_name)[:_DIGEST_CHARS]}"
     return folder
 
 
 def alert_fingerprint(name: str) -> str:
     """Return the fingerprint of a case's alert: 16 hex digits, a digest of the id that does not reveal it."""
-    return sha256(name.encode()).hexdigest()[:16]
+    return sha256_hex(name)[:16]

@@ -2,8 +2,8 @@
 
 The expectations of an answer:
 
-- the root cause: every group marked as one, by its name or an alias, and the terms of its fault's condition, in one
-text that denies neither;
+- the root cause: the name or an alias of every group that is marked as a root cause, and a term of its fault's
+condition, in one text that denies neither;
 - a hypothesis with a term of this condition, or of the first link of the propagation;
 - the fix: a term of one of the recommended solutions, and another word of it.
 
@@ -58,11 +58,11 @@ class ObjectGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def plain_name(self) -> str | None:
-        """Its name, or a filter that is plain text apart from anchors; None if it has neither."""
+        """Its name, or a filter that is plain text between anchors; None if it has neither."""
         if self.name is not None:
             return self.name
-        for one in self.filter:
-            if _plain.fullmatch(stem := _open_end.sub("", one)):
+        for pattern in self.filter:
+            if _plain.fullmatch(stem := _open_end.sub("", pattern)):
                 return stem.replace("\\.", ".")
         return None
 
@@ -82,7 +82,7 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault: its condition, category and object."""
+    """A fault: the condition that it causes, its category and its object."""
 
     condition: Sentence | None = None
     category: Word | None = None
@@ -122,17 +122,18 @@ class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def solutions(self) -> tuple[Solution, ...]:
-        return tuple(one.solution for one in (*self.recommended_actions, *self.recommended) if one.solution.actions)
+        recommended = (*self.recommended_actions, *self.recommended)
+        return tuple(entry.solution for entry in recommended if entry.solution.actions)
 
 
 def decode(body: bytes, name: str, where: str) -> Case | FixtureFault:
-    """Return the case of a ground truth, whose id is its folder's name, or its fault."""
+    """Return the case of a ground truth, or its fault; `name` is the id of the case."""
     try:
         return _case(convert_value(yaml_value(body), GroundTruth), name, where)
     except UnreadableFile as error:
         return FixtureFault(where, None, str(error), error.advice)
-    except CaseError as wrong:
-        return wrong.at(where)
+    except CaseError as error:
+        return error.at(where)
 
 
 def _case(truth: GroundTruth, name: str, where: str) -> Case:
@@ -151,23 +152,24 @@ def _case(truth: GroundTruth, name: str, where: str) -> Case:
         "source": FORMAT,
         "expected_outcomes": _expected(truth, roots, faults),
     }
-    known = {key: value for key, value in description.items() if value is not None}
-    return Case(name, where, known, _investigation(truth, name), _readme(name, roots, faults, truth))
+    stated = {key: value for key, value in description.items() if value is not None}
+    return Case(name, where, stated, _investigation(truth, name), _readme(name, roots, faults, truth))
 
 
 def _faults(truth: GroundTruth, roots: Sequence[ObjectGroup]) -> list[Condition]:
     """Return the faults of the root causes; all faults if none names a root cause."""
-    own = {word for root in roots for group in _with_aliases(truth, root) for word in (group.id, group.name) if word}
-    own_faults = [one for one in truth.fault if own & {one.entity.name, one.entity.group_id}]
-    return own_faults or list(truth.fault)
+    groups = (group for root in roots for group in _with_aliases(truth, root))
+    names = {name for group in groups for name in (group.id, group.name) if name}
+    root_faults = [fault for fault in truth.fault if names & {fault.entity.name, fault.entity.group_id}]
+    return root_faults or list(truth.fault)
 
 
 def _with_aliases(truth: GroundTruth, group: ObjectGroup) -> list[ObjectGroup]:
     """Return a group and its aliases."""
     ids = {group.id}
-    while more := {one for alias in truth.aliases if ids & set(alias) for one in alias} - ids:
-        ids |= more
-    return [group, *(other for other in truth.groups if other.id in ids and other is not group)]
+    while new_ids := {alias for aliases in truth.aliases if ids & set(aliases) for alias in aliases} - ids:
+        ids |= new_ids
+    return [group, *(alias for alias in truth.groups if alias.id in ids and alias is not group)]
 
 
 def _expected(truth: GroundTruth, roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> dict[str, Any]:
@@ -177,10 +179,11 @@ def _expected(truth: GroundTruth, roots: Sequence[ObjectGroup], faults: Sequence
     conditions = [fault.condition for fault in faults if fault.condition is not None]
     cause = cause_patterns("fault.condition", conditions, names)
     required = [*map(regex_matcher, objects), *([regex_matcher(cause)] if cause else [])]
-    denied = denial_patterns([*cause, *(one for several in objects for one in several)])
+    denied = denial_patterns([*cause, *(pattern for patterns in objects for pattern in patterns)])
     expected: dict[str, Any] = {"root_cause": {"all_of": required, "none_of": [regex_matcher(denied)]}}
-    first = [link for link in truth.propagations if link.source in {root.id for root in roots}]
-    texts = [text for link in first for text in (link.condition, link.effect) if text is not None]
+    root_ids = {root.id for root in roots}
+    first_links = [link for link in truth.propagations if link.source in root_ids]
+    texts = [text for link in first_links for text in (link.condition, link.effect) if text is not None]
     if hypotheses := dict.fromkeys((*cause, *term_patterns("propagations", texts, names))):
         expected["hypotheses"] = {"any_of": [regex_matcher(hypotheses)]}
     if fix := _expected_fix(truth, names):
@@ -191,15 +194,15 @@ def _expected(truth: GroundTruth, roots: Sequence[ObjectGroup], faults: Sequence
 
 def _name_patterns(truth: GroundTruth, root: ObjectGroup) -> tuple[str, ...]:
     """Return patterns for the names of a root cause and its aliases. Errors: CaseError."""
-    found: dict[str, None] = {}
+    patterns: dict[str, None] = {}
     for group in _with_aliases(truth, root):
         if group.plain_name is not None:
-            found.setdefault(name_pattern("groups.name", group.plain_name, group.kind))
+            patterns.setdefault(name_pattern("groups.name", group.plain_name, group.kind))
         else:
-            found.update(dict.fromkeys(map(_filter_pattern, group.filter)))
-    if not found:
+            patterns.update(dict.fromkeys(map(_filter_pattern, group.filter)))
+    if not patterns:
         raise CaseError("groups", f"has neither a name nor a filter for {root.id[:80]!r}", "Name the root cause.")
-    return tuple(found)
+    return tuple(patterns)
 
 
 def _filter_pattern(pattern: str) -> str:
@@ -209,28 +212,28 @@ def _filter_pattern(pattern: str) -> str:
     try:
         compile_selective(pattern)
     except BadPattern as error:
-        raise CaseError("groups.filter", error.what, error.advice) from None
+        raise CaseError("groups.filter", error.problem, error.advice) from None
     return rf"(?<!\w)(?<!\w-)(?:{pattern})"
 
 
 def _expected_fix(truth: GroundTruth, names: Collection[str]) -> dict[str, Any] | None:
     """Expect a term of a solution, and optionally any other word of one. Errors: CaseError."""
-    several = (term_patterns("recommended_actions", one.actions, names) for one in truth.solutions)
-    required = dict.fromkeys(term for one in several for term in one)
+    solution_terms = (term_patterns("recommended_actions", solution.actions, names) for solution in truth.solutions)
+    required = dict.fromkeys(term for terms in solution_terms for term in terms)
     if not required:
         return None
     action_words = dict.fromkeys(
-        word for one in truth.solutions for act in one.actions for word in meaningful_words(act)
+        word for solution in truth.solutions for action in solution.actions for word in meaningful_words(action)
     )
-    others = [word for word in action_words if not any(re.search(one, word, re.IGNORECASE) for one in required)]
-    optional = [phrase_pattern("recommended_actions", word) for word in others]
+    other_words = [word for word in action_words if not any(re.search(term, word, re.IGNORECASE) for term in required)]
+    optional = [phrase_pattern("recommended_actions", word) for word in other_words]
     return {"all_of": [regex_matcher(required)]} | ({"any_of": [regex_matcher(optional)]} if optional else {})
 
 
 def _check_count(expected: dict[str, Any]) -> None:
     """Errors: CaseError."""
-    matchers = (one for part in expected.values() for several in part.values() for one in several)
-    count = sum(len(one["patterns"]) for one in matchers)
+    matchers = (matcher for part in expected.values() for group in part.values() for matcher in group)
+    count = sum(len(matcher["patterns"]) for matcher in matchers)
     if count > PATTERNS_MAX:
         raise CaseError(None, f"comes to {count} patterns; at most {PATTERNS_MAX} are allowed", "Say less of it.")
 
@@ -242,11 +245,11 @@ def _investigation(truth: GroundTruth, name: str) -> dict[str, Any]:
     first = labels[0]
     target: dict[str, Any] = {"target_type": "service" if "service" in first else "unknown"}
     target |= {key: first[key] for key in ("namespace", "service") if key in first}
-    others = [{"labels": one} for one in labels[1:] if one != first]
+    other_alerts = [{"labels": alert_labels} for alert_labels in labels[1:] if alert_labels != first]
     return {
         "alert": {"fingerprint": alert_fingerprint(name), "labels": first, "annotations": {}},
         "target": target,
-        "evidence": {"alerts": others} if others else {},
+        "evidence": {"alerts": other_alerts} if other_alerts else {},
         "analysis": {},
     }
 
@@ -263,12 +266,12 @@ def _labels(alert: ItbenchAlert, groups: dict[str, ObjectGroup]) -> dict[str, st
 
 def _describe_cause(roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> str:
     where = ", ".join(f"{root.kind or 'object'} {root.plain_name or root.id}" for root in roots)
-    what = "; ".join(fault.condition for fault in faults if fault.condition is not None)
-    return f"The cause: {where}{f': {what}' if what else ''}."
+    conditions = "; ".join(fault.condition for fault in faults if fault.condition is not None)
+    return f"The cause: {where}{f': {conditions}' if conditions else ''}."
 
 
 def _readme(name: str, roots: Sequence[ObjectGroup], faults: Sequence[Condition], truth: GroundTruth) -> str:
-    solutions = [f"- A fix: {'; '.join(one.actions)}." for one in truth.solutions]
+    solutions = [f"- A fix: {'; '.join(solution.actions)}." for solution in truth.solutions]
     lines = [
         f"# {name}",
         "",

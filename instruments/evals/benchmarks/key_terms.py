@@ -45,41 +45,41 @@ def term_patterns(key: str, sentences: Iterable[str], names: Collection[str]) ->
     Words of `names` are excluded, since names have patterns of their own. If no sentence has a term, single words are
     used.
     """
-    sentence_list = list(sentences)
-    known = {word.lower() for name in names for word in split_words(name)}
-    found_terms = [term for sentence in sentence_list for term in _find_terms(sentence, names, known)]
-    found_terms = found_terms or [
+    all_sentences = list(sentences)
+    name_words = {word.lower() for name in names for word in split_words(name)}
+    terms = [term for sentence in all_sentences for term in _find_terms(sentence, names, name_words)]
+    terms = terms or [
         word
-        for sentence in sentence_list
+        for sentence in all_sentences
         for word in meaningful_words(sentence)
-        if not _is_filler(word, known | _GENERIC)
+        if not _is_filler(word, name_words | _GENERIC)
     ]
-    patterns = dict.fromkeys(phrase_pattern(key, term) for term in found_terms)
+    patterns = dict.fromkeys(phrase_pattern(key, term) for term in terms)
     if len(patterns) > TERMS_MAX:
-        what = f"comes to {len(patterns)} terms; at most {TERMS_MAX} are allowed"
-        raise CaseError(key, what, "Say in one sentence what is wrong, or what puts it right.")
+        problem = f"comes to {len(patterns)} terms; at most {TERMS_MAX} are allowed"
+        raise CaseError(key, problem, "Say in one sentence what is wrong, or what puts it right.")
     return tuple(patterns)
 
 
 def meaningful_words(sentence: str) -> list[str]:
     """Return the meaningful words of a sentence, in lower case, each once."""
-    patterns = (token.lower() for token in _token.findall(sentence))
-    return list(dict.fromkeys(word for word in patterns if word not in _STOP and not word.isdigit()))
+    words = (token.lower() for token in _token.findall(sentence))
+    return list(dict.fromkeys(word for word in words if word not in _STOP and not word.isdigit()))
 
 
-def _find_terms(sentence: str, names: Collection[str], known: set[str]) -> list[str]:
+def _find_terms(sentence: str, names: Collection[str], name_words: set[str]) -> list[str]:
     tokens = list(_token.finditer(sentence))
     if identifiers := [match[0] for match in tokens if _identifier.fullmatch(match[0]) and match[0] not in names]:
         return identifiers
     pairs = []
     for left, right in pairwise(tokens):
         pair = left[0].lower(), right[0].lower()
-        if sentence[left.end() : right.start()].strip() or any(_is_filler(word, known) for word in pair):
+        if sentence[left.end() : right.start()].strip() or any(_is_filler(word, name_words) for word in pair):
             continue
         if not _GENERIC.issuperset(pair):
             pairs.append(" ".join(pair))
     return pairs
 
 
-def _is_filler(word: str, known: set[str]) -> bool:
-    return word in _STOP or word.isdigit() or known.issuperset(part.lower() for part in split_words(word))
+def _is_filler(word: str, name_words: set[str]) -> bool:
+    return word in _STOP or word.isdigit() or name_words.issuperset(part.lower() for part in split_words(word))

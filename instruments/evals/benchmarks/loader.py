@@ -12,20 +12,20 @@ from instruments.evals.suite.json_yaml import read
 from instruments.yaml_reader import UnreadableFile
 
 Format = Literal["opsbench", "case", "itbench"]
-Found = Iterator[Case | FixtureFault]
+CasesAndFaults = Iterator[Case | FixtureFault]
 
 
-def read_cases(kind: Format, path: Path) -> Found:
-    """Yield every case, or its fault; yield a fault if there is no case at all."""
+def read_cases(kind: Format, path: Path) -> CasesAndFaults:
+    """Yield each case or its fault; yield a fault if the path contains no case."""
     count = 0
-    for found in _READERS[kind](path):
+    for case_or_fault in _READERS[kind](path):
         count += 1
-        yield found
+        yield case_or_fault
     if not count:
         yield FixtureFault(str(path), None, "holds no case", "Name a file that holds one.")
 
 
-def _read_labels(path: Path) -> Found:
+def _read_labels(path: Path) -> CasesAndFaults:
     body = _read_file(path)
     if isinstance(body, FixtureFault):
         yield body
@@ -33,7 +33,7 @@ def _read_labels(path: Path) -> Found:
         yield from opsbench_labels.decode(body, str(path))
 
 
-def _read_folders(path: Path) -> Found:
+def _read_folders(path: Path) -> CasesAndFaults:
     """Yield the case of a folder, or those of its subfolders."""
     for folder in _folders_with(path, (opsbench_folder.METADATA,)):
         if isinstance(folder, FixtureFault):
@@ -43,17 +43,17 @@ def _read_folders(path: Path) -> Found:
             opsbench_folder.METADATA,
             *sorted(file.name for file in folder.iterdir() if opsbench_folder.is_trace(file.name)),
         ]
-        read = {name: _read_file(folder / name) for name in names}
-        if faults := [found for found in read.values() if isinstance(found, FixtureFault)]:
+        bodies = {name: _read_file(folder / name) for name in names}
+        if faults := [body for body in bodies.values() if isinstance(body, FixtureFault)]:
             yield from faults
             continue
         decoded = opsbench_folder.decode(
-            {n: body for n, body in read.items() if isinstance(body, bytes)}, _name(folder), str(folder)
+            {name: body for name, body in bodies.items() if isinstance(body, bytes)}, _name(folder), str(folder)
         )
         yield from [decoded] if isinstance(decoded, Case) else decoded
 
 
-def _read_ground_truths(path: Path) -> Found:
+def _read_ground_truths(path: Path) -> CasesAndFaults:
     """Yield the case of a ground truth file, of a folder, or of its subfolders."""
     for folder in [path] if path.is_file() else _folders_with(path, itbench.FILES):
         if isinstance(folder, FixtureFault):
@@ -65,7 +65,7 @@ def _read_ground_truths(path: Path) -> Found:
         yield body if isinstance(body, FixtureFault) else itbench.decode(body, name, str(file))
 
 
-_READERS: dict[Format, Callable[[Path], Found]] = {
+_READERS: dict[Format, Callable[[Path], CasesAndFaults]] = {
     "opsbench": _read_labels,
     "case": _read_folders,
     "itbench": _read_ground_truths,

@@ -49,8 +49,8 @@ def build_case(truth: CaseTruth, source: str, where: str, observations: Sequence
         "source": source,
         "expected_outcomes": _expected(truth),
     }
-    known = {key: value for key, value in description.items() if value is not None}
-    return Case(truth.id, where, known, _investigation(truth, observations), _readme(truth, source))
+    stated = {key: value for key, value in description.items() if value is not None}
+    return Case(truth.id, where, stated, _investigation(truth, observations), _readme(truth, source))
 
 
 def _expected(truth: CaseTruth) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Read a case folder of Cloud-OpsBench: `metadata.json` with the fault, `path*.json` with the golden paths' traces.
 
-The outputs of the tools in a trace are evidence. The tools and their order are part of the solution, and only used in
-the expectations.
+The outputs of the tools in a trace become evidence. The tools and their order are part of the solution, and are used
+in the expectations only.
 """
 
 import re
@@ -65,12 +65,12 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def is_trace(file: str) -> bool:
-    """Whether a file name of a case folder is that of a golden path."""
+    """Whether a file of a case folder is the trace of a golden path, by its name."""
     return _trace_name.fullmatch(file) is not None
 
 
 def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[FixtureFault]:
-    """Return the case of a folder, whose name is its id, or all faults of its files."""
+    """Return the case of a folder, or all faults of its files; `name` is the id of the case."""
     faults: list[FixtureFault] = []
 
     def read(file: str, kind: type[_Kind]) -> Iterator[_Kind]:
@@ -78,8 +78,8 @@ def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[Fix
             yield convert_value(json_value(files[file]), kind)
         except UnreadableFile as error:
             faults.append(FixtureFault(f"{where}/{file}", None, str(error), error.advice))
-        except CaseError as wrong:
-            faults.append(wrong.at(f"{where}/{file}"))
+        except CaseError as error:
+            faults.append(error.at(f"{where}/{file}"))
 
     metadata = list(read(METADATA, Metadata))
     traces = [trace for file in sorted(files) if is_trace(file) for trace in read(file, GoldenTrace)]
@@ -87,13 +87,15 @@ def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[Fix
         return faults
     try:
         return _case(metadata[0], traces, name, where)
-    except CaseError as wrong:
-        return [wrong.at(f"{where}/{METADATA}")]
+    except CaseError as error:
+        return [error.at(f"{where}/{METADATA}")]
 
 
 def _case(metadata: Metadata, traces: list[GoldenTrace], name: str, where: str) -> Case:
     """Errors: CaseError."""
-    called = tuple(tuple(parse_tool("tool_name", step.tool_name) for step in one.diagnostic_trace) for one in traces)
+    trace_tools = tuple(
+        tuple(parse_tool("tool_name", step.tool_name) for step in trace.diagnostic_trace) for trace in traces
+    )
     truth = CaseTruth(
         id=name,
         query=metadata.query,
@@ -102,13 +104,13 @@ def _case(metadata: Metadata, traces: list[GoldenTrace], name: str, where: str) 
         object=metadata.result.fault_object,
         taxonomy=metadata.result.fault_taxonomy,
         category=None,
-        paths=golden_tools(metadata.process) or called,
+        paths=golden_tools(metadata.process) or trace_tools,
     )
     return build_case(truth, FORMAT, where, _observations(traces))
 
 
 def _observations(traces: list[GoldenTrace]) -> list[object]:
-    """Return the tools' outputs, each once, ordered by digest, so that the order does not reveal that of the calls."""
+    """Return the tools' outputs, each once, ordered by digest to hide the order of the calls."""
     by_digest = {
         sha256(_canonical(step.output)).digest(): step.output
         for trace in traces

@@ -46,8 +46,8 @@ def decode(body: bytes, name: str) -> Iterator[Case | FixtureFault]:
             where = f"{name}, line {number}"
             try:
                 yield _case(line, where)
-            except CaseError as wrong:
-                yield wrong.at(where)
+            except CaseError as error:
+                yield error.at(where)
 
 
 def golden_tools(process: Process | None) -> tuple[tuple[str, ...], ...]:

@@ -24,7 +24,7 @@ _ENDS = r"s?(?![^\W_])"
 _OWNERS = frozenset(
     {"app", "cronjob", "daemonset", "deployment", "job", "pod", "replicaset", "service", "statefulset", "workload"}
 )
-"""Kinds whose objects own pods with their name as a prefix."""
+"""Kinds of objects with pods whose names begin with the object's name."""
 
 _random = "[b-df-hj-np-tv-xz24-9]"
 _POD_SUFFIX = rf"(?:-{_random}{{6,10}}(?:-{_random}{{5}})?|-\d{{1,3}})?"
@@ -48,12 +48,12 @@ def split_words(text: str) -> tuple[str, ...]:
 
 def phrase_pattern(key: str, text: str) -> str:
     """Return a pattern for an identifier's words in order, joined by blanks, `_`, `-` or nothing. Errors: CaseError."""
-    found = split_words(text)
-    if not found:
+    words = split_words(text)
+    if not words:
         raise CaseError(key, f"has no word: {text[:80]!r}", "Name the cause in words, as in missing_service_account.")
-    pattern = f"{_BEGINS}{_JOINED.join(map(_escape, found))}{_ENDS}"
+    pattern = f"{_BEGINS}{_JOINED.join(map(_escape, words))}{_ENDS}"
     if len(pattern) > PATTERN_CHARS_MAX:
-        raise CaseError(key, f"has {len(found)} words in one name", "Name it in a few.")
+        raise CaseError(key, f"has {len(words)} words in one name", "Name it in a few.")
     return pattern
 
 
@@ -61,15 +61,15 @@ def name_pattern(key: str, name: str, kind: str | None = None) -> str:
     """Return a pattern for an object's whole name, or that of its pods or replica sets. Errors: CaseError."""
     name = name.strip()
     if not 1 <= len(name) <= NAME_CHARS_MAX:
-        what = f"has {len(name)} characters, and an object's name has 1..{NAME_CHARS_MAX}"
-        raise CaseError(key, what, "Write it as in app/adservice.")
-    pattern = _POD_SUFFIX if kind is None or kind.lower() in _OWNERS else ""
-    return rf"(?<!\w)(?<!\w-){_escape(name)}{pattern}(?!-?\w)"
+        problem = f"has {len(name)} characters, and an object's name has 1..{NAME_CHARS_MAX}"
+        raise CaseError(key, problem, "Write it as in app/adservice.")
+    suffix = _POD_SUFFIX if kind is None or kind.lower() in _OWNERS else ""
+    return rf"(?<!\w)(?<!\w-){_escape(name)}{suffix}(?!-?\w)"
 
 
 def denial_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
     """Return patterns for a denial directly before or after a match: `not due to X`, `X of Y is ruled out`."""
-    return tuple(pattern for each in patterns for pattern in (f"{_DENIAL_BEFORE}{each}", f"{each}{_DENIAL_AFTER}"))
+    return tuple(denial for term in patterns for denial in (f"{_DENIAL_BEFORE}{term}", f"{term}{_DENIAL_AFTER}"))
 
 
 def regex_matcher(patterns: Iterable[str]) -> dict[str, Any]:

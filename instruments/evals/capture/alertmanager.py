@@ -22,6 +22,9 @@ from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
 
 PORT_MAX = 65_535
+EXCERPT_BYTES = 1_000
+"""Bytes of an unexpected reply that are read for an error's text."""
+
 SHOWN_MAX = 5
 """The most alerts that an error names."""
 
@@ -51,7 +54,7 @@ class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
     starts_at: str
     """RFC 3339."""
     ends_at: str | None
-    """When it counts as resolved unless it is renewed."""
+    """The time from which it is resolved, unless it is renewed."""
     generator_url: str | None
     """The page of its rule."""
     state: str
@@ -124,8 +127,8 @@ class Alertmanager:
                 f"gave no whole answer within {timeout_s:g} s.", "Ask again, or give it more --timeout."
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            said = self._secrets.hide(str(error)) or type(error).__name__
-            raise self._bad(f"gave no answer: {shorten(said)}.", "Is it running, and reachable from here?") from None
+            reason = self._secrets.hide(str(error)) or type(error).__name__
+            raise self._bad(f"gave no answer: {shorten(reason)}.", "Is it running, and reachable from here?") from None
         except (ImportError, ValueError) as error:
             if isinstance(error, BadAlertmanager):
                 raise
@@ -151,19 +154,19 @@ class Alertmanager:
         try:
             return _decode(body)
         except msgspec.ValidationError as error:
-            what, _, place = str(error).partition(" - at `$")
-            said = f"{place.rstrip('`') or 'the whole'}: {what[0].lower()}{what[1:]}"
+            problem, _, path = str(error).partition(" - at `$")
+            detail = f"{path.rstrip('`') or 'the whole'}: {problem[0].lower()}{problem[1:]}"
             raise self._bad(
-                f"answered with no list of alerts ({said}).", "Is it an Alertmanager, with its v2 API?"
+                f"answered with no list of alerts ({detail}).", "Is it an Alertmanager, with its v2 API?"
             ) from None
         except UNDECODABLE:
-            said = shorten(self._secrets.hide(body[:1000].decode("utf-8", "replace")))
-            shown = f": {said}" if said else ", but with nothing"
-            raise self._bad(f"answered with no JSON{shown}", "Is it an Alertmanager, or something before it?") from None
+            excerpt = shorten(self._secrets.hide(body[:EXCERPT_BYTES].decode("utf-8", "replace")))
+            seen = f": {excerpt}" if excerpt else ", but with nothing"
+            raise self._bad(f"answered with no JSON{seen}", "Is it an Alertmanager, or something before it?") from None
 
     def _refused(self, response: httpx.Response, body: bytes) -> BadAlertmanager:
         status = response.status_code
-        said = shorten(self._secrets.hide(_error_text(body)))
+        message = shorten(self._secrets.hide(_error_text(body)))
         if response.is_redirect:
             target = self._secrets.hide(response.headers.get("location", ""))
             return self._bad(
@@ -174,7 +177,7 @@ class Alertmanager:
             403: "Ask with a user who may read alerts.",
             404: f"Is it an Alertmanager of 0.16 or newer? {EXAMPLE}",
         }.get(status, "Look into its log.")
-        return self._bad(f"answered {status}{f': {said}' if said else ''}.", advice)
+        return self._bad(f"answered {status}{f': {message}' if message else ''}.", advice)
 
     def _bad(self, detail: str, advice: str = "") -> BadAlertmanager:
         return BadAlertmanager("alertmanager", f"{self.name} {detail}", advice)
@@ -184,26 +187,26 @@ def select_by_index(alerts: Sequence[FiringAlert], index: int) -> FiringAlert:
     """Return the alert at a 0-based index. Errors: BadAlertmanager."""
     if not 0 <= index < len(alerts):
         firing = "1 alert is" if len(alerts) == 1 else f"{len(alerts):,} alerts are"
-        places = "0" if len(alerts) == 1 else f"0 to {len(alerts) - 1}"
+        indexes = "0" if len(alerts) == 1 else f"0 to {len(alerts) - 1}"
         detail = f"there is no alert {index}: {firing} firing, and the first is 0."
-        raise BadAlertmanager("alert_index", detail, f"Choose {places}; --list shows them.")
+        raise BadAlertmanager("alert_index", detail, f"Choose {indexes}; --list shows them.")
     return alerts[index]
 
 
 def select_by_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> FiringAlert:
     """Return the alert with a fingerprint, or with a unique prefix of it. Errors: BadAlertmanager."""
     prefix = fingerprint.strip().lower()
-    found = [alert for alert in alerts if prefix and alert.fingerprint.lower().startswith(prefix)]
-    exact = [alert for alert in found if alert.fingerprint.lower() == prefix]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if found:
-        detail = f"{len(found)} alerts begin with {fingerprint!r}: {_summary(found)}."
+    matches = [alert for alert in alerts if prefix and alert.fingerprint.lower().startswith(prefix)]
+    exact = [alert for alert in matches if alert.fingerprint.lower() == prefix]
+    if len(exact or matches) == 1:
+        return (exact or matches)[0]
+    if matches:
+        detail = f"{len(matches)} alerts begin with {fingerprint!r}: {_summary(matches)}."
         raise BadAlertmanager("fingerprint", detail, "Give more of its digits.")
-    known = [alert.fingerprint for alert in alerts]
-    near = get_close_matches(prefix, known, n=1, cutoff=0.5)
-    likely = [alert for alert in alerts if alert.fingerprint in near]
-    advice = f"Did you mean {_summary(likely)}?" if likely else f"Firing: {_summary(alerts)}."
+    fingerprints = [alert.fingerprint for alert in alerts]
+    similar = get_close_matches(prefix, fingerprints, n=1, cutoff=0.5)
+    suggestions = [alert for alert in alerts if alert.fingerprint in similar]
+    advice = f"Did you mean {_summary(suggestions)}?" if suggestions else f"Firing: {_summary(alerts)}."
     detail = f"no alert that is firing has {shorten(fingerprint)!r}; what is silenced or inhibited is left out."
     raise BadAlertmanager("fingerprint", detail, f"{advice} --list shows them all.")
 
@@ -240,4 +243,4 @@ def _error_text(body: bytes) -> str:
         value = msgspec.json.decode(body)
     except UNDECODABLE:
         value = None
-    return value if isinstance(value, str) else body[:1000].decode("utf-8", "replace")
+    return value if isinstance(value, str) else body[:EXCERPT_BYTES].decode("utf-8", "replace")

@@ -1,6 +1,6 @@
 """An investigator that runs as a command: the alert on standard input, the whole investigation on standard output.
 
-Its input is one JSON object, the beginning of an investigation: alert, time_window and target. It may query live
+Its input is one JSON object with the first keys of an investigation: alert, time_window and target. It may query live
 systems, and answers with one JSON object, the investigation. Keys and passwords in its environment and arguments are
 removed from its output.
 """
@@ -29,12 +29,12 @@ ADVICE = (
 
 
 class NoInvestigation(ValueError):
-    """The command gave no investigation. `said` holds the last lines of its output, redacted."""
+    """The command gave no investigation. `last_lines` are those of its output, redacted."""
 
-    def __init__(self, detail: str, said: str = "") -> None:
+    def __init__(self, detail: str, last_lines: str = "") -> None:
         super().__init__(detail)
         self.detail = detail
-        self.said = said
+        self.last_lines = last_lines
 
 
 class Investigator:
@@ -73,5 +73,5 @@ class Investigator:
         return redacted
 
     def _no_investigation(self, result: ProcessResult, detail: str) -> NoInvestigation:
-        said = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
-        return NoInvestigation(f"{self._program} {detail}", said)
+        last_lines = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
+        return NoInvestigation(f"{self._program} {detail}", last_lines)

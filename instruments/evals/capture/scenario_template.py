@@ -1,4 +1,4 @@
-"""Turn a captured investigation into a scenario template, whose expectations people must fill in."""
+"""Turn a captured investigation into a scenario template. People must fill in the expectations."""
 
 import re
 from datetime import datetime, timedelta
@@ -7,10 +7,8 @@ from typing import Any
 import msgspec
 
 from instruments.evals.capture.alertmanager import FiringAlert
+from instruments.evals.scenario import UNEDITED
 from instruments.evals.suite.validate_scenario import DESCRIPTION_CHARS_MAX
-
-UNEDITED = "todo".upper()
-"""The beginning of a text that people must replace; the loader refuses patterns that begin so."""
 
 _NO_EVIDENCE = """\
 This alert was not investigated when it was captured: `investigation.json` holds the alert and no evidence. An agent
@@ -49,8 +47,8 @@ class ScenarioDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_window_s(text: str) -> int | None:
     """Return the seconds of a time window such as `30m` or `1h`; None if it is not valid."""
-    found = _window.fullmatch(text)
-    return None if found is None else int(found[1]) * _UNITS[found[2]]
+    match = _window.fullmatch(text)
+    return None if match is None else int(match[1]) * _UNITS[match[2]]
 
 
 def initial_investigation(alert: FiringAlert, time_window: str, now: datetime) -> dict[str, Any]:
@@ -78,20 +76,20 @@ def alert_labels(investigation: dict[str, Any]) -> dict[str, str]:
 def alert_family(investigation: dict[str, Any]) -> str | None:
     """Return the family of alerts that the investigation or its alert names; None if neither does."""
     alert = _inner_object(investigation, "alert")
-    places = (
+    sources = (
         investigation,
         _inner_object(investigation, "analysis", "features"),
         _inner_object(alert, "labels"),
         _inner_object(alert, "annotations"),
     )
-    return next((text for place in places if (text := _texts(place).get("family"))), None)
+    return next((text for source in sources if (text := _texts(source).get("family"))), None)
 
 
 def alert_description(investigation: dict[str, Any]) -> str | None:
     """Return the alert's own description, unless it is too long."""
     texts = _texts(_inner_object(investigation, "alert", "annotations"))
-    words = (texts.get(name, "").strip() for name in ("description", "summary", "message"))
-    return next((text for text in words if 0 < len(text) <= DESCRIPTION_CHARS_MAX), None)
+    descriptions = (texts.get(name, "").strip() for name in ("description", "summary", "message"))
+    return next((text for text in descriptions if 0 < len(text) <= DESCRIPTION_CHARS_MAX), None)
 
 
 def stated_failure(investigation: dict[str, Any]) -> str | None:
@@ -145,7 +143,7 @@ def _expected(failure_type: str) -> dict[str, Any]:
 
 
 def scenario_readme(about: ScenarioDetails, investigation: dict[str, Any]) -> str:
-    """Build `README.md`: what the scenario is, and what remains to do."""
+    """Build `README.md`: a summary of the scenario, and the parts that are still missing."""
     labels, alert = alert_labels(investigation), _inner_object(investigation, "alert")
     rows = {
         "Failure type": about.failure_type,
@@ -156,12 +154,12 @@ def scenario_readme(about: ScenarioDetails, investigation: dict[str, Any]) -> st
         "Firing since": _texts(alert).get("starts_at"),
         "Captured": f"{_format_time(about.captured_at)}{f' by {about.captured_by}' if about.captured_by else ''}",
     }
-    happened = about.description or f"{UNEDITED}: what failed, why, and what put it right."
+    incident = about.description or f"{UNEDITED}: what failed, why, and what put it right."
     parts = [
         f"# {_line(about.name)}",
         "\n".join(["| | |", "|-|-|", *(f"|{name}|{_cell(value)}|" for name, value in rows.items() if value)]),
         "## What happened",
-        happened.strip(),
+        incident.strip(),
         "## What a good answer says",
         f"{UNEDITED}: in words, what the patterns of `scenario.yaml` look for, and what a wrong answer would say.",
     ]

@@ -1,1 +1,1 @@
-"""Scoring of an analysis against what its scenario expects."""
+"""Scoring of an analysis by the expectations of its scenario."""

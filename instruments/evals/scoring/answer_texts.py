@@ -1,6 +1,6 @@
 """The texts of an analysis that are searched, each with the path of its field.
 
-Blank texts are left out. The items of a list are also joined into one text, by line feeds and under the list's name,
+Blank texts are left out. The items of a list are also joined by line feeds into one text with the name of the list,
 because a match may extend over several items.
 """
 
@@ -10,11 +10,14 @@ from typing import NamedTuple
 from instruments.evals.analysis import Analysis, AnalysisVerdict, Decision, Hypothesis, RootCause
 
 CONFIDENCE_MIN = 80.0
-"""The confidence in percent from which a hypothesis counts as a root cause."""
+"""The confidence in percent from which a hypothesis is a root cause."""
 
+RCA_POINTS = 100.0
+DECISION_POINTS = 90.0
+HYPOTHESIS_POINTS = 80.0
 
 UNKNOWN = "unknown"
-"""The failure class that states none."""
+"""The failure class of an analysis that states none."""
 
 
 class AnswerText(NamedTuple):
@@ -34,16 +37,16 @@ class TextLocation(NamedTuple):
 
 
 def root_cause_locations(analysis: Analysis) -> list[tuple[float, TextLocation]]:
-    """Return the locations of a root cause, each with its points, the best first."""
-    found: list[tuple[float, TextLocation]] = []
+    """Return the locations that may state the root cause, each with its points, the best first."""
+    locations: list[tuple[float, TextLocation]] = []
     if analysis.rca is not None:
-        found.append((100.0, TextLocation("rca.root_cause", _item("rca.root_cause", analysis.rca.root_cause))))
+        locations.append((RCA_POINTS, TextLocation("rca.root_cause", _item("rca.root_cause", analysis.rca.root_cause))))
     if analysis.decision is not None:
-        found.append((90.0, _list_location("decision.why", analysis.decision.why)))
+        locations.append((DECISION_POINTS, _list_location("decision.why", analysis.decision.why)))
     for at, hypothesis in enumerate(analysis.hypotheses or ()):
         if (hypothesis.confidence_0_100 or 0.0) >= CONFIDENCE_MIN:
-            found.append((80.0, TextLocation(f"hypotheses[{at}]", *_hypothesis_texts(at, hypothesis))))
-    return [(points, location) for points, location in found if location.items]
+            locations.append((HYPOTHESIS_POINTS, TextLocation(f"hypotheses[{at}]", *_hypothesis_texts(at, hypothesis))))
+    return [(points, location) for points, location in locations if location.items]
 
 
 def fix_location(analysis: Analysis) -> TextLocation:
@@ -55,21 +58,21 @@ def fix_location(analysis: Analysis) -> TextLocation:
 
 def step_location(analysis: Analysis) -> TextLocation:
     """Return the texts about next steps."""
-    decided = _list_location("decision.next", (analysis.decision or Decision()).next)
+    decision = _list_location("decision.next", (analysis.decision or Decision()).next)
     verdict = _list_location("verdict.next_steps", (analysis.verdict or AnalysisVerdict()).next_steps)
-    return TextLocation("steps", decided.items + verdict.items, decided.joined + verdict.joined)
+    return TextLocation("steps", decision.items + verdict.items, decision.joined + verdict.joined)
 
 
 def hypothesis_locations(analysis: Analysis) -> list[TextLocation]:
     """Return each hypothesis that has any text: title, reasons, id and failure class."""
-    found = []
+    locations = []
     for at, hypothesis in enumerate(analysis.hypotheses or ()):
         items, joined = _hypothesis_texts(at, hypothesis)
         items += _item(f"hypotheses[{at}].hypothesis_id", hypothesis.hypothesis_id)
         items += _item(f"hypotheses[{at}].failure_mode", hypothesis.failure_mode)
         if items:
-            found.append(TextLocation(f"hypotheses[{at}]", items, joined))
-    return found
+            locations.append(TextLocation(f"hypotheses[{at}]", items, joined))
+    return locations
 
 
 def label_location(analysis: Analysis) -> TextLocation:
@@ -79,9 +82,9 @@ def label_location(analysis: Analysis) -> TextLocation:
 
 def stated_class_location(analysis: Analysis) -> TextLocation:
     """Return the failure classes that the analysis itself states."""
-    mine = _item("failure_mode", analysis.failure_mode)
-    found = mine + _item("rca.failure_mode", (analysis.rca or RootCause()).failure_mode)
-    return TextLocation("failure_mode", tuple(item for item in found if item.text.strip().casefold() != UNKNOWN))
+    items = _item("failure_mode", analysis.failure_mode)
+    items += _item("rca.failure_mode", (analysis.rca or RootCause()).failure_mode)
+    return TextLocation("failure_mode", tuple(item for item in items if item.text.strip().casefold() != UNKNOWN))
 
 
 def _item(where: str, text: str | None) -> tuple[AnswerText, ...]:
@@ -96,8 +99,8 @@ def _list_location(name: str, texts: Sequence[str] | None) -> TextLocation:
 def _hypothesis_texts(at: int, hypothesis: Hypothesis) -> tuple[tuple[AnswerText, ...], tuple[AnswerText, ...]]:
     """Return title and reasons of a hypothesis, as items and as one text named `hypotheses[at]`."""
     name, reasons = f"hypotheses[{at}]", hypothesis.why or ()
-    why = tuple(AnswerText(f"{name}.why[{number}]", text) for number, text in enumerate(reasons) if text.strip())
-    items = _item(f"{name}.title", hypothesis.title) + why
+    why_items = tuple(AnswerText(f"{name}.why[{number}]", text) for number, text in enumerate(reasons) if text.strip())
+    items = _item(f"{name}.title", hypothesis.title) + why_items
     return items, _joined(name, (hypothesis.title or "", *reasons)) if len(items) > 1 else ()
 
 

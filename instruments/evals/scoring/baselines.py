@@ -19,7 +19,7 @@ from instruments.evals.scoring.matcher import PatternSearch
 from instruments.evals.scoring.word_match import normalize_name
 
 TEXT_CHARS_MAX = 32_768
-"""Characters of each part of the answer; further patterns are left out."""
+"""Characters of each part of the answer; patterns beyond are left out."""
 
 _signs = re.compile(
     r"\\(?P<literal>\W)|\\.|\(\?#[^)]*\)|\(\?[a-zA-Z0-9-]+\)|\(\?(?:P?<\w+>|[a-zA-Z0-9-]*:|<?[=!]|[>|])|\{[\d,]*\}|[\^$.|?*+()\[\]]",
@@ -40,26 +40,26 @@ def baseline_answer(kind: Baseline, scenarios: Sequence[Scenario]) -> dict[str, 
 
 
 def stated_cause(scenario: Scenario) -> str | None:
-    """Return the cause that a scenario states, in a word; None if it states none."""
-    said = scenario.about.failure_type or next(iter(_modes(scenario)), "")
-    return said.strip() or None
+    """Return the name of the cause that a scenario states; None if it states none."""
+    cause = scenario.about.failure_type or next(iter(_modes(scenario)), "")
+    return cause.strip() or None
 
 
 def _most_frequent(scenarios: Sequence[Scenario]) -> dict[str, Any]:
-    causes = [(scenario, found) for scenario in scenarios if (found := stated_cause(scenario)) is not None]
+    causes = [(scenario, cause) for scenario in scenarios if (cause := stated_cause(scenario)) is not None]
     if not causes:
         return {}
-    chosen = _most_common(normalize_name(found) for _, found in causes)
+    chosen = _most_common(normalize_name(cause) for _, cause in causes)
     matching = sorted(
-        (scenario for scenario, found in causes if normalize_name(found) == chosen), key=lambda scenario: scenario.id
+        (scenario for scenario, cause in causes if normalize_name(cause) == chosen), key=lambda scenario: scenario.id
     )
-    name = min(found for _, found in causes if normalize_name(found) == chosen)
+    name = min(cause for _, cause in causes if normalize_name(cause) == chosen)
     modes = [mode for scenario in matching for mode in _modes(scenario)[:1]]
     mode = _most_common(modes) if modes else name
     denied = _denied_patterns(matching)
     outcomes = [scenario.about.expected_outcomes for scenario in matching]
-    root_groups = [expected_patterns.collect_patterns(one.root_cause, "root_cause") for one in outcomes]
-    fix_groups = [expected_patterns.collect_patterns(one.proposed_fix, "fix") for one in outcomes]
+    root_groups = [expected_patterns.collect_patterns(expected.root_cause, "root_cause") for expected in outcomes]
+    fix_groups = [expected_patterns.collect_patterns(expected.proposed_fix, "fix") for expected in outcomes]
     root = _texts(map(_allowed_patterns, root_groups), denied)
     fix = _texts(map(_allowed_patterns, fix_groups), denied)
     hypotheses = _texts([_hypotheses(scenario) for scenario in matching], denied)
@@ -91,18 +91,18 @@ def _allowed_patterns(patterns: expected_patterns.ExpectedPatterns) -> Group:
 
 def _hypotheses(scenario: Scenario) -> Group:
     expected = scenario.about.expected_outcomes
-    hypotheses, _, rest = expected_patterns.hypothesis_patterns(expected.hypotheses, expected.failure_mode)
-    return hypotheses + _allowed_patterns(rest)
+    classes, _, conditions = expected_patterns.hypothesis_patterns(expected.hypotheses, expected.failure_mode)
+    return classes + _allowed_patterns(conditions)
 
 
 def _steps(scenario: Scenario) -> Group:
-    commands, rest = expected_patterns.step_patterns(scenario.about.expected_outcomes.next_steps)
-    return commands + _allowed_patterns(rest)
+    commands, conditions = expected_patterns.step_patterns(scenario.about.expected_outcomes.next_steps)
+    return commands + _allowed_patterns(conditions)
 
 
 def _denied_patterns(scenarios: Sequence[Scenario]) -> Group:
     """Return the patterns that any of these scenarios forbids anywhere."""
-    found: dict[tuple[str, str], ExpectedPattern] = {}
+    denied: dict[tuple[str, str], ExpectedPattern] = {}
     for scenario in scenarios:
         expected = scenario.about.expected_outcomes
         parts = [expected.root_cause, expected.proposed_fix, expected.hypotheses]
@@ -110,12 +110,12 @@ def _denied_patterns(scenarios: Sequence[Scenario]) -> Group:
             expected_patterns.step_patterns(expected.next_steps)[1].denied
         ]
         for pattern in (pattern for group in groups for pattern in group):
-            found.setdefault((pattern.text, pattern.match_type), pattern)
-    return tuple(found.values())
+            denied.setdefault((pattern.text, pattern.match_type), pattern)
+    return tuple(denied.values())
 
 
 def _texts(groups: Iterable[Group], denied: Group) -> list[str]:
-    """Return the patterns as words, each once, without those that match a forbidden pattern, alone or together."""
+    """Return the patterns as words, each once; leave out texts that match a forbidden pattern, alone or joined."""
     search, remaining_chars, chosen = PatternSearch(), TEXT_CHARS_MAX, list[str]()
     for text in dict.fromkeys(pattern_words(pattern) for group in groups for pattern in group):
         if text and len(text) < remaining_chars and not search.matches_any(denied, _location([text])):
@@ -132,7 +132,7 @@ def _location(texts: Sequence[str]) -> TextLocation:
 
 
 def pattern_words(pattern: ExpectedPattern) -> str:
-    """Return a pattern as words: in a regex, each special sign becomes a space."""
+    """Return a pattern as words; each special sign of a regex becomes a space."""
     if pattern.match_type != "regex":
         return pattern.text
     return " ".join(_signs.sub(lambda sign: sign["literal"] or " ", pattern.text).split())

@@ -14,21 +14,21 @@ from contextlib import suppress
 from pathlib import Path
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
-"""A larger file is started again from empty."""
+"""A file that would become larger is emptied first."""
 
 Vector = array  # of 4-byte floats, normalized to length 1
 
 
 class EmbeddingCache:
-    """Vectors by key, all of one size: a vector of another size comes from another model, and clears the cache."""
+    """Vectors by key, all of one size. A vector of another size comes from another model, and clears the cache."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._vectors: dict[str, Vector[float]] = {}
         for line in _lines(path):
-            vectors = _decode(line)
-            if vectors is not None:
-                self._store(*vectors)
+            entry = _decode(line)
+            if entry is not None:
+                self._store(*entry)
 
     def get(self, key: str) -> "Vector[float] | None":
         """Return the vector of a key; None if it is not cached."""
@@ -42,8 +42,8 @@ class EmbeddingCache:
             lines += _encode(key, vector)
         if self._path is not None:
             with suppress(OSError):
-                full = self._path.exists() and self._path.stat().st_size + len(lines) > FILE_BYTES_MAX
-                with self._path.open("wb" if full else "ab", buffering=0) as file:
+                is_full = self._path.exists() and self._path.stat().st_size + len(lines) > FILE_BYTES_MAX
+                with self._path.open("wb" if is_full else "ab", buffering=0) as file:
                     file.write(b"\n" + lines)
 
     def _store(self, key: str, vector: "Vector[float]") -> None:

@@ -5,12 +5,9 @@ address.
 """
 
 import math
-import ssl
 import time
 from array import array
-from base64 import b64encode
 from collections.abc import Sequence
-from urllib.parse import parse_qsl, unquote
 
 import httpx
 import msgspec
@@ -18,6 +15,7 @@ import msgspec
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.scoring.embedding_cache import Vector
 from instruments.routers.chat_completion import error_message
+from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
 
@@ -51,46 +49,37 @@ class EmbeddingsClient:
             raise EmbeddingsUnavailable("the address cannot be read") from None
         if base.scheme not in {"http", "https"} or not base.host:
             raise EmbeddingsUnavailable("the address is none of http:// or https://")
-        path = base.path.rstrip("/").removesuffix("/embeddings")
-        bare = base.copy_with(userinfo=b"", fragment=None)
+        self._endpoint = HttpEndpoint(base, "/embeddings", key)
         self.model = model
-        self.name = f"{bare.copy_with(path=path or '/', query=None)}".rstrip("/")
-        self._url = bare.copy_with(path=f"{path}/embeddings")
-        user = base.userinfo.decode("latin-1")
-        basic = b64encode(unquote(user).encode()).decode() if user else ""
-        self._headers = {"accept": "application/json", "accept-encoding": "identity"}
-        if key or basic:
-            self._headers["authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
-        queried = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
-        self._secrets = Redactor([key or "", basic, user, base.username, base.password, *queried])
-        self._tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self.name = self._endpoint.name
+        self._secrets = Redactor(self._endpoint.secrets)
 
     def ask(self, texts: Sequence[str]) -> "list[Vector[float]]":
         """Return a vector of length 1 for each text, all of the same size. Errors: EmbeddingsUnavailable."""
         try:
-            with httpx.Client(headers=self._headers, verify=self._tls, timeout=TIMEOUT_S) as client:
+            with httpx.Client(headers=self._endpoint.headers, verify=self._endpoint.tls, timeout=TIMEOUT_S) as client:
                 status, body = self._post(client, {"model": self.model, "input": list(texts)})
         except httpx.TimeoutException:
             raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            said = self._secrets.hide(str(error)) or type(error).__name__
-            raise EmbeddingsUnavailable(f"gave no answer: {shorten(said)}") from None
-        except (ImportError, ValueError):  # httpx, for a proxy scheme or key that it cannot use; its text repeats them
+            reason = self._secrets.hide(str(error)) or type(error).__name__
+            raise EmbeddingsUnavailable(f"gave no answer: {shorten(reason)}") from None
+        except (ImportError, ValueError):  # from httpx, for an invalid proxy scheme or key, which its text contains
             raise EmbeddingsUnavailable("cannot be asked with this key, or by this proxy") from None
         if status != 200:
-            said = shorten(self._secrets.hide(error_message(body)))
-            raise EmbeddingsUnavailable(f"answered {status}{f': {said}' if said else ''}")
+            reason = shorten(self._secrets.hide(error_message(body)))
+            raise EmbeddingsUnavailable(f"answered {status}{f': {reason}' if reason else ''}")
         return _vectors(body, len(texts))
 
     def _post(self, client: httpx.Client, request: object) -> tuple[int, bytes]:
-        until_s = time.monotonic() + TIMEOUT_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         body = bytearray()
-        with client.stream("POST", self._url, json=request) as response:
+        with client.stream("POST", self._endpoint.url, json=request) as response:
             for chunk in response.iter_raw():
                 body += chunk
                 if len(body) > ANSWER_BYTES_MAX:
                     raise EmbeddingsUnavailable(f"answered with more than {ANSWER_BYTES_MAX:,} bytes")
-                if time.monotonic() > until_s:
+                if time.monotonic() > deadline_s:
                     raise EmbeddingsUnavailable(f"gave no whole answer within {TIMEOUT_S:g} s")
             return response.status_code, bytes(body)
 

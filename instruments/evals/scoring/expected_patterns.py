@@ -24,7 +24,7 @@ class ExpectedPattern(NamedTuple):
 
 
 Group = tuple[ExpectedPattern, ...]
-"""Patterns, one of which must match."""
+"""A group of patterns: one of them must match."""
 
 
 class ExpectedPatterns(NamedTuple):
@@ -40,7 +40,7 @@ class ExpectedPatterns(NamedTuple):
 
 
 def collect_patterns(expected: Expected | None, path: str) -> ExpectedPatterns:
-    """Collect patterns: `patterns`, `exact` and each of `all_of` are required, `any_of` optional, `none_of` denied."""
+    """Collect patterns: `patterns`, `exact` and each of `all_of` as required, `any_of` optional, `none_of` denied."""
     if expected is None:
         return ExpectedPatterns()
     single_groups = (_matcher_group(expected, path), _exact(expected.exact, f"{path}.exact"))
@@ -55,21 +55,21 @@ def collect_patterns(expected: Expected | None, path: str) -> ExpectedPatterns:
 def hypothesis_patterns(
     expected: Expected | None, failure: FailureMode | None
 ) -> tuple[Group, Group, ExpectedPatterns]:
-    """Return the failure classes that a hypothesis may name, those of `failure_mode`, and its other patterns."""
-    named: Group = ()
-    classes = _exact(None if failure is None else failure.exact, "failure_mode.exact")
-    rest = ExpectedPatterns()
+    """Return the failure classes of `hypotheses`, those of `failure_mode`, and the other patterns of `hypotheses`."""
+    classes: Group = ()
+    modes = _exact(None if failure is None else failure.exact, "failure_mode.exact")
+    conditions = ExpectedPatterns()
     if expected is not None:
         path = "hypotheses"
-        named = (
+        classes = (
             _matcher_group(expected, path)
             + _exact(expected.exact, f"{path}.exact")
             + _joined_group(expected.any_of, f"{path}.any_of")
         )
-        rest = ExpectedPatterns(
+        conditions = ExpectedPatterns(
             _groups(expected.all_of, f"{path}.all_of"), (), _joined_group(expected.none_of, f"{path}.none_of")
         )
-    return _as_modes(named), tuple(spec._replace(match_type="word") for spec in _as_modes(classes)), rest
+    return _as_modes(classes), tuple(mode._replace(match_type="word") for mode in _as_modes(modes)), conditions
 
 
 def step_patterns(expected: NextSteps | None) -> tuple[Group, ExpectedPatterns]:
@@ -96,8 +96,8 @@ def _exact(exact: str | tuple[str, ...] | None, path: str) -> Group:
     return tuple(ExpectedPattern(f"{path}[{at}]", text, "exact") for at, text in enumerate(exact))
 
 
-def _spec_group(specs: PatternSpec, path: str) -> Group:
-    return (ExpectedPattern(path, specs, "substring"),) if isinstance(specs, str) else _matcher_group(specs, path)
+def _spec_group(spec: PatternSpec, path: str) -> Group:
+    return (ExpectedPattern(path, spec, "substring"),) if isinstance(spec, str) else _matcher_group(spec, path)
 
 
 def _joined_group(specs: Iterable[PatternSpec], path: str) -> Group:

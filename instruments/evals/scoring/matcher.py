@@ -4,7 +4,7 @@
 lists; `word` searches whole words; `semantic` compares embeddings of items. All ignore case.
 
 A `regex` searches items and joined lists within a time limit (`regex_budget.py`); the result of a search that is cut
-off is unknown. A joined list longer than the limit of a regex search is searched only item by item.
+off is unknown. A joined list that is longer than REGEX_CHARS_MAX is searched item by item only.
 """
 
 from collections.abc import Sequence
@@ -39,11 +39,11 @@ class PatternSearch:
 
     def __init__(self, semantic_matcher: SemanticMatcher | None = None) -> None:
         self.cut_off: dict[str, str] = {}
-        """Why and where a search was cut off, by the pattern's path."""
+        """The reason and the place of each search that was cut off, by the pattern's path."""
         self._semantic_matcher = semantic_matcher
         self._hits: dict[str, dict[str, PatternMatch]] = {}
         self._notes: dict[str, str] = {}
-        self._similar: dict[str, float] = {}
+        self._best_similarity: dict[str, float] = {}
         self._folded: dict[str, _Folded] = {}
         self._regex_budget = RegexBudget()
 
@@ -58,16 +58,16 @@ class PatternSearch:
     def matches_name(self, group: Group, location: TextLocation) -> bool:
         """Whether an item of a location equals one of these names, ignoring separators."""
         hits = [(pattern, _find_name(pattern.text, location)) for pattern in group]
-        return any([self._remember(pattern, location, hit) for pattern, hit in hits])  # noqa: C419 - each is remembered
+        return any([self._remember(pattern, location, hit) for pattern, hit in hits])  # noqa: C419 - every hit is remembered
 
-    def _remember(self, pattern: ExpectedPattern, location: TextLocation, found: "PatternMatch | Truth") -> Truth:
-        if isinstance(found, PatternMatch):
-            self._hits.setdefault(pattern.path, {}).setdefault(location.name, found)
+    def _remember(self, pattern: ExpectedPattern, location: TextLocation, result: "PatternMatch | Truth") -> Truth:
+        if isinstance(result, PatternMatch):
+            self._hits.setdefault(pattern.path, {}).setdefault(location.name, result)
             return True
-        return found
+        return result
 
     def finding(self, pattern: ExpectedPattern, location: str | None, note: str | None = None) -> PatternFinding:
-        """Build the finding of a pattern: its match in that location, or else in the first location with a match."""
+        """Build the finding of a pattern: its match in that location, or in the first location with a match."""
         hits = self._hits.get(pattern.path, {})
         hit = hits.get(location or "") or next(iter(hits.values()), None)
         notes = [note, self._notes.get(pattern.path), None if hit else self.cut_off.get(pattern.path)]
@@ -78,7 +78,7 @@ class PatternSearch:
                 pattern=pattern.text,
                 match_type=pattern.match_type,
                 matched=False,
-                similarity=self._similar.get(pattern.path),
+                similarity=self._best_similarity.get(pattern.path),
                 note=notes_text,
             )
         return PatternFinding(
@@ -102,10 +102,10 @@ class PatternSearch:
         if pattern.match_type == "word":
             return self._word(pattern, location) or False
         exact = pattern.match_type == "exact"
-        found = _exact(pattern.text, location) if exact else self._substring(pattern.text, location)
-        if found is None and pattern.mode:
-            found = _find_name(pattern.text, location) if exact else self._word(pattern, location)
-        return found or False
+        match = _exact(pattern.text, location) if exact else self._substring(pattern.text, location)
+        if match is None and pattern.mode:
+            match = _find_name(pattern.text, location) if exact else self._word(pattern, location)
+        return match or False
 
     def _substring(self, text: str, location: TextLocation) -> PatternMatch | None:
         folded_pattern = text.casefold()
@@ -117,12 +117,12 @@ class PatternSearch:
         return None
 
     def _word(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | None:
-        word = word_match.class_pattern(pattern.text) if pattern.mode else word_match.command_pattern(pattern.text)
+        regex = word_match.class_pattern(pattern.text) if pattern.mode else word_match.command_pattern(pattern.text)
         is_whole = word_match.is_whole_class if pattern.mode else word_match.is_whole_command
         for item in location.items:
             folded = self._fold(item)
-            for found in word.finditer(folded.text):
-                span = folded.span(*found.span())
+            for occurrence in regex.finditer(folded.text):
+                span = folded.span(*occurrence.span())
                 if is_whole(item.text, *span):
                     return PatternMatch(item, *span)
         return None
@@ -139,11 +139,11 @@ class PatternSearch:
         for item in (*location.items, *joined_items):
             if not can_match(pattern.text, item.text, self._fold(item).text):
                 continue
-            found = self._regex_budget.search(pattern.text, item.text)
-            if isinstance(found, tuple):
-                return PatternMatch(item, *found)
-            if found is not None:
-                self.cut_off.setdefault(pattern.path, f"{found} in {item.where}")
+            result = self._regex_budget.search(pattern.text, item.text)
+            if isinstance(result, tuple):
+                return PatternMatch(item, *result)
+            if result is not None:
+                self.cut_off.setdefault(pattern.path, f"{result} in {item.where}")
                 unknown = True
         return None if unknown else False
 
@@ -158,7 +158,7 @@ class PatternSearch:
         if not isinstance(nearest, NearestText):
             self._notes[pattern.path] = f"looked for as a substring: {nearest}"
             return False
-        self._similar[pattern.path] = max(nearest.similarity, self._similar.get(pattern.path, -1.0))
+        self._best_similarity[pattern.path] = max(nearest.similarity, self._best_similarity.get(pattern.path, -1.0))
         if not nearest.similar:
             return False
         return PatternMatch(location.items[nearest.text_index], nearest.start, nearest.end, nearest.similarity)
@@ -166,12 +166,16 @@ class PatternSearch:
 
 def any_of(truths: Sequence[Truth]) -> Truth:
     """Return whether any is true; None if none is true and one is unknown."""
-    return True if True in truths else None if None in truths else False
+    if True in truths:
+        return True
+    return None if None in truths else False
 
 
 def all_of(truths: Sequence[Truth]) -> Truth:
     """Return whether all are true; None if none is false and one is unknown."""
-    return False if False in truths else None if None in truths else True
+    if False in truths:
+        return False
+    return None if None in truths else True
 
 
 def negate(truth: Truth) -> Truth:

@@ -2,8 +2,8 @@
 
 Each pattern has PATTERN_S for all texts of a scenario, and all patterns together have SCENARIO_S. A pattern that needs
 longer is cut off and not searched again in that scenario, so that any number of hostile patterns takes little more than
-SCENARIO_S. The engine checks the clock only now and then; therefore only the first REGEX_CHARS_MAX characters of a text
-are searched. A match that touches their end might not match in the whole text, and is not counted.
+SCENARIO_S. The engine seldom checks the clock; therefore only the first REGEX_CHARS_MAX characters of a text are
+searched. A match that ends with the last of them is ignored, because it might not be a match in the whole text.
 """
 
 import time
@@ -28,25 +28,25 @@ class RegexBudget:
 
     def __init__(self) -> None:
         self._left_s = SCENARIO_S
-        self._left: dict[str, float] = {}
+        self._pattern_left_s: dict[str, float] = {}
 
     def search(self, pattern: str, text: str) -> tuple[int, int] | str | None:
-        """Return the span of a match; None without a match; or the reason, in words, why it is unknown."""
-        pattern_left_s = self._left.get(pattern, PATTERN_S)
+        """Return the span of a match; None without a match; or, if this is unknown, the reason in words."""
+        pattern_left_s = self._pattern_left_s.get(pattern, PATTERN_S)
         left_s = min(pattern_left_s, self._left_s)
         if left_s <= 0.0:
             reason = "it was cut off before" if pattern_left_s <= 0.0 else "the time of all patterns was used up"
             return f"not looked for, as {reason},"
         started_s = time.thread_time()
         try:
-            found = compile_pattern(pattern).search(text[:REGEX_CHARS_MAX], timeout=left_s)
+            match = compile_pattern(pattern).search(text[:REGEX_CHARS_MAX], timeout=left_s)
         except (TimeoutError, MemoryError) as error:
-            self._left[pattern] = 0.0
+            self._pattern_left_s[pattern] = 0.0
             self._left_s -= left_s
             return f"cut off after {left_s:.2f} s" if isinstance(error, TimeoutError) else "cut off, out of memory,"
         used_s = time.thread_time() - started_s
-        self._left[pattern] = pattern_left_s - used_s
+        self._pattern_left_s[pattern] = pattern_left_s - used_s
         self._left_s -= used_s
-        if found is not None and (len(text) <= REGEX_CHARS_MAX or found.end() < REGEX_CHARS_MAX):
-            return found.span()
+        if match is not None and (len(text) <= REGEX_CHARS_MAX or match.end() < REGEX_CHARS_MAX):
+            return match.span()
         return None if len(text) <= REGEX_CHARS_MAX else TRUNCATED

@@ -1,15 +1,15 @@
-"""Find words that a text must contain for a regex to match: most texts lack them and need no search."""
+"""Find the words that a text must contain for a regex to match: most texts do not, and need no search."""
 
 import re
 from functools import lru_cache
 
 CHARS_MIN = 2
-"""Shorter words occur nearly everywhere and exclude nothing."""
+"""The shortest word that is used: shorter ones occur in nearly every text."""
 
 Words = tuple[str, ...]
-"""Words, one of which must occur, ignoring case."""
+"""A group of words: one of them must occur, ignoring case."""
 
-_ODD = "İı"
+_SPECIAL_I = "İı"
 """Letters that a regex matches with i, and `casefold` does not."""
 
 _class = re.compile(r"\[\^?\]?(?:[^\[\]\\]|\\.)*\]", re.DOTALL)
@@ -25,28 +25,28 @@ class _Unsupported(Exception):
 
 @lru_cache(maxsize=16_384)
 def required_words(pattern: str) -> tuple[Words, ...]:
-    """Return the words that must occur; empty if unknown. A wrong result here would hide a match."""
+    """Return the words that must occur; empty if they are unknown. A word too many would hide a match."""
     try:
-        found, end = _alternatives(pattern, 0)
+        words, end = _alternatives(pattern, 0)
     except _Unsupported:
         return ()
-    return found if end == len(pattern) else ()
+    return words if end == len(pattern) else ()
 
 
 def can_match(pattern: str, text: str, folded: str) -> bool:
     """Whether a pattern can match in a text; `folded` is the text's casefold."""
     required = required_words(pattern)
-    if not required or any(letter in text for letter in _ODD):
+    if not required or any(letter in text for letter in _SPECIAL_I):
         return True
     return all(any(word in folded for word in words) for words in required)
 
 
 def _alternatives(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
-    """Parse alternatives: one word of each must occur; if one alternative requires nothing, none does."""
+    """Parse alternatives: a word of any of them must occur; if one requires no word, no word is required."""
     branches = []
     while True:
-        found, at = _sequence(pattern, at)
-        branches.append(found)
+        words, at = _sequence(pattern, at)
+        branches.append(words)
         if at == len(pattern) or pattern[at] != "|":
             break
         at += 1
@@ -56,7 +56,7 @@ def _alternatives(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
 
 
 def _sequence(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
-    found: list[Words] = []
+    words: list[Words] = []
     run = ""
     while at < len(pattern) and pattern[at] not in "|)":
         inner, letter, at = _atom(pattern, at)
@@ -66,12 +66,12 @@ def _sequence(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
         if letter is not None and (count is None or count[0] == "+"):
             run += letter
         if letter is None or count is not None:
-            found += [(run,)] * (len(run) >= CHARS_MIN)
+            words += [(run,)] * (len(run) >= CHARS_MIN)
             run = ""
         if count is None or count[0] == "+":
-            found += inner
-    found += [(run,)] * (len(run) >= CHARS_MIN)
-    return tuple(found), at
+            words += inner
+    words += [(run,)] * (len(run) >= CHARS_MIN)
+    return tuple(words), at
 
 
 def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
@@ -89,10 +89,10 @@ def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
             raise _Unsupported
         return inner, None, end + 1
     if sign == "[":
-        found = _class.match(pattern, at)
-        if found is None:
+        char_class = _class.match(pattern, at)
+        if char_class is None:
             raise _Unsupported
-        return (), None, found.end()
+        return (), None, char_class.end()
     if sign == "\\":
         escape = _escapes.match(pattern, at)
         if escape is None:
@@ -104,5 +104,5 @@ def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
 
 
 def _plain(letter: str | None) -> str | None:
-    """Return a letter that `casefold` and a regex compare in the same way; else None."""
+    """Return a letter that `casefold` and a regex compare in the same way; None for others."""
     return letter.casefold() if letter is not None and letter.isascii() else None

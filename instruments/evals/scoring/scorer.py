@@ -1,4 +1,4 @@
-"""Score an analysis: the weighted sum of its four components (`components.py`), with the findings.
+"""Score an analysis: the weighted sum of the scores of its four components, with the findings.
 
 A component without expectations is not applicable, and the weights of the others are scaled to sum to 1. A score is
 rounded to six decimals, and passes if it reaches its threshold.
@@ -30,7 +30,7 @@ class ScenarioScore(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool | None
     """Whether the total reaches the scenario's threshold."""
     components: tuple[Component, ...]
-    """All four, in their order; the score of one that depends on a search that was cut off is absent."""
+    """All four, in their order. One that depends on a search that was cut off has no score."""
     failure: Literal["pattern"] | None = None
     detail: str | None = None
     """The pattern, the location and the reason, in words."""
@@ -64,11 +64,11 @@ def score(scenario: Scenario, analysis: Analysis, semantic_matcher: SemanticMatc
 
 def _weights(scoring: Scoring, applicable: list[ComponentName]) -> dict[ComponentName, float]:
     """Return the weights of the applicable components, scaled to sum to 1."""
-    stated: dict[ComponentName, float] = {name: getattr(scoring, f"{name}_weight") for name in applicable}
-    total_weight = math.fsum(stated.values())
+    weights: dict[ComponentName, float] = {name: getattr(scoring, f"{name}_weight") for name in applicable}
+    total_weight = math.fsum(weights.values())
     if total_weight <= 0.0:
-        raise ValueError("nothing that weighs anything is expected: a scenario like that is refused when it is loaded")
-    return {name: weight / total_weight for name, weight in stated.items()}
+        raise ValueError("no applicable component has a weight: the loader refuses such a scenario")
+    return {name: weight / total_weight for name, weight in weights.items()}
 
 
 def _component(

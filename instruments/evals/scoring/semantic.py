@@ -1,11 +1,10 @@
 """Compare texts by meaning, with the vectors of an embeddings endpoint.
 
 Each item is compared with the pattern; an item over PIECE_CHARS_MAX is split at the ends of sentences or lines. The
-nearest piece counts, and matches with a cosine of at least SIMILARITY_MIN. If the endpoint fails, the result is the
-reason, and after FAILURES_MAX failures in a row the endpoint is not called again.
+nearest piece matches if its cosine is at least SIMILARITY_MIN. If the endpoint fails, the result is the reason, and
+after FAILURES_MAX failures in a row the endpoint is not called again.
 """
 
-import hashlib
 import re
 import threading
 from array import array
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.embeddings_client import EmbeddingsClient, EmbeddingsUnavailable
+from instruments.stored_text import sha256_hex, storable_text
 
 SIMILARITY_MIN = 0.75
 """The cosine from which a text matches a pattern."""
@@ -69,13 +69,13 @@ class SemanticMatcher:
     def nearest(self, pattern: str, texts: Sequence[str]) -> NearestText | str:
         """Return the nearest of one or more texts, or the reason why it is unknown; never raises."""
         spans = [(index, *span) for index, text in enumerate(texts) for span in split_pieces(text)][:PIECES_MAX]
-        piece_texts = [_replace_surrogates(texts[index][start:end]) for index, start, end in spans]
+        piece_texts = [storable_text(texts[index][start:end]) for index, start, end in spans]
         try:
             with self._lock:
-                pattern_vector, *found = self._vectors_of([_replace_surrogates(pattern), *piece_texts])
+                pattern_vector, *vectors = self._vectors_of([storable_text(pattern), *piece_texts])
         except EmbeddingsUnavailable as unavailable:
             return str(unavailable)
-        similarities = [sum(map(mul, pattern_vector, vector)) for vector in found]
+        similarities = [sum(map(mul, pattern_vector, vector)) for vector in vectors]
         best = max(range(len(similarities)), key=similarities.__getitem__)
         return NearestText(*spans[best], round(min(1.0, max(-1.0, similarities[best])), 6))
 
@@ -85,28 +85,28 @@ class SemanticMatcher:
         if isinstance(endpoint, str):
             raise EmbeddingsUnavailable(endpoint)
         name = f"{endpoint.name}\n{endpoint.model}\n"
-        keys = {text: hashlib.sha256(f"{name}{text}".encode()).hexdigest() for text in texts}
+        keys = {text: sha256_hex(f"{name}{text}") for text in texts}
         for _ in range(2):  # a vector of a new length clears the cache, so that the cleared ones are requested again
             missing = [text for text, key in keys.items() if self._vectors.get(key) is None]
             for at in range(0, len(missing), BATCH_TEXTS):
                 batch = missing[at : at + BATCH_TEXTS]
                 self._vectors.put(zip(map(keys.__getitem__, batch), self._ask(endpoint, batch), strict=True))
-        found = [self._vectors.get(keys[text]) for text in texts]
-        if None in found:
+        vectors = [self._vectors.get(keys[text]) for text in texts]
+        if None in vectors:
             raise EmbeddingsUnavailable("answers with embeddings of different lengths")
-        return [vector for vector in found if vector is not None]
+        return [vector for vector in vectors if vector is not None]
 
     def _ask(self, endpoint: EmbeddingsClient, texts: Sequence[str]) -> "list[array[float]]":
         if self._failures >= FAILURES_MAX:
             raise EmbeddingsUnavailable(f"the embeddings endpoint is not asked any more: {self._last_error}")
         try:
-            found = endpoint.ask(texts)
+            vectors = endpoint.ask(texts)
         except EmbeddingsUnavailable as unavailable:
             self._failures += 1
             self._last_error = str(unavailable)
             raise EmbeddingsUnavailable(f"the embeddings endpoint {unavailable}") from None
         self._failures = 0
-        return found
+        return vectors
 
 
 def matcher_from_environment(variables: Mapping[str, str], cache: Path | None = None) -> SemanticMatcher | None:
@@ -123,16 +123,11 @@ def matcher_from_environment(variables: Mapping[str, str], cache: Path | None = 
         return SemanticMatcher(f"{URL_ENV} names no embeddings endpoint: {unavailable}")
 
 
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which cannot be sent."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def split_pieces(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of a text's pieces: as many whole sentences and lines as fit."""
     start = 0
     while len(text) - start > PIECE_CHARS_MAX:
-        ends = [found.end() for found in _end.finditer(text, start, start + PIECE_CHARS_MAX)]
+        ends = [match.end() for match in _end.finditer(text, start, start + PIECE_CHARS_MAX)]
         end = ends[-1] if ends else start + PIECE_CHARS_MAX
         if text[start:end].strip():
             yield start, end

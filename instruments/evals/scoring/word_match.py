@@ -3,10 +3,10 @@
 import re
 from functools import lru_cache
 
-_parts = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-_before = re.compile(r"[\w.]\Z|\w-\Z")
-_after = re.compile(r"\w|[-.]\w")
-_apart = re.compile(r"[\W_]+")
+_class_words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_joined_before = re.compile(r"[\w.]\Z|\w-\Z")
+_joined_after = re.compile(r"\w|[-.]\w")
+_separators = re.compile(r"[\W_]+")
 
 
 @lru_cache(maxsize=4_096)
@@ -21,13 +21,13 @@ def is_whole_command(text: str, start: int, end: int) -> bool:
     `aws` matches in "aws s3 ls", "`AWS`" and "/usr/bin/aws", but not in "flaws", "aws-node", "~/.aws" or
     "aws.amazon.com".
     """
-    return _before.search(text, max(0, start - 2), start) is None and _after.match(text, end) is None
+    return _joined_before.search(text, max(0, start - 2), start) is None and _joined_after.match(text, end) is None
 
 
 @lru_cache(maxsize=4_096)
 def class_pattern(name: str) -> re.Pattern[str]:
     """Return a pattern for a failure class in a case-folded text, its words joined by space, `_`, `-` or nothing."""
-    parts = _parts.findall(name) or [name.strip()]
+    parts = _class_words.findall(name) or [name.strip()]
     return re.compile(r"[\s_-]{0,3}".join(re.escape(part.casefold()) for part in parts))
 
 
@@ -49,4 +49,4 @@ def _is_boundary(text: str, at: int) -> bool:
 
 def normalize_name(name: str) -> str:
     """Normalize a class name: "ImagePull", "image-pull" and "image pull" become equal."""
-    return _apart.sub("", name).casefold() or name.strip().casefold()
+    return _separators.sub("", name).casefold() or name.strip().casefold()

@@ -32,7 +32,7 @@ def select(scenarios: Sequence[Scenario], expression: str) -> tuple[Scenario, ..
 
 
 def searchable_text(scenario: Scenario) -> str:
-    """Return the text that words are searched in: title, name, family and failure type, a line each, case-folded."""
+    """Return the case-folded text in which words are searched: title, name, family and failure type, a line each."""
     about = scenario.about
     return "\n".join((scenario.title, about.name, about.family or "", about.failure_type or "")).casefold()
 
@@ -48,18 +48,18 @@ class _Token(NamedTuple):
 def _tokens(expression: str) -> Iterator[_Token]:
     at = 0
     while expression[at:].strip():
-        found = _token.match(expression, at)
-        if found is None:
+        match = _token.match(expression, at)
+        if match is None:
             raise _syntax_error(f"a quote is opened at character {at + 1} and not closed")
-        bracket, double, single, bare = found.groups()
-        at = found.end() - len(found[0].lstrip())
+        bracket, double, single, bare = match.groups()
+        at = match.end() - len(match[0].lstrip())
         if bracket is not None:
             yield _Token(bracket, bracket, at)
         elif bare is not None and bare.lower() in _OPERATORS:
             yield _Token(bare.lower(), bare, at)
         else:
-            yield _Token("word", next(each for each in (double, single, bare) if each is not None), at)
-        at = found.end()
+            yield _Token("word", next(word for word in (double, single, bare) if word is not None), at)
+        at = match.end()
     yield _Token("", "", at)
 
 
@@ -91,8 +91,8 @@ class _Parser:
         if depth > DEPTH_MAX:
             raise _syntax_error(f"nests more than {DEPTH_MAX} deep")
         if self._accept("not"):
-            denied = self._parse_term(depth + 1)
-            return lambda words: not denied(words)
+            negated = self._parse_term(depth + 1)
+            return lambda words: not negated(words)
         if self._accept("("):
             test = self._parse_or(depth + 1)
             if not self._accept(")"):
@@ -111,9 +111,9 @@ class _Parser:
 
     def _unexpected(self, expected: str) -> BadExpression:
         token = self._tokens_left[-1]
-        found = f"{token.text!r} at character {token.at + 1}" if token.kind else "its end"
-        return _syntax_error(f"{expected} belongs where {found} is")
+        position = f"{token.text!r} at character {token.at + 1}" if token.kind else "its end"
+        return _syntax_error(f"{expected} belongs where {position} is")
 
 
-def _syntax_error(what: str) -> BadExpression:
-    return BadExpression(f"-k: {what}.", "Write words with and, or, not and brackets, as in 'image and not llm'.")
+def _syntax_error(problem: str) -> BadExpression:
+    return BadExpression(f"-k: {problem}.", "Write words with and, or, not and brackets, as in 'image and not llm'.")

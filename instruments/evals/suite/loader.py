@@ -1,9 +1,9 @@
 """Load a suite of scenarios from a folder: `NAME/` or `NAME/MODE/`, each with two files.
 
 The whole suite is read and validated before anything is scored, and all faults are reported together. Digests depend on
-values only: the order of keys, white space, line endings, and YAML or JSON make no difference. A number in an
-investigation or in `test_config` counts as written, since the agent gets it so: 1 and 1.0 differ there; in weights and
-thresholds they are equal.
+values only: the order of keys, white space, line endings, and YAML or JSON make no difference. 1 and 1.0 differ in an
+investigation and in `test_config`, since the agent gets numbers as they are written; in weights and thresholds they
+are equal.
 """
 
 import hashlib
@@ -26,15 +26,17 @@ from instruments.evals.suite.json_yaml import (
     yaml_value,
 )
 from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
+from instruments.stored_text import sha256_hex
 from instruments.yaml_reader import UnreadableFile
 
 SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
 DEPTH_MAX = 2
-"""The most folders between a suite and a scenario's files: the scenario's, and that of its mode."""
+"""The deepest nesting of folders in a suite: the folder of a scenario, and the folder of its mode."""
 
-_ID_CHARS_KEPT = 55
-_unfit = re.compile(r"[^A-Za-z0-9._-]")
+_DIGEST_CHARS = 8
+_ID_CHARS_KEPT = STREAM_ID_CHARS_MAX - _DIGEST_CHARS - 1
+_not_id_char = re.compile(r"[^A-Za-z0-9._-]")
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -51,10 +53,10 @@ class Suite(msgspec.Struct, frozen=True):
 
 
 def load(root: Path) -> Suite:
-    """Load all scenarios below a folder, or the folder's own. Errors: BadFixtures with all faults, NoScenarios."""
+    """Load the scenario in a folder, or those in its subfolders. Errors: BadFixtures with all faults, NoScenarios."""
     faults: list[FixtureFault] = []
-    found = [_load(folder, root, faults) for folder in _folders(root, faults)]
-    scenarios = sorted((scenario for scenario in found if scenario is not None), key=lambda scenario: scenario.title)
+    loaded = [_load(folder, root, faults) for folder in _folders(root, faults)]
+    scenarios = sorted((scenario for scenario in loaded if scenario is not None), key=lambda scenario: scenario.title)
     _check_ids(scenarios, root, faults)
     if faults:
         raise BadFixtures(faults)
@@ -67,7 +69,7 @@ def load(root: Path) -> Suite:
 def suite_digest(scenarios: Sequence[Scenario]) -> str:
     """Return the SHA-256 over the ids and fixture digests of scenarios, independent of their order."""
     lines = sorted(f"{scenario.id} {scenario.fixture_digest}" for scenario in scenarios)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return sha256_hex("\n".join(lines))
 
 
 def fixture_digest(about: Description, investigation: dict[str, Any]) -> str:
@@ -83,10 +85,10 @@ def expectation_digest(about: Description) -> str:
 
 def scenario_id(title: str) -> str:
     """Return the id of a scenario: its title in the characters of a stream id."""
-    name = _unfit.sub("-", title.replace("/", "."))
+    name = _not_id_char.sub("-", title.replace("/", "."))
     if len(name) <= STREAM_ID_CHARS_MAX:
         return name
-    return f"{name[:_ID_CHARS_KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{name[:_ID_CHARS_KEPT]}-{sha256_hex(name)[:_DIGEST_CHARS]}"
 
 
 class _Folder(NamedTuple):
@@ -97,23 +99,23 @@ class _Folder(NamedTuple):
 
 
 def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:
-    """Yield the folders with a scenario's files, ordered by name; skip hidden folders and links to ancestors."""
+    """Yield the folders with a scenario's files, ordered by name, without hidden folders and links to ancestors."""
     pending: list[tuple[Path, int, frozenset[tuple[int, int]]]] = [(root, 0, frozenset())]
     while pending:
-        path, depth, above = pending.pop()
+        path, depth, ancestors = pending.pop()
         try:
             status = path.stat()
-            if (status.st_dev, status.st_ino) in above:
+            if (status.st_dev, status.st_ino) in ancestors:
                 continue
-            with os.scandir(path) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(path) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
         except OSError as error:
             faults.append(
                 FixtureFault(str(path), None, f"cannot be read: {error.strerror}", "Name a folder that can be.")
             )
             continue
-        named = {entry.name for entry in entries}
-        names = tuple(name for name in (*SCENARIO_FILES, INVESTIGATION_FILE) if name in named)
+        entry_names = {entry.name for entry in entries}
+        names = tuple(name for name in (*SCENARIO_FILES, INVESTIGATION_FILE) if name in entry_names)
         if names and depth > DEPTH_MAX:
             advice = f"Move it up, or name {path.parent.parent} as the suite's folder."
             faults.append(FixtureFault(str(path), None, "lies deeper than NAME/MODE/, and would be ignored", advice))
@@ -121,9 +123,9 @@ def _folders(root: Path, faults: list[FixtureFault]) -> Iterator[_Folder]:
             yield _Folder(path, names)
         if depth > DEPTH_MAX or (names and depth in {0, DEPTH_MAX}):
             continue
-        above |= {(status.st_dev, status.st_ino)}
+        ancestors |= {(status.st_dev, status.st_ino)}
         inner = [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
-        pending += [(path / entry.name, depth + 1, above) for entry in reversed(inner)]
+        pending += [(path / entry.name, depth + 1, ancestors) for entry in reversed(inner)]
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
@@ -135,7 +137,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 def _load(folder: _Folder, root: Path, faults: list[FixtureFault]) -> Scenario | None:
     descriptions = [name for name in folder.names if name in SCENARIO_FILES]
-    before = len(faults)
+    fault_count = len(faults)
     if not descriptions:
         advice = "Add it, or take the investigation out."
         faults.append(
@@ -146,13 +148,13 @@ def _load(folder: _Folder, root: Path, faults: list[FixtureFault]) -> Scenario |
             FixtureFault(str(folder.path), None, f"has both {' and '.join(descriptions)}", "Keep one of them.")
         )
     if INVESTIGATION_FILE not in folder.names:
-        what = f"has {descriptions[0]} and no {INVESTIGATION_FILE}" if descriptions else "has no files of a scenario"
-        faults.append(FixtureFault(str(folder.path), None, what, "Add the captured investigation."))
+        problem = f"has {descriptions[0]} and no {INVESTIGATION_FILE}" if descriptions else "has no files of a scenario"
+        faults.append(FixtureFault(str(folder.path), None, problem, "Add the captured investigation."))
     about = _read_description(folder.path / descriptions[0], faults) if len(descriptions) == 1 else None
     body = investigation = captured = None
     if INVESTIGATION_FILE in folder.names:
         body, investigation, captured = _read_investigation(folder.path / INVESTIGATION_FILE, faults)
-    if len(faults) > before:
+    if len(faults) > fault_count:
         return None
     assert about is not None
     assert body is not None
@@ -196,8 +198,8 @@ def _expected(about: Description) -> dict[str, object]:
 
 
 def _read_description(path: Path, faults: list[FixtureFault]) -> Description | None:
-    def report(key: str, what: str, advice: str) -> None:
-        faults.append(FixtureFault(str(path), key or None, what, advice))
+    def report(key: str, problem: str, advice: str) -> None:
+        faults.append(FixtureFault(str(path), key or None, problem, advice))
 
     try:
         body = read(path, DESCRIPTION_BYTES_MAX)
@@ -213,8 +215,8 @@ def _read_investigation(
 ) -> tuple[bytes | None, dict[str, Any] | None, dict[str, Any] | None]:
     """Return the bytes of an investigation, its value without the analysis, and its analysis."""
 
-    def report(key: str, what: str, advice: str) -> None:
-        faults.append(FixtureFault(str(path), key or None, what, advice))
+    def report(key: str, problem: str, advice: str) -> None:
+        faults.append(FixtureFault(str(path), key or None, problem, advice))
 
     try:
         body = read(path, INVESTIGATION_BYTES_MAX)
@@ -230,12 +232,12 @@ def _read_investigation(
 
 
 def _check_ids(scenarios: Sequence[Scenario], root: Path, faults: list[FixtureFault]) -> None:
-    first: dict[str, Scenario] = {}
+    by_id: dict[str, Scenario] = {}
     for scenario in scenarios:
-        other = first.setdefault(scenario.id, scenario)
-        if other is not scenario:
-            what = f"has the id {scenario.id}, as {other.folder} has"
-            faults.append(FixtureFault(str(scenario.folder), None, what, "Rename one of the two folders."))
+        first = by_id.setdefault(scenario.id, scenario)
+        if first is not scenario:
+            problem = f"has the id {scenario.id}, as {first.folder} has"
+            faults.append(FixtureFault(str(scenario.folder), None, problem, "Rename one of the two folders."))
 
 
 def _digest(body: bytes) -> str:

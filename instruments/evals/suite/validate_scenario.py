@@ -1,4 +1,4 @@
-"""Validate `scenario.yaml`: return a description that can be scored, or report all faults."""
+"""Check the files of a scenario: return values that can be scored, or report all faults."""
 
 import math
 from typing import Any
@@ -25,15 +25,15 @@ WEIGHTS = {
     "hypothesis_quality_weight": ("hypotheses", "failure_mode"),
     "next_steps_weight": ("next_steps",),
 }
-"""Each weight, and the expectations, one of which makes its component applicable."""
+"""Each weight, and the expectations of its component, which is applicable if one of them is stated."""
 
 SUM_TOLERANCE = 1e-6
-"""How far the sum of the weights may be from 1, because of decimal rounding."""
+"""The largest difference between the sum of the weights and 1, which decimal rounding may cause."""
 
 DESCRIPTION_CHARS_MAX = 10_000
 """Characters of a description, which becomes part of an event."""
 
-_TEXTS = {
+_CHARS_MAX = {
     "name": LABEL_CHARS_MAX,
     "family": LABEL_CHARS_MAX,
     "failure_type": LABEL_CHARS_MAX,
@@ -42,8 +42,8 @@ _TEXTS = {
     "captured_by": LABEL_CHARS_MAX,
     "source": LABEL_CHARS_MAX,
 }
-_DECISIVE = ("expected_outcomes", "scoring", "weight", "test_config")
-_ALIKE = 0.85
+_SCORED_KEYS = ("expected_outcomes", "scoring", "weight", "test_config")
+_MISSPELT_SIMILARITY_MIN = 0.85
 
 
 def check_scenario(value: object, report: ReportFault) -> Description | None:
@@ -53,13 +53,13 @@ def check_scenario(value: object, report: ReportFault) -> Description | None:
         return None
     faults = 0
 
-    def report_counted(key: str, what: str, advice: str) -> None:
+    def report_counted(key: str, problem: str, advice: str) -> None:
         nonlocal faults
         faults += 1
-        report(key, what, advice)
+        report(key, problem, advice)
 
     _check_misspelt_keys(value, report_counted)
-    texts = {name: _check_label(name, value.get(name), maximum, report_counted) for name, maximum in _TEXTS.items()}
+    texts = {name: _check_label(name, value.get(name), maximum, report_counted) for name, maximum in _CHARS_MAX.items()}
     if value.get("name") is None:
         report_counted("name", "is missing", "Say what the scenario is called.")
     expected = check_expectations("expected_outcomes", value.get("expected_outcomes"), report_counted)
@@ -88,45 +88,45 @@ def check_analysis(value: object, report: ReportFault) -> dict[str, Any] | None:
     try:
         msgspec.convert(value, Analysis)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$")
-        report(f"analysis{place.rstrip('`')}", f"has a wrong type: {what[0].lower()}{what[1:]}", "Correct it.")
+        problem, _, path = str(error).partition(" - at `$")
+        report(f"analysis{path.rstrip('`')}", f"has a wrong type: {problem[0].lower()}{problem[1:]}", "Correct it.")
     return value
 
 
 def _check_misspelt_keys(value: dict[str, Any], report: ReportFault) -> None:
-    """Report keys that look like a misspelt key that affects scores, if the correct key is absent."""
+    """Report unknown keys that resemble a key that affects scores, if that key is absent."""
     for name in value.keys() - set(Description.__struct_fields__):
-        meant = closest_name(name, _DECISIVE, cutoff=_ALIKE)
-        if meant is not None and meant not in value:
-            report(name, "is not a key that is read", f"Did you mean {meant}?")
+        closest = closest_name(name, _SCORED_KEYS, cutoff=_MISSPELT_SIMILARITY_MIN)
+        if closest is not None and closest not in value:
+            report(name, "is not a key that is read", f"Did you mean {closest}?")
 
 
-def _check_label(at: str, value: object, chars_max: int, report: ReportFault) -> str | None:
-    if value is None or (value == "" and at != "name"):
+def _check_label(key: str, value: object, chars_max: int, report: ReportFault) -> str | None:
+    if value is None or (value == "" and key != "name"):
         return None
-    found = check_text(at, value, report)
-    if found is not None and len(found) > chars_max:
-        report(at, f"has {len(found):,} characters; at most {chars_max:,} are allowed", "Shorten it.")
-    return found
+    text = check_text(key, value, report)
+    if text is not None and len(text) > chars_max:
+        report(key, f"has {len(text):,} characters; at most {chars_max:,} are allowed", "Shorten it.")
+    return text
 
 
-def _check_scoring(at: str, value: object, report: ReportFault) -> Scoring:
+def _check_scoring(key: str, value: object, report: ReportFault) -> Scoring:
     if value is None:
         return Scoring()
     weights_given: dict[str, float] = {}
-    found = check_mapping(at, value, Scoring, report)
-    for name, inner in found.items():
+    fields = check_mapping(key, value, Scoring, report)
+    for name, field in fields.items():
         maximum, above = (WEIGHT_MAX, False) if name in WEIGHTS else (100, True)
-        read = check_number(f"{at}.{name}", inner, report, minimum=0, maximum=maximum, above=above)
-        if read is not None:
-            weights_given[name] = read
+        number = check_number(f"{key}.{name}", field, report, minimum=0, maximum=maximum, above=above)
+        if number is not None:
+            weights_given[name] = number
     scoring = Scoring(**weights_given)
-    if len(weights_given) == len(found):
+    if len(weights_given) == len(fields):
         weights = {name: getattr(scoring, name) for name in WEIGHTS}
         total = math.fsum(weights.values())
         if abs(total - 1) > SUM_TOLERANCE:
-            listed = " + ".join(f"{name} {weight:g}" for name, weight in weights.items())
-            report(at, f"has weights that sum to {total:.10g}, not to 1: {listed}", "Make them sum to 1.")
+            sum_text = " + ".join(f"{name} {weight:g}" for name, weight in weights.items())
+            report(key, f"has weights that sum to {total:.10g}, not to 1: {sum_text}", "Make them sum to 1.")
     return scoring
 
 
@@ -144,14 +144,14 @@ def _check_config(value: object, report: ReportFault) -> dict[str, Any]:
         return {}
     pending: list[tuple[str, object]] = [("test_config", value)]
     while pending:
-        at, inner = pending.pop()
+        key, inner = pending.pop()
         if isinstance(inner, dict):
-            pending += [(f"{at}.{name}", each) for name, each in inner.items()]
+            pending += [(f"{key}.{name}", item) for name, item in inner.items()]
         elif isinstance(inner, list):
-            pending += [(f"{at}[{n}]", each) for n, each in enumerate(inner)]
+            pending += [(f"{key}[{number}]", item) for number, item in enumerate(inner)]
         elif isinstance(inner, float) and not math.isfinite(inner):
             report(
-                at,
+                key,
                 f"is {inner}, which JSON cannot represent",
                 "The agent is given it as JSON: write a number or a text.",
             )

@@ -1,4 +1,4 @@
-"""Check plain values for the fields of a scenario; report each that is not valid, with its key and advice."""
+"""Check single values of a scenario's fields; report a value that is not valid, with its key and advice."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 ReportFault = Callable[[str, str, str], None]
-"""Reports a fault: its key, what is wrong, and advice."""
+"""Reports a fault: its key, the problem, and advice."""
 
 _SHOWN_CHARS = 60
 
@@ -25,13 +25,13 @@ def describe_value(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
-def closest_name(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most similar; None if none is similar enough."""
-    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
+def closest_name(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known name that is most similar to a name; None if none is similar enough."""
+    return next(iter(get_close_matches(name, list(candidates), n=1, cutoff=cutoff)), None)
 
 
 def check_text(key: str, value: object, report: ReportFault) -> str | None:
-    """Return a text; report and return None if it is not a text, or blank."""
+    """Return a text; report and return None if the value is not a text, or is blank."""
     if isinstance(value, str):
         if value.strip():
             return value
@@ -72,17 +72,17 @@ def check_list(key: str, value: object, report: ReportFault) -> list[Any]:
 def check_mapping(key: str, value: object, shape: type[msgspec.Struct], report: ReportFault) -> dict[str, Any]:
     """Return a mapping with the keys of a struct; report a value that is not a mapping, and each unknown key.
 
-    A misspelt key is taken for the most similar known key, so that its value is checked as well.
+    The value of an unknown key is returned as that of the most similar known key, so that it is checked as well.
     """
-    known = shape.__struct_fields__
+    known_keys = shape.__struct_fields__
     if not isinstance(value, dict):
-        report(key, f"is {describe_value(value)}, but must be a mapping", f"Its keys may be {', '.join(known)}.")
+        report(key, f"is {describe_value(value)}, but must be a mapping", f"Its keys may be {', '.join(known_keys)}.")
         return {}
-    found = {name: value[name] for name in known if name in value}
-    for name in value.keys() - set(known):
-        meant = closest_name(name, known)
-        advice = f"Did you mean {meant}?" if meant else f"Its keys may be {', '.join(known)}."
+    fields = {name: value[name] for name in known_keys if name in value}
+    for name in value.keys() - set(known_keys):
+        closest = closest_name(name, known_keys)
+        advice = f"Did you mean {closest}?" if closest else f"Its keys may be {', '.join(known_keys)}."
         report(f"{key}.{name}", "is not a key here", advice)
-        if meant:
-            found.setdefault(meant, value[name])
-    return found
+        if closest:
+            fields.setdefault(closest, value[name])
+    return fields

@@ -17,9 +17,9 @@ from instruments.evals.errors import FixtureExists
 from instruments.evals.suite.loader import INVESTIGATION_FILE, SCENARIO_FILES
 
 README = "README.md"
-DESCRIPTION, *_OTHERS = SCENARIO_FILES
+DESCRIPTION, *_OTHER_DESCRIPTIONS = SCENARIO_FILES
 FILES = (README, INVESTIGATION_FILE, DESCRIPTION)
-"""In the order in which they are moved into place: a folder becomes a scenario with the last one."""
+"""The files in the order in which they are moved into a folder: with the last one it is a scenario."""
 
 _ambiguous = re.compile(r"[yYnN]|0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 """Plain texts that some YAML readers convert to a value, in addition to those that PyYAML quotes."""
@@ -33,10 +33,10 @@ def write_scenario(
 ) -> None:
     """Write the three files of a scenario, all or none. The same values give the same bytes.
 
-    Shapes: `description` becomes scenario.yaml, `investigation` investigation.json, both in the order of their keys.
+    `description` becomes scenario.yaml, `investigation` becomes investigation.json, both in the order of their keys.
     Missing folders are created; a new fixture appears at once. `force` replaces a fixture, also one with a description
-    in another format, and leaves other files alone. Errors: FixtureExists; ValueError, for a value that JSON cannot
-    represent; OSError. None leaves files behind.
+    in another format, and keeps other files. Errors: FixtureExists; ValueError, for a value that JSON cannot represent;
+    OSError. After an error, no new file remains.
     """
     contents = {
         README: readme,
@@ -58,13 +58,13 @@ def write_scenario(
     finally:
         shutil.rmtree(staged, ignore_errors=True)
         for parent in missing_parents:
-            with suppress(OSError):  # a parent of the new folder is not empty, and stays
+            with suppress(OSError):  # a parent with other files is not removed
                 parent.rmdir()
 
 
 def check_free(folder: Path, *, force: bool) -> list[str]:
     """Return a scenario's files that a folder already contains. Errors: FixtureExists, if any and not `force`."""
-    existing = [name for name in (*FILES, *_OTHERS) if os.path.lexists(folder / name)]
+    existing = [name for name in (*FILES, *_OTHER_DESCRIPTIONS) if os.path.lexists(folder / name)]
     if existing and not force:
         raise FixtureExists(
             f"{folder} already contains a fixture ({', '.join(sorted(existing))}); nothing was written.",
@@ -96,16 +96,16 @@ def _check_folder(folder: Path, *, force: bool) -> None:
 
 def _replace(staged: Path, folder: Path) -> None:
     """Move the files into an existing folder; if one fails, restore the previous files."""
-    done: list[str] = []
+    moved: list[str] = []
     try:
-        for name in (*FILES, *_OTHERS):
+        for name in (*FILES, *_OTHER_DESCRIPTIONS):
             with suppress(FileNotFoundError):
                 (folder / name).rename(staged / f"{name}.before")
-            done.append(name)
+            moved.append(name)
             if name in FILES:
                 (staged / name).rename(folder / name)
     except BaseException:
-        for name in done:
+        for name in moved:
             (folder / name).unlink(missing_ok=True)
             with suppress(FileNotFoundError):
                 (staged / f"{name}.before").rename(folder / name)

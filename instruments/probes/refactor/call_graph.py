@@ -14,7 +14,7 @@ ROOTS_MAX = 100
 
 
 class References:
-    """References between declarations, by name, so that a thousand declarations of one name cost no more than one."""
+    """References between declarations, indexed by name: many declarations of one name cost no more than one."""
 
     def __init__(self, source: ParsedSource, language: Language) -> None:
         self._targets: dict[Key, list[Declaration]] = defaultdict(list)
@@ -26,47 +26,50 @@ class References:
             self._keys[declaration] = {key for key in _referenced_keys(declaration) if key in self._targets}
 
     def reachable_from(self, start: Declaration) -> set[Declaration]:
-        """Return a declaration and all that it refers to, directly or indirectly."""
+        """Return a declaration, and the declarations to which it refers directly or indirectly."""
         reached = {start}
         seen: set[Key] = set()
         pending = [start]
         while pending:
             for key in self._keys[pending.pop()] - seen:
                 seen.add(key)
-                new = [target for target in self._targets[key] if target not in reached]
-                reached.update(new)
-                pending += new
+                unreached = [target for target in self._targets[key] if target not in reached]
+                reached.update(unreached)
+                pending += unreached
         return reached
 
     def referenced_by(self, users: set[Declaration]) -> set[Declaration]:
-        """Return the declarations that some declarations refer to, not counting references to itself."""
-        counted: dict[Key, list[Declaration]] = defaultdict(list)
+        """Return the declarations to which `users` refer; references of a declaration to itself are ignored."""
+        users_of: dict[Key, list[Declaration]] = defaultdict(list)
         for user in users:
             for key in self._keys[user]:
-                counted[key].append(user)
+                users_of[key].append(user)
         return {
-            target for key, by in counted.items() for target in self._targets[key] if len(by) > 1 or by[0] is not target
+            target
+            for key, referring in users_of.items()
+            for target in self._targets[key]
+            if len(referring) > 1 or referring[0] is not target
         }
 
 
 def find_entry(source: ParsedSource, references: References, original: Declaration, language: Language) -> Declaration:
-    """Return the function with the original's name; else one with its types; else the root that reaches most.
+    """Return the function that replaces the original: that of the same name, or one of the same types, or a root.
 
-    A root is a function that nothing refers to except main functions and tests. Of several candidates the one that
-    reaches most is taken, and of those the first.
+    A root is a function to which only main functions and tests refer. Of several candidates, the one that reaches the
+    most declarations is returned; of equal ones, the first.
     """
     functions = source.functions
-    if named := [function for function in functions if function.name == original.name]:
-        return min(named, key=lambda function: function.owner_type is not None)
-    inside = [
+    if same_name := [function for function in functions if function.name == original.name]:
+        return min(same_name, key=lambda function: function.owner_type is not None)
+    internal = [
         function for function in functions if not re.fullmatch(language.external_entry, function.name)
     ] or functions
-    outside = set(functions) - set(inside)
-    referred = references.referenced_by(set(source.declarations) - outside)
-    roots = [function for function in inside if function not in referred] or inside
+    external = set(functions) - set(internal)
+    referred = references.referenced_by(set(source.declarations) - external)
+    roots = [function for function in internal if function not in referred] or internal
     same_types = [function for function in roots if _same_types(function, original)]
     if not same_types and all(parameter.type is not None for parameter in original.parameters):
-        same_types = [function for function in inside if _same_types(function, original)]
+        same_types = [function for function in internal if _same_types(function, original)]
     return max((same_types or roots)[:ROOTS_MAX], key=lambda function: len(references.reachable_from(function)))
 
 
@@ -78,7 +81,7 @@ def _keys_of(declaration: Declaration, language: Language) -> set[Key]:
 
 
 def _referenced_keys(declaration: Declaration) -> set[Key]:
-    """Return the references of a declaration; a name hidden by a local variable counts only where it is called."""
+    """Return the references of a declaration; a name that a local variable hides is one only if it is called."""
     hidden = declaration.variables - declaration.called
     keys: set[Key] = {("name", name) for _, name in declaration.used if name not in hidden}
     keys.update(("method", name) for name in declaration.members)
@@ -91,13 +94,13 @@ def _referenced_keys(declaration: Declaration) -> set[Key]:
 
 def _same_types(function: Declaration, original: Declaration) -> bool:
     """Whether the types are equal where both functions declare them."""
-    ours = (*function.parameters, *(function.results if original.results else ()))
-    theirs = (*original.parameters, *(original.results if function.results else ()))
+    new = (*function.parameters, *(function.results if original.results else ()))
+    old = (*original.parameters, *(original.results if function.results else ()))
     return (
         len(function.parameters) == len(original.parameters)
-        and len(ours) == len(theirs)
+        and len(new) == len(old)
         and all(
-            mine.type is None or other.type is None or mine.type == other.type
-            for mine, other in zip(ours, theirs, strict=True)
+            new_item.type is None or old_item.type is None or new_item.type == old_item.type
+            for new_item, old_item in zip(new, old, strict=True)
         )
     )

@@ -8,7 +8,7 @@ from functools import cache
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParsedSource, node_text
 
 STRING = r""" "[^"]*" | '[^']*' | `[^`]*` """.replace(" ", "")
 """A string literal within a line, in any language with quotes."""
@@ -21,49 +21,52 @@ class CommentBlock:
     kind: str
     """line, block (including docstrings), or trailing (after code on its line)."""
     nodes: list[Node]
-    near: set[int]
-    """Offsets that decide where it belongs: its own and the next code's, or for a trailing one the code before it."""
+    owner_offsets: set[int]
+    """Byte offsets in the declarations that it describes: its own and that of the next code, or for a trailing one that
+    of the code before it."""
 
 
 def count_comments(source: ParsedSource, unreached: set[Declaration], language: Language) -> int:
     """Count the comment blocks, without directives, commented-out code, and comments of unreached declarations."""
     return sum(
-        all(source.owner(position) not in unreached for position in group.near)
-        and _is_prose("\n".join(_text(node) for node in group.nodes), language)
-        for group in _comment_blocks(source, language)
+        all(source.owner(position) not in unreached for position in block.owner_offsets)
+        and _is_prose("\n".join(node_text(node) for node in block.nodes), language)
+        for block in _comment_blocks(source, language)
     )
 
 
 def _comment_blocks(source: ParsedSource, language: Language) -> list[CommentBlock]:
-    groups: list[CommentBlock] = []
-    pending: list[CommentBlock] = []  # blocks whose following code is not known yet
-    end_of_last = code = 0
-    fresh, apart = True, True
+    blocks: list[CommentBlock] = []
+    pending: list[CommentBlock] = []  # blocks after which no code has been found yet
+    end_of_last = last_code = 0
+    begins_line, is_separated = True, True
     for node in source.comments:
         gap = source.encoded[end_of_last : node.start_byte]
-        if content := gap.strip():
-            first = end_of_last + gap.index(content)
-            code = first + len(content) - 1
-            for group in pending:
-                group.near.add(first)
-            pending, apart = [], True
-        fresh = not gap.rpartition(b"\n")[2].strip() if b"\n" in gap else fresh and not content
+        if gap_code := gap.strip():
+            first_code = end_of_last + gap.index(gap_code)
+            last_code = first_code + len(gap_code) - 1
+            for block in pending:
+                block.owner_offsets.add(first_code)
+            pending, is_separated = [], True
+        begins_line = not gap.rpartition(b"\n")[2].strip() if b"\n" in gap else begins_line and not gap_code
         end_of_last = node.end_byte
-        text = _text(node)
+        text = node_text(node)
         if re.match(language.directive, text):
             continue
-        comment = node.is_extra
-        kind = "trailing" if comment and not fresh else "line" if text.startswith(language.line_comment) else "block"
-        if groups and groups[-1].kind == kind and not apart:
-            groups[-1].nodes.append(node)
+        if node.is_extra and not begins_line:
+            kind = "trailing"
         else:
-            groups.append(CommentBlock(kind, [node], {code if kind == "trailing" else node.start_byte}))
-            pending += [] if kind == "trailing" else groups[-1:]
-        apart = False
-    rest = source.encoded[end_of_last:]
-    for group in pending:
-        group.near.add(end_of_last + len(rest) - len(rest.lstrip()))
-    return groups
+            kind = "line" if text.startswith(language.line_comment) else "block"
+        if blocks and blocks[-1].kind == kind and not is_separated:
+            blocks[-1].nodes.append(node)
+        else:
+            blocks.append(CommentBlock(kind, [node], {last_code if kind == "trailing" else node.start_byte}))
+            pending += [] if kind == "trailing" else blocks[-1:]
+        is_separated = False
+    remaining = source.encoded[end_of_last:]
+    for block in pending:
+        block.owner_offsets.add(end_of_last + len(remaining) - len(remaining.lstrip()))
+    return blocks
 
 
 def _is_prose(text: str, language: Language) -> bool:
@@ -73,13 +76,13 @@ def _is_prose(text: str, language: Language) -> bool:
 
 
 def _is_code(text: str, language: Language) -> bool:
-    """Whether a text consists of statements, at least one of which cannot be read as a phrase.
+    """Whether a text consists of statements, and at least one of them cannot be a phrase in words.
 
-    Three words in a row that are not keywords are never code: this settles most comments in a tenth of the time
-    that the parser needs to reject prose.
+    Three words in a row that are not keywords are never code. This check decides most comments, and needs a tenth of
+    the time of the parser.
     """
-    bare = (re.sub(STRING, "0", line).partition(language.line_comment)[0] for line in text.splitlines())
-    if any(_prose_pattern(language).search(line) for line in bare):
+    bare_lines = (re.sub(STRING, "0", line).partition(language.line_comment)[0] for line in text.splitlines())
+    if any(_prose_pattern(language).search(line) for line in bare_lines):
         return False
     prefix = language.clause_start if re.match(language.dangling_clause, text) else ""
     suffix = language.block_end if re.search(language.open_block, text) else ""
@@ -88,8 +91,8 @@ def _is_code(text: str, language: Language) -> bool:
         return False
     captures = QueryCursor(query_of(language, language.comment_query)).captures(root)
     code = {node.id for node in captures.get("code", ()) if node.end_byte > len(prefix)}
-    either = {node.id for node in captures.get("either", ())}
-    return bool(code) and all(node.is_extra or node.id in code | either for node in root.named_children)
+    ambiguous = {node.id for node in captures.get("either", ())}
+    return bool(code) and all(node.is_extra or node.id in code | ambiguous for node in root.named_children)
 
 
 @cache
@@ -101,7 +104,3 @@ def _prose_pattern(language: Language) -> re.Pattern[str]:
     keywords = "|".join(sorted(token for token in tokens if token.isalpha()))
     word = rf"\b(?!(?:{keywords})\b)[^\W\d]\w*"
     return re.compile(rf"{word}[ \t]+{word}[ \t]+{word}")
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode()

@@ -1,4 +1,4 @@
-"""The description of a programming language for the refactor scorer: data only; a new language is a new table."""
+"""The description of a programming language for the refactor scorer: data only, no code."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -16,7 +16,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     |capture|node|
     |-|-|
     |function|declares a function or method with a body; fields name, parameters, body|
-    |type, constant, variable|declares one, inside or outside functions; field name or left|
+    |type, constant, variable|declares a type, constant or variable, in a function or not; field name or left|
     |decorated|a declaration inside a decorating node|
     |error|the name of an error, or of a type whose values are errors|
     |closure|a function without a name|
@@ -27,7 +27,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     |comment, docstring|a comment for people|
     |guard|an `if` without `else`|
     |is.KIND|code of a structural kind; `is.results`: named or typed results|
-    |refused|accepted by the grammar but not by the language; `filled`: empty in the grammar only|
+    |refused|valid in the grammar, but not in the language; `filled`: must not be empty, but may be in the grammar|
     """
 
     grammar: Callable[[], object]
@@ -52,9 +52,9 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     jump_kinds: frozenset[str]
     """The kinds of statement after which the next statement is not reached."""
     external_entry: str
-    """A pattern for names of functions that are called from outside: main functions and tests."""
+    """A pattern for names of functions that other programs call: main functions and tests."""
     implicit_methods: frozenset[str]
-    """Methods that are called without being named."""
+    """Methods that the language calls, without their name in the code."""
     line_comment: str
     """The beginning of a line comment."""
     comment_marks: str

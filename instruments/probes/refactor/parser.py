@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource
+from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource, node_text
 
 OUTPUT_BYTES_MAX = 65_536
 """The longest text that is parsed, in bytes of UTF-8."""
 LINES_MAX = 2_000
-"""The most lines that are not blank: a hundred times a normal answer, and a number that the parser handles in any order
-within a second."""
+"""The most lines that are not blank: a hundred times those of a normal answer. The parser needs at most a second for
+them, in any order."""
 
 Captures = dict[str, list[Node]]
 
@@ -43,7 +43,7 @@ def parse_source(text: str, language: Language) -> ParsedSource | None:
     _fill_names(source, captures)
     _fill_statements(source, captures, _ordered({"": closures, **captures}, "", "closure"))
     _fill_structure(source, captures, language)
-    types = {name for found in declarations if found.kind in {"type", "error"} for name in found.names}
+    types = source.type_names
     for function in source.functions:
         _fill_signature(function, types, language)
     return source
@@ -59,25 +59,25 @@ def _declarations(captures: Captures) -> tuple[list[Declaration], list[Node]]:
     closures = [node for node in functions if _enclosing_start(node, outermost) != node.start_byte]
     for kind in ("type", "constant", "variable"):
         nodes += [(node, kind) for node in _ordered(captures, kind) if _enclosing_start(node, outermost) is None]
-    found: list[Declaration] = []
+    declarations: list[Declaration] = []
     for node, kind in sorted(nodes, key=lambda pair: (pair[0].start_byte, -pair[0].end_byte)):
-        within = found[-1] if found else None
+        within = declarations[-1] if declarations else None
         while within is not None and within.end <= node.start_byte:
             within = within.within
         names = _names(node)
         outer_node = decorated_nodes.get(node.start_byte) or node
-        error = kind in {"type", "variable"} and any(name.text in errors for name in names)
-        found.append(
+        is_error = kind in {"type", "variable"} and any(name.text in errors for name in names)
+        declarations.append(
             Declaration(
                 node=node,
-                kind="error" if error else kind,
-                names=tuple(_text(name) for name in names),
+                kind="error" if is_error else kind,
+                names=tuple(node_text(name) for name in names),
                 start=outer_node.start_byte,
                 end=node.end_byte,
                 within=within,
             )
         )
-    return found, closures
+    return declarations, closures
 
 
 def _fill_names(source: ParsedSource, captures: Captures) -> None:
@@ -85,16 +85,16 @@ def _fill_names(source: ParsedSource, captures: Captures) -> None:
     excluded = {node.start_byte for kind in ("label", "member") for node in captures.get(kind, ())}
     for owner, node in _with_owner(source, _ordered(captures, "name")):
         if node.start_byte not in excluded:
-            owner.used.append((node.start_byte, _text(node)))
+            owner.used.append((node.start_byte, node_text(node)))
     for owner, node in _with_owner(source, captures.get("member", [])):
-        owner.members.add(_text(node))
+        owner.members.add(node_text(node))
     for owner, node in _with_owner(source, captures.get("called", [])):
-        owner.called.add(_text(node))
+        owner.called.add(node_text(node))
     for owner, node in _with_owner(source, captures.get("local", [])):
-        owner.variables.add(_text(node))
+        owner.variables.add(node_text(node))
     for owner, node in _with_owner(source, captures.get("loop", [])):
-        owner.variables.add(_text(node))
-        owner.loops.add(_text(node))
+        owner.variables.add(node_text(node))
+        owner.loops.add(node_text(node))
 
 
 def _fill_statements(source: ParsedSource, captures: Captures, closures: list[Node]) -> None:
@@ -114,7 +114,7 @@ def _fill_structure(source: ParsedSource, captures: Captures, language: Language
     for owner, node in _with_owner(source, _ordered(captures, "type", "constant")):
         if owner.kind == "function":
             owner.features.add("constant")
-            owner.variables.update(_text(name) for name in _names(node))
+            owner.variables.update(node_text(name) for name in _names(node))
     for owner, node in _with_owner(source, captures.get("guard", [])):
         if _is_guard(node, language):
             owner.features.add("guard")
@@ -133,14 +133,16 @@ def _with_owner(source: ParsedSource, nodes: list[Node]) -> Iterator[tuple[Decla
 def _fill_signature(function: Declaration, types: set[str], language: Language) -> None:
     """Set a function's parameters, results and, for a method, its type.
 
-    A type that depends on a type parameter may be any type, and counts as undeclared.
+    A type that depends on a type parameter may be any type, and is treated as undeclared.
     """
     node = function.node
     generic = node.child_by_field_name("type_parameters")
     type_parameters = set() if generic is None else function.used_in(generic)
     parameters = tuple(
-        ParameterDeclaration(found.name, None) if type_parameters & set(re.findall(r"\w+", found.type or "")) else found
-        for found in _parameters(node.child_by_field_name("parameters"), language)
+        ParameterDeclaration(parameter.name, None)
+        if type_parameters & set(re.findall(r"\w+", parameter.type or ""))
+        else parameter
+        for parameter in _parameters(node.child_by_field_name("parameters"), language)
     )
     if function.within is not None:
         function.owner_type = function.within.name
@@ -153,9 +155,9 @@ def _fill_signature(function: Declaration, types: set[str], language: Language) 
     results = node.child_by_field_name(language.results)
     if results is not None:
         is_list = results.type == language.result_list
-        one = ParameterDeclaration(None, _text_without_spaces(results))
-        function.results = tuple(_parameters(results, language)) if is_list else (one,)
-    function.variables.update(found.name for found in (*parameters, *function.results) if found.name)
+        single_result = ParameterDeclaration(None, _text_without_spaces(results))
+        function.results = tuple(_parameters(results, language)) if is_list else (single_result,)
+    function.variables.update(declared.name for declared in (*parameters, *function.results) if declared.name)
 
 
 def _parameters(node: Node | None, language: Language) -> Iterator[ParameterDeclaration]:
@@ -164,7 +166,7 @@ def _parameters(node: Node | None, language: Language) -> Iterator[ParameterDecl
         kind = child.child_by_field_name("type")
         type_text = None if kind is None else language.prefixes.get(child.type, "") + _text_without_spaces(kind)
         names = _names(child) or _first_identifier(child)
-        yield from (ParameterDeclaration(_text(name), type_text) for name in names)
+        yield from (ParameterDeclaration(node_text(name), type_text) for name in names)
         if not names and type_text is not None:
             yield ParameterDeclaration(None, type_text)
 
@@ -184,8 +186,8 @@ def _is_guard(node: Node, language: Language) -> bool:
 
 def _ordered(captures: Captures, *kinds: str) -> list[Node]:
     """Return the captured nodes of some kinds, each once, in order of their start."""
-    found = {node.id: node for kind in kinds for node in captures.get(kind, ())}
-    return sorted(found.values(), key=lambda node: node.start_byte)
+    nodes_by_id = {node.id: node for kind in kinds for node in captures.get(kind, ())}
+    return sorted(nodes_by_id.values(), key=lambda node: node.start_byte)
 
 
 def _outermost(nodes: list[Node]) -> list[tuple[int, int]]:
@@ -218,10 +220,6 @@ def _first_identifier(node: Node) -> list[Node]:
     return [node]
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode()
-
-
 def _text_without_spaces(node: Node) -> str:
     """Return a node's text without whitespace."""
-    return "".join(_text(node).split())
+    return "".join(node_text(node).split())

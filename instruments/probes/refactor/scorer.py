@@ -19,14 +19,14 @@ WEIGHTS = {
     "comments_added": (0.2, 4),
     "structural_changes": (0.25, 4),
 }
-"""The most that each count adds to the total, and the count that reaches it."""
+"""For each count, its share of the total, and the count from which it has the whole share."""
 
 STRUCTURE = {"type": "constant", "constant": "constant", "error": "error"}
-"""The structural kind of a declaration that the entry reaches, by the kind of declaration."""
+"""The structural kind that a declaration adds, by the kind of the declaration."""
 
 
 class ParsedAnswer:
-    """Counts over a parsed text, starting from the function that replaces the original."""
+    """Counts of the declarations that the function in place of the original reaches, and of the others."""
 
     def __init__(self, source: ParsedSource, language: Language, original: Declaration) -> None:
         references = References(source, language)
@@ -34,12 +34,12 @@ class ParsedAnswer:
         self.entry = find_entry(source, references, original, language)
         reached = references.reachable_from(self.entry)
         unreached = set(source.declarations) - reached
-        self.functions = sum(found.kind == "function" for found in reached)
-        self.unreached = sum(found.kind == "function" for found in unreached)
-        self.closures = sum(found.closures for found in reached)
+        self.functions = sum(declaration.kind == "function" for declaration in reached)
+        self.unreached = sum(declaration.kind == "function" for declaration in unreached)
+        self.closures = sum(declaration.closures for declaration in reached)
         self.comments = count_comments(source, unreached, language)
-        self.structure = {STRUCTURE[found.kind] for found in reached if found.kind in STRUCTURE}
-        self.structure.update(*(found.features for found in reached))
+        self.structure = {STRUCTURE[declaration.kind] for declaration in reached if declaration.kind in STRUCTURE}
+        self.structure.update(*(declaration.features for declaration in reached))
 
 
 class RefactorScorer:
@@ -62,7 +62,7 @@ class RefactorScorer:
         return ParsedAnswer(source, self._language, source.functions[0])
 
     def score(self, output: str) -> ProbeScore:
-        """Score any text; invalid if it exceeds OUTPUT_BYTES_MAX, is not code, or declares no function."""
+        """Score any text. The score is not valid if `parse_source` does not accept the text."""
         source = parse_source(output, self._language)
         if source is None:
             return ProbeScore(valid=False)
@@ -70,7 +70,7 @@ class RefactorScorer:
         after = ParsedAnswer(source, self._language, before.entry)
         pairs = name_pairs(before.entry, before.source, after.entry, source, self._language)
         counts = {
-            "renames": sum(bool(now) and name not in now for name, now in pairs),
+            "renames": sum(bool(new_names) and name not in new_names for name, new_names in pairs),
             "function_splits": max(0, after.functions - before.functions),
             "comments_added": max(0, after.comments - before.comments),
             "structural_changes": len(after.structure - before.structure),
@@ -80,7 +80,7 @@ class RefactorScorer:
             total=sum(weight * min(1.0, counts[label] / enough) for label, (weight, enough) in WEIGHTS.items()),
             counts=counts,
             apart={
-                "removed": sum(not now for _, now in pairs),
+                "removed": sum(not new_names for _, new_names in pairs),
                 "unreached": after.unreached,
                 "closures": after.closures,
             },

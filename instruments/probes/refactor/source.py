@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 
+def node_text(node: Node) -> str:
+    """Return the source text of a syntax node."""
+    return (node.text or b"").decode()
+
+
 @dataclass(slots=True, frozen=True)
 class ParameterDeclaration:
     """A parameter or a result; name or type are None if not declared."""
@@ -83,10 +88,15 @@ class ParsedSource:
         """Functions and methods, without closures."""
         return [declaration for declaration in self.declarations if declaration.kind == "function"]
 
+    @property
+    def type_names(self) -> set[str]:
+        """Names of all types, including types of errors."""
+        return {name for declared in self.declarations if declared.kind in {"type", "error"} for name in declared.names}
+
     def owner(self, position: int) -> Declaration | None:
         """Return the innermost declaration that contains a byte offset; None if none does."""
         index = bisect_right(self.starts, position) - 1
-        found = self.declarations[index] if index >= 0 else None
-        while found is not None and position >= found.end:
-            found = found.within
-        return found
+        declaration = self.declarations[index] if index >= 0 else None
+        while declaration is not None and position >= declaration.end:
+            declaration = declaration.within
+        return declaration

@@ -8,7 +8,10 @@ from instruments.probes.text.mentions import Mention
 from instruments.probes.text.tokens import TokenizedAnswer, split_words
 
 RANGE_MAX = 64
-"""The longest range that counts as all its numbers; of a longer one, only both ends are cited."""
+"""The longest range that cites all its numbers; a longer one cites only its two ends."""
+
+DIGITS_MAX = 3
+"""Digits of a cited number."""
 
 CONNECTIVES = split_words("and or to through")
 
@@ -23,22 +26,26 @@ class Citation(NamedTuple):
 class CitationParser:
     """Finds citations: a letter with a number, numbers after certain nouns, or other names of a line."""
 
-    def __init__(self, letter: str, nouns: str, others: Mapping[str, int] | None = None) -> None:
-        ids = {f"{letter}{number:0{width}}": number for number in range(1, 1000) for width in (1, 2, 3)}
-        self._ids = ids | dict(others or {})
+    def __init__(self, letter: str, nouns: str, aliases: Mapping[str, int] | None = None) -> None:
+        ids = {
+            f"{letter}{number:0{width}}": number
+            for number in range(1, 10**DIGITS_MAX)
+            for width in range(1, DIGITS_MAX + 1)
+        }
+        self._ids = ids | dict(aliases or {})
         self._nouns = split_words(nouns)
         self._leading = self._nouns | CONNECTIVES
 
     def parse(self, answer: TokenizedAnswer, *, bare: bool = False) -> list[Citation]:
-        """Return the citations in order; if there are none and `bare` is true, plain numbers count as citations."""
-        found: list[Citation] = []
+        """Return the citations in order; if there are none and `bare` is true, plain numbers are citations."""
+        citations: list[Citation] = []
         answer_words, end_index = answer.words, 0
         for index in [index for index, word in enumerate(answer_words) if word in self._ids or word in self._nouns]:
             if index < end_index:
                 continue
             number = self._ids.get(answer_words[index])
             if number is not None:
-                found += [*self._range_between(answer, found, number, index), Citation(number, index)]
+                citations += [*self._range_between(answer, citations, number, index), Citation(number, index)]
                 continue
             end_index = index + 1
             while end_index < len(answer_words):
@@ -46,20 +53,25 @@ class CitationParser:
                 if plain is not None and (
                     answer_words[end_index - 1] in self._leading or answer.marks[end_index - 1] in {",", "-"}
                 ):
-                    found += [*self._range_between(answer, found, plain, end_index), Citation(plain, end_index)]
+                    citations += [
+                        *self._range_between(answer, citations, plain, end_index),
+                        Citation(plain, end_index),
+                    ]
                 elif answer_words[end_index] not in CONNECTIVES:
                     break
                 end_index += 1
-        if not found and bare:
+        if not citations and bare:
             numbers = ((index, _plain_number(word)) for index, word in enumerate(answer.words))
-            found = [Citation(number, index) for index, number in numbers if number is not None]
-        return found
+            citations = [Citation(number, index) for index, number in numbers if number is not None]
+        return citations
 
-    def _range_between(self, answer: TokenizedAnswer, found: list[Citation], number: int, index: int) -> list[Citation]:
-        """Return the numbers between the last citation and this one if both are the ends of a range."""
-        if not found or not found[-1].number < number <= found[-1].number + RANGE_MAX:
+    def _range_between(
+        self, answer: TokenizedAnswer, citations: list[Citation], number: int, index: int
+    ) -> list[Citation]:
+        """Return the numbers between the last citation and this one, if the two are the ends of a range."""
+        if not citations or not citations[-1].number < number <= citations[-1].number + RANGE_MAX:
             return []
-        last = found[-1]
+        last = citations[-1]
         between = answer.words[last.at + 1 : index]
         if between in (["to"], ["through"]) or (not between and answer.marks[last.at] == "-"):
             return [Citation(inner, index) for inner in range(last.number + 1, number)]
@@ -67,9 +79,12 @@ class CitationParser:
 
 
 def cited_beside(answer: TokenizedAnswer, mentions: Sequence[Mention], citations: Sequence[Citation]) -> list[set[int]]:
-    """Return the numbers cited next to each mention: between its neighbours in its sentence, else after it."""
+    """Return the numbers cited next to each mention: in its sentence or, if there are none, before the next mention.
+
+    Citations beyond a neighbouring mention belong to that mention.
+    """
     stops = [index for index, mark in enumerate(answer.marks) if mark == "."]
-    found = []
+    cited_numbers = []
     for index, mention in enumerate(mentions):
         low = mentions[index - 1].end if index else 0
         high = mentions[index + 1].at if index + 1 < len(mentions) else len(answer)
@@ -77,8 +92,8 @@ def cited_beside(answer: TokenizedAnswer, mentions: Sequence[Mention], citations
         first = max(low, stops[begin - 1] + 1 if begin else 0)
         last = min(high, stops[end] + 1 if end < len(stops) else high)
         near = _within(citations, first, last)
-        found.append(near or _within(citations, last, high))
-    return found
+        cited_numbers.append(near or _within(citations, last, high))
+    return cited_numbers
 
 
 def _within(citations: Sequence[Citation], first: int, last: int) -> set[int]:
@@ -91,4 +106,4 @@ def _word_index(citation: Citation) -> int:
 
 
 def _plain_number(word: str) -> int | None:
-    return int(word) if word.isascii() and word.isdigit() and len(word) <= 3 else None
+    return int(word) if word.isascii() and word.isdigit() and len(word) <= DIGITS_MAX else None

@@ -2,15 +2,15 @@
 
 Total: .4 cause + .25 evidence + .2 rejection + .15 fix, each a dimension from 0 to 1:
 
-|dimension|what it is|
+|dimension|meaning|
 |-|-|
 |cause|.6 for the component (.3 if only its kind is named) + .4 for what happened to it; divided by the suspects blamed|
 |evidence|harmonic mean of precision (cited lines that are evidence) and recall (needed lines that are cited)|
-|rejection|mean over the other suspects: half for rejecting it, half for the line that clears it, of at most four cited|
+|rejection|mean over the other suspects: half for rejecting it, half for a line that clears it (at most four cited)|
 |fix|.7 for undoing the cause + .3 for a safeguard; divided by 1 + the other suspects that it treats|
 
-A suspect that is named as the cause does not count as rejected, and a rejected cause does not count as named. In an
-answer without labels, the cause is the suspect named in sentences about causes, and a denied suspect is rejected.
+A suspect that is blamed is not scored as rejected, and the cause is not scored as blamed if it is rejected. In an
+answer without labels, sentences about causes name the blamed suspects, and a denied suspect is rejected.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_wo
 
 OWN_WORDS_MIN = 3
 CLEARING_LINES_MAX = 4
-"""If more lines are cited for one suspect, none of them counts."""
+"""If more lines are cited for one suspect, none of them clears it."""
 
 EVIDENCE_LINES_MAX = 10
 """If more lines are cited as evidence, the dimension is 0."""
@@ -80,7 +80,7 @@ class SuspectCause(msgspec.Struct, frozen=True):
     also: str = ""
     """Phrases that name it only in the section of rejected suspects."""
     clearing: frozenset[int] = frozenset()
-    """The lines, one of which is enough to reject it."""
+    """The lines that clear it; one of them is enough."""
 
 
 CAUSE = "pool"
@@ -120,7 +120,7 @@ UNSUSPICIOUS = (
     "payment step|payment stage|before payment|before the payment|reach payment|reached payment|reached the payment|"
     "release connections|release a connection|release the connection|connection release|released"
 )
-"""Phrases that contain the name of a suspect and do not name it."""
+"""Phrases that contain the name of a suspect, but do not mean the suspect."""
 
 COMPONENT = split_words("pool pools pooling 4417 connections")
 EFFECT = split_words(
@@ -134,7 +134,7 @@ DECISIVE = (frozenset((6, 7)), frozenset((9,)), frozenset((12,)))
 """The needed evidence: one line of each set."""
 
 SUPPORTING = frozenset((8, 10, 21))
-"""Further lines that count as evidence."""
+"""Further lines that are evidence."""
 
 UNDOING = split_words(
     "revert reverts reverting reverted rollback roll rolling rolled restore restores restoring restored raise raising"
@@ -184,42 +184,44 @@ class DebuggingScorer:
 
     def score(self, output: str) -> ProbeScore:
         """Score any text; never raises."""
-        whole = TokenizedAnswer.of(output)
-        own = None if whole is None else _echo.without_quotes(whole)
-        if whole is None or own is None or _echo.count_words(own) < OWN_WORDS_MIN:
+        answer = TokenizedAnswer.of(output)
+        text = None if answer is None else _echo.without_quotes(answer)
+        if answer is None or text is None or _echo.count_words(text) < OWN_WORDS_MIN:
             return ProbeScore(valid=False)
-        sections = own.sections(LABELS, once=("evidence",))
-        blamed = sections.get("cause") or own.sentences_with(CAUSAL) or own
-        named = _strict.affirmed(blamed)
-        rejected = _find_rejected(sections, own)
-        seen = named | set(rejected)
-        if not seen or not ("cause" in sections or _citations.parse(own) or CAUSE in seen or len(seen) > 1):
+        sections = text.sections(LABELS, once=("evidence",))
+        cause_text = sections.get("cause") or text.sentences_with(CAUSAL) or text
+        blamed = _strict.affirmed(cause_text)
+        rejected = _find_rejected(sections, text)
+        suspects = blamed | set(rejected)
+        if not suspects or not (
+            "cause" in sections or _citations.parse(text) or CAUSE in suspects or len(suspects) > 1
+        ):
             return ProbeScore(valid=False)
         dimensions = {
-            "cause": 0.0 if CAUSE in rejected else _score_cause(named, blamed),
-            "evidence": _score_evidence(sections, own),
-            "rejection": _score_rejection(rejected, named),
-            "fix": _score_fix(sections.get("fix") or own, labelled="fix" in sections),
+            "cause": 0.0 if CAUSE in rejected else _score_cause(blamed, cause_text),
+            "evidence": _score_evidence(sections, text),
+            "rejection": _score_rejection(rejected, blamed),
+            "fix": _score_fix(sections.get("fix") or text, labelled="fix" in sections),
         }
         return ProbeScore(
             valid=True,
             total=round(sum(WEIGHTS[name] * value for name, value in dimensions.items()), 6),
             dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"suspects_blamed": len(named), "words": len(whole)},
+            apart={"suspects_blamed": len(blamed), "words": len(answer)},
         )
 
 
-def _score_cause(named: set[str], blamed: TokenizedAnswer) -> float:
-    if CAUSE not in named:
+def _score_cause(blamed: set[str], cause_text: TokenizedAnswer) -> float:
+    if CAUSE not in blamed:
         return 0.0
-    component = 0.6 if blamed.contains_any(COMPONENT) else 0.3
-    return (component + (0.4 if blamed.contains_any(EFFECT) else 0.0)) / len(named)
+    component = 0.6 if cause_text.contains_any(COMPONENT) else 0.3
+    return (component + (0.4 if cause_text.contains_any(EFFECT) else 0.0)) / len(blamed)
 
 
-def _score_evidence(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> float:
+def _score_evidence(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAnswer) -> float:
     section = sections.get("evidence")
     cited = {
-        citation.number for citation in _citations.parse(section or _without_denials(own), bare=section is not None)
+        citation.number for citation in _citations.parse(section or _without_denials(answer), bare=section is not None)
     }
     if len(cited) > EVIDENCE_LINES_MAX:
         return 0.0
@@ -230,50 +232,50 @@ def _score_evidence(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswe
     return 2 * precision * recall / (precision + recall)
 
 
-def _without_denials(own: TokenizedAnswer) -> TokenizedAnswer:
-    """Return the sentences that deny no suspect, since citations in the others are evidence against a suspect."""
-    denied = [mention.at for mention in _strict.mentions(own) if mention.denied]
-    return own.select(span for span in own.sentences() if not any(index in span for index in denied))
+def _without_denials(answer: TokenizedAnswer) -> TokenizedAnswer:
+    """Return the sentences that deny no suspect: lines cited in the others clear a suspect."""
+    denied = [mention.at for mention in _strict.mentions(answer) if mention.denied]
+    return answer.select(span for span in answer.sentences() if not any(index in span for index in denied))
 
 
-def _find_rejected(sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer) -> dict[str, set[int]]:
-    """Return the rejected suspects, each with the lines cited next to it; the cause only if an item begins with it."""
-    found: dict[str, set[int]] = {}
+def _find_rejected(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAnswer) -> dict[str, set[int]]:
+    """Return the rejected suspects, each with the lines cited next to it; the cause only if it begins an item."""
+    rejected: dict[str, set[int]] = {}
     section = sections.get("rejected")
     if section is not None:
         mentions = _loose.mentions(section)
         cited = cited_beside(section, mentions, _citations.parse(section))
         for mention, lines in zip(mentions, cited, strict=True):
             if mention.name != CAUSE or mention.at == 0 or section.marks[mention.at - 1] in {".", ",", ":"}:
-                found.setdefault(mention.name, set()).update(lines)
-    mentions = _strict.mentions(own)
-    cited = cited_beside(own, mentions, _citations.parse(own))
+                rejected.setdefault(mention.name, set()).update(lines)
+    mentions = _strict.mentions(answer)
+    cited = cited_beside(answer, mentions, _citations.parse(answer))
     for mention, lines in zip(mentions, cited, strict=True):
-        if mention.denied and mention.name != CAUSE and (section is None or mention.name not in found):
-            found.setdefault(mention.name, set()).update(lines)
-    return found
+        if mention.denied and mention.name != CAUSE and (section is None or mention.name not in rejected):
+            rejected.setdefault(mention.name, set()).update(lines)
+    return rejected
 
 
-def _score_rejection(rejected: Mapping[str, set[int]], named: set[str]) -> float:
+def _score_rejection(rejected: Mapping[str, set[int]], blamed: set[str]) -> float:
     decoys = [name for name in SUSPECTS if name != CAUSE]
     total = 0.0
     for name in decoys:
-        if name in rejected and name not in named:
+        if name in rejected and name not in blamed:
             lines = rejected[name]
             total += 0.5 + (0.5 if len(lines) <= CLEARING_LINES_MAX and lines & SUSPECTS[name].clearing else 0.0)
     return total / len(decoys)
 
 
 def _score_fix(answer: TokenizedAnswer, labelled: bool) -> float:
-    undone = any(
+    undoes_cause = any(
         word in UNDOING
         and not denied_before(answer, index)
         and not UNDONE.isdisjoint(answer.words[index + 1 : index + 1 + FIX_WORDS])
         for index, word in enumerate(answer.words)
     )
-    value = (0.7 if undone else 0.0) + (0.3 if answer.contains_any(GUARDING) else 0.0)
-    others = _strict.affirmed(answer) - {CAUSE} if labelled else set()
-    return value / (1 + len(others))
+    value = (0.7 if undoes_cause else 0.0) + (0.3 if answer.contains_any(GUARDING) else 0.0)
+    treated = _strict.affirmed(answer) - {CAUSE} if labelled else set()
+    return value / (1 + len(treated))
 
 
 DEBUGGING = Probe(

@@ -7,7 +7,7 @@ applies to all names of an enumeration ("neither A nor B", "A, B and C are unrel
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from instruments.probes.text.tokens import TokenizedAnswer, split_phrases, split_words
+from instruments.probes.text.tokens import TokenizedAnswer, phrases_by_first_word, split_phrases, split_words
 
 NEGATORS = split_words("not no never neither nor nothing none nobody without unlike excludes rejects dismisses")
 
@@ -54,60 +54,52 @@ class Mention(NamedTuple):
     denied: bool
 
 
-Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
+Occurrence = tuple[str, int, int]
+"""A name, the index of its first word, and the index after its last word."""
 
-
-def _by_first_word(named: Mapping[str, str]) -> Phrases:
-    found: Phrases = {}
-    for name, text in named.items():
-        for phrase in split_phrases(text):
-            found.setdefault(phrase[0], []).append((phrase, name))
-    for entries in found.values():
-        entries.sort(key=lambda entry: -len(entry[0]))
-    return found
-
-
-_denials = _by_first_word({"denial": "|".join(" ".join(phrase) for phrase in DENIALS)})
+_denials = phrases_by_first_word({"denial": "|".join(" ".join(phrase) for phrase in DENIALS)})
 
 
 class Lexicon:
-    """Names and their phrases, separated by `|`. Phrases of the name "" are ignored, and hide other phrases in them."""
+    """Names and their phrases, separated by `|`. Phrases of the name "" are no mentions, and hide names inside them."""
 
-    def __init__(self, named: Mapping[str, str]) -> None:
-        self._phrases = _by_first_word(named)
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._phrases = phrases_by_first_word(texts)
 
     def mentions(self, answer: TokenizedAnswer) -> list[Mention]:
-        """Return the mentions in order; of phrases that begin at the same word, the longest counts."""
-        found = self._find(answer)
-        before = [denied_before(answer, at) for _, at, _ in found]
-        ends = [*(at for _, at, _ in found), len(answer)][1:]
-        after = [_denied_after(answer, end, stop) for (_, _, end), stop in zip(found, ends, strict=True)]
-        for first, last in _enumerations(answer, found):
+        """Return the mentions in order; of phrases that begin at the same word, the longest is used."""
+        occurrences = self._find(answer)
+        before = [denied_before(answer, at) for _, at, _ in occurrences]
+        ends = [*(at for _, at, _ in occurrences), len(answer)][1:]
+        after = [_denied_after(answer, end, stop) for (_, _, end), stop in zip(occurrences, ends, strict=True)]
+        for first, last in _enumerations(answer, occurrences):
             if before[first]:
                 before[first:last] = [True] * (last - first)
             if after[last - 1]:
                 after[first:last] = [True] * (last - first)
-        return [Mention(*index, denied=before[i] or after[i]) for i, index in enumerate(found)]
+        return [
+            Mention(*occurrence, denied=before[index] or after[index]) for index, occurrence in enumerate(occurrences)
+        ]
 
     def affirmed(self, answer: TokenizedAnswer) -> set[str]:
         """Return the names that occur at least once without a denial."""
         return {mention.name for mention in self.mentions(answer) if not mention.denied}
 
-    def _find(self, answer: TokenizedAnswer) -> list[tuple[str, int, int]]:
-        found: list[tuple[str, int, int]] = []
-        after = 0
+    def _find(self, answer: TokenizedAnswer) -> list[Occurrence]:
+        occurrences: list[Occurrence] = []
+        end = 0
         for index in [index for index, word in enumerate(answer.words) if word in self._phrases]:
-            for phrase, name in self._phrases[answer.words[index]] if index >= after else ():
+            for phrase, name in self._phrases[answer.words[index]] if index >= end else ():
                 if answer.phrase_at(index, phrase):
-                    after = index + len(phrase)
+                    end = index + len(phrase)
                     if name:
-                        found.append((name, index, after))
+                        occurrences.append((name, index, end))
                     break
-        return found
+        return occurrences
 
 
 def denied_before(answer: TokenizedAnswer, at: int) -> bool:
-    """Whether a negation before a word applies to it."""
+    """Whether a negation before a word applies to that word."""
     answer_words = answer.words
     for index in range(at - 1, max(-1, at - 1 - BEFORE_WORDS), -1):
         if answer.marks[index] in {".", ":", ","}:
@@ -141,22 +133,22 @@ def _negated(answer: TokenizedAnswer, index: int) -> bool:
     return before[-1:] == ["not"] or before == ["not", "be"]
 
 
-def _enumerations(answer: TokenizedAnswer, found: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
+def _enumerations(answer: TokenizedAnswer, occurrences: list[Occurrence]) -> list[tuple[int, int]]:
     """Return the runs of enumerated names, as first index and end index (exclusive)."""
     runs: list[tuple[int, int]] = []
     start = 0
-    for index in range(1, len(found) + 1):
-        if index < len(found) and _is_enumerated(answer, found[index - 1][2], found[index][1]):
+    for index in range(1, len(occurrences) + 1):
+        if index < len(occurrences) and _is_enumerated(answer, occurrences[index - 1][2], occurrences[index][1]):
             continue
-        if index - start > 2 or (index - start == 2 and "," not in _marks_between(answer, found, start)):
-            runs.append((start, _enumeration_end(answer, found, start, index)))
+        if index - start > 2 or (index - start == 2 and "," not in _marks_between(answer, occurrences, start)):
+            runs.append((start, _enumeration_end(answer, occurrences, start, index)))
         start = index
     return [run for run in runs if run[1] - run[0] > 1]
 
 
-def _marks_between(answer: TokenizedAnswer, found: list[tuple[str, int, int]], index: int) -> list[str]:
+def _marks_between(answer: TokenizedAnswer, occurrences: list[Occurrence], index: int) -> list[str]:
     """Return the marks between a name and the next."""
-    return answer.marks[found[index][2] - 1 : found[index + 1][1]]
+    return answer.marks[occurrences[index][2] - 1 : occurrences[index + 1][1]]
 
 
 def _is_enumerated(answer: TokenizedAnswer, end: int, at: int) -> bool:
@@ -165,10 +157,10 @@ def _is_enumerated(answer: TokenizedAnswer, end: int, at: int) -> bool:
     return joined and all(mark in {"", ","} for mark in marks) and (len(between) > 0 or "," in marks)
 
 
-def _enumeration_end(answer: TokenizedAnswer, found: list[tuple[str, int, int]], start: int, stop: int) -> int:
+def _enumeration_end(answer: TokenizedAnswer, occurrences: list[Occurrence], start: int, stop: int) -> int:
     """Return the end of the part of a run that `and`, `or` or `nor` joins: `not A, B` denies A only."""
     for index in range(stop - 1, start, -1):
-        between = answer.words[found[index - 1][2] : found[index][1]]
+        between = answer.words[occurrences[index - 1][2] : occurrences[index][1]]
         if not {"and", "or", "nor"}.isdisjoint(between):
             return index + 1
     return start

@@ -2,13 +2,13 @@
 
 Total: kept * faithful * within, each a dimension from 0 to 1:
 
-|dimension|what it is|
+|dimension|meaning|
 |-|-|
 |kept|share of the facts that the summary states: their words are near each other and not negated|
 |faithful|1 minus 0.3 for each invention: a number or a name that is not in the report, or a reversed fact|
 |within|1 up to 105 % of the length, then falling linearly to 0 at 150 %|
 
-An extract of the report's own sentences counts as a summary, since the length forces a choice.
+Sentences copied from the report are a valid summary, since the length forces a choice.
 """
 
 import msgspec
@@ -20,7 +20,7 @@ from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_wo
 
 LENGTH_WORDS = 80
 LENGTH_RATIO_FREE = 1.05
-"""Full marks up to this ratio to the length: editors count hyphenated words differently."""
+"""Up to this ratio to the length, `within` is 1: editors count hyphenated words differently."""
 
 LENGTH_RATIO_MAX = 1.5
 """At this ratio to the length the dimension `within` is 0."""
@@ -30,7 +30,7 @@ TOPIC_WORDS_MIN = 2
 """An answer with fewer words of the topic is about something else, and not valid."""
 
 ECHO_SHARE_MAX = 0.5
-"""If an answer repeats more than this share of the report, its quotations do not count."""
+"""If an answer repeats more than this share of the report, its quotations are removed."""
 
 INVENTION_PENALTY = 0.3
 
@@ -122,12 +122,12 @@ DERIVED = split_words("5.6 2.8 67 66 33 66.7 33.3 55 100")
 NAMING = split_words(
     "in at by of from with near between mayor minister engineer mr mrs ms dr professor director called named"
 )
-"""Words after which a capital begins a name."""
+"""Words after which a word with a capital is a name."""
 
 _report = TokenizedAnswer.of(REPORT)
 assert _report is not None, "the report is shorter than an answer may be"
-_known = frozenset(_report.words) | DERIVED
-_task, _source = PromptEcho(TASK), PromptEcho(REPORT)
+_report_words = frozenset(_report.words) | DERIVED
+_task_echo, _report_echo = PromptEcho(TASK), PromptEcho(REPORT)
 
 
 class SummarisingScorer:
@@ -138,26 +138,26 @@ class SummarisingScorer:
 
     def score(self, output: str) -> ProbeScore:
         """Score any text; never raises."""
-        whole = TokenizedAnswer.of(output)
-        if whole is None:
+        answer = TokenizedAnswer.of(output)
+        if answer is None:
             return ProbeScore(valid=False)
-        own = _task.without_quotes(whole)
-        if _source.repeated_share(own) > ECHO_SHARE_MAX:
-            own = _source.without_quotes(own)
-        if len(own) < WORDS_MIN or len(TOPIC.intersection(own.words)) < TOPIC_WORDS_MIN:
+        text = _task_echo.without_quotes(answer)
+        if _report_echo.repeated_share(text) > ECHO_SHARE_MAX:
+            text = _report_echo.without_quotes(text)
+        if len(text) < WORDS_MIN or len(TOPIC.intersection(text.words)) < TOPIC_WORDS_MIN:
             return ProbeScore(valid=False)
-        kept = sum(_states(fact, own) for fact in FACTS.values())
-        invented = _count_inventions(own) + sum(_states(fact, own) for fact in REVERSALS.values())
+        kept = sum(_states(fact, text) for fact in FACTS.values())
+        invented = _count_inventions(text) + sum(_states(fact, text) for fact in REVERSALS.values())
         dimensions = {
             "kept": kept / len(FACTS),
             "faithful": max(0.0, 1.0 - INVENTION_PENALTY * invented),
-            "within": _score_length(len(whole) / LENGTH_WORDS),
+            "within": _score_length(len(answer) / LENGTH_WORDS),
         }
         return ProbeScore(
             valid=True,
             total=round(dimensions["kept"] * dimensions["faithful"] * dimensions["within"], 6),
             dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"inventions": invented, "words": len(whole)},
+            apart={"inventions": invented, "words": len(answer)},
         )
 
 
@@ -181,13 +181,13 @@ def _states(fact: KeyFact, answer: TokenizedAnswer) -> bool:
 
 def _count_inventions(answer: TokenizedAnswer) -> int:
     """Count the different numbers of two or more digits, and the names, that are not in the report."""
-    numbers = {word for word in answer.words if word[0].isdigit() and len(word) > 1 and word not in _known}
+    numbers = {word for word in answer.words if word[0].isdigit() and len(word) > 1 and word not in _report_words}
     if 2 * sum(answer.capitals) > len(answer):
         return len(numbers)
     names = {
         word
         for index, word in enumerate(answer.words)
-        if index and answer.capitals[index] and word not in _known and not word[0].isdigit()
+        if index and answer.capitals[index] and word not in _report_words and not word[0].isdigit()
         if answer.marks[index - 1] == "" and answer.words[index - 1] in NAMING and not answer.capitals[index - 1]
     }
     return len(numbers) + len(names)

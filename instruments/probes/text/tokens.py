@@ -15,6 +15,9 @@ WORDS_MAX = 6_000
 ECHO_WORDS = 8
 """This many words in a row that also occur in the prompt are a quotation."""
 
+Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
+"""Phrases and their names, by the first word of the phrase."""
+
 PUNCTUATION = frozenset((".", ":", ","))
 """The marks that separate phrases."""
 
@@ -41,15 +44,15 @@ class TokenizedAnswer:
         text = text.translate(_apostrophes)
         if len(text) > WORDS_MAX and next(islice(_word.finditer(text), WORDS_MAX, None), None) is not None:
             return None
-        found: list[tuple[str, str]] = _word.findall(text)
-        known: dict[str, tuple[str, ...]] = {}
-        seen: dict[str, str] = {" ": ""}
+        pairs: list[tuple[str, str]] = _word.findall(text)
+        parts_by_word: dict[str, tuple[str, ...]] = {}
+        mark_by_gap: dict[str, str] = {" ": ""}
         result = cls([], [], [])
-        for word, gap in found:
-            parts = known.get(word) or known.setdefault(word, _normalize_word(word.lower()))
-            mark = seen.get(gap)
+        for word, gap in pairs:
+            parts = parts_by_word.get(word) or parts_by_word.setdefault(word, _normalize_word(word.lower()))
+            mark = mark_by_gap.get(gap)
             if mark is None:
-                mark = seen[gap] = _mark(gap)
+                mark = mark_by_gap[gap] = _mark(gap)
             if len(parts) > 1:
                 result.words.append(parts[0])
                 result.capitals.append(word[0].isupper())
@@ -91,7 +94,7 @@ class TokenizedAnswer:
         return any(word in words for word in self.words)
 
     def phrase_at(self, index: int, phrase: tuple[str, ...]) -> bool:
-        """Whether a phrase occurs at a word index, without punctuation inside; its first word is known to match."""
+        """Whether a phrase occurs at a word index, without punctuation inside. Its first word must match."""
         end = index + len(phrase)
         return len(phrase) == 1 or (
             tuple(self.words[index:end]) == phrase and PUNCTUATION.isdisjoint(self.marks[index : end - 1])
@@ -103,7 +106,7 @@ class TokenizedAnswer:
         A label is followed by a colon, or begins with a capital and is followed by a capital or a digit. After the
         first occurrence of a section in `once`, its labels are ordinary words (inside the item of a list, for example).
         """
-        by_first_word = _labels_by_first_word(labels)
+        by_first_word = phrases_by_first_word(labels)
         spans: dict[str, list[range]] = {}
         name, start = "", 0
         for index, word in enumerate(self.words):
@@ -171,15 +174,15 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _labels_by_first_word(labels: Mapping[str, str]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Group labels by their first word, the longest first."""
-    by_first_word: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for section, text in labels.items():
+def phrases_by_first_word(texts: Mapping[str, str]) -> Phrases:
+    """Group the phrases of several names by their first word, the longest first; `texts` has them separated by `|`."""
+    phrases: Phrases = {}
+    for name, text in texts.items():
         for phrase in split_phrases(text):
-            by_first_word.setdefault(phrase[0], []).append((phrase, section))
-    for each in by_first_word.values():
-        each.sort(key=lambda label: -len(label[0]))
-    return by_first_word
+            phrases.setdefault(phrase[0], []).append((phrase, name))
+    for entries in phrases.values():
+        entries.sort(key=lambda entry: -len(entry[0]))
+    return phrases
 
 
 def _word_runs(answer: TokenizedAnswer) -> Iterator[tuple[str, ...]]:

@@ -2,15 +2,15 @@
 
 Total: .35 claim + .2 confidence + .25 evidence + .2 discounted, each a dimension from 0 to 1:
 
-|dimension|what it is|
+|dimension|meaning|
 |-|-|
 |claim|1 for the claim that the good sources support, divided by the number of claims made|
 |confidence|claim times 1 for 0.80..0.97, falling to 0 at 0.40 and to 0.40 at certainty; 0 if none is stated|
-|evidence|harmonic mean of precision (relied sources that are good) and recall (needed sources that are relied on)|
+|evidence|harmonic mean of precision (sources relied on that are good) and recall (needed sources that are relied on)|
 |discounted|mean over the poor sources: half for discounting it, half for the reason|
 
-A source that is both relied on and discounted counts as neither. In an answer without labels, a sentence that gives a
-flaw of a source discounts it, and any other sentence that cites it relies on it.
+A source that is both relied on and discounted is scored as neither. In an answer without labels, a sentence that gives
+a flaw of a source discounts it, and any other sentence that cites it relies on it.
 """
 
 from bisect import bisect_left
@@ -61,7 +61,7 @@ VALUES = {
     "R": "claim r|1500|fifteen hundred|option r|1.5 thousand",
 }
 LETTERS = {name: f"{text}|{name.lower()}" for name, text in VALUES.items()}
-"""In the section of the claim, its letter alone names it."""
+"""In the section of the claim, the letter alone is enough to name a claim."""
 
 NEEDED = frozenset((4, 5))
 RELIED_SOURCES_MAX = 6
@@ -123,7 +123,7 @@ SCALE: Mapping[str, float] = {
     "likely": 0.75, "probable": 0.75, "moderate": 0.6, "medium": 0.6, "moderately": 0.6, "low": 0.3, "unsure": 0.4,
     "uncertain": 0.4,
 }  # fmt: skip
-"""The probability that words of confidence mean; the first one in the text counts."""
+"""The probability that words of confidence mean; the first one in the text is used."""
 
 SURE_FROM, SURE_TO = 0.80, 0.97
 UNSURE, CERTAIN_WORTH = 0.40, 0.40
@@ -156,23 +156,23 @@ class WeightingScorer:
 
     def score(self, output: str) -> ProbeScore:
         """Score any text; never raises."""
-        whole = TokenizedAnswer.of(output)
-        own = None if whole is None else _echo.without_quotes(whole)
-        if whole is None or own is None or _echo.count_words(own) < OWN_WORDS_MIN:
+        answer = TokenizedAnswer.of(output)
+        text = None if answer is None else _echo.without_quotes(answer)
+        if answer is None or text is None or _echo.count_words(text) < OWN_WORDS_MIN:
             return ProbeScore(valid=False)
-        sections = own.sections(LABELS, once=("evidence", "claim"))
-        claimed = sections.get("claim")
-        claims = _letters.affirmed(claimed) if claimed else _values.affirmed(own.sentences_with(CONCLUDING) or own)
-        relied, rejected = _classify_sources(sections, own)
+        sections = text.sections(LABELS, once=("evidence", "claim"))
+        section = sections.get("claim")
+        claims = _letters.affirmed(section) if section else _values.affirmed(text.sentences_with(CONCLUDING) or text)
+        relied, rejected = _classify_sources(sections, text)
         if not claims and not (relied or rejected):
             return ProbeScore(valid=False)
         claim = 1 / len(claims) if CLAIM in claims else 0.0
-        stated = _stated_probability(
-            sections.get("confidence") or own.sentences_with(SURENESS) or _last_sentence(own.sentences_with(PERCENT))
+        probability = _stated_probability(
+            sections.get("confidence") or text.sentences_with(SURENESS) or _last_sentence(text.sentences_with(PERCENT))
         )
         dimensions = {
             "claim": claim,
-            "confidence": 0.0 if stated is None else claim * _score_confidence(stated),
+            "confidence": 0.0 if probability is None else claim * _score_confidence(probability),
             "evidence": _score_evidence(relied - set(rejected)),
             "discounted": sum(0.5 + 0.5 * rejected[number] for number in REASONS if number in rejected.keys() - relied)
             / len(REASONS),
@@ -181,17 +181,17 @@ class WeightingScorer:
             valid=True,
             total=round(sum(WEIGHTS[name] * value for name, value in dimensions.items()), 6),
             dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"claims_made": len(claims), "words": len(whole)},
+            apart={"claims_made": len(claims), "words": len(answer)},
         )
 
 
 def _classify_sources(
-    sections: Mapping[str, TokenizedAnswer], own: TokenizedAnswer
+    sections: Mapping[str, TokenizedAnswer], answer: TokenizedAnswer
 ) -> tuple[set[int], dict[int, bool]]:
     """Return the sources relied on, and the discounted ones, each with whether a reason is given."""
     evidence, discounted = sections.get("evidence"), sections.get("discounted")
     if discounted is None:
-        return _classify_by_sentence(evidence or own, bare=evidence is not None)
+        return _classify_by_sentence(evidence or answer, bare=evidence is not None)
     rejected: dict[int, bool] = {}
     for numbers, before, after in _source_groups(discounted, bare=True):
         for number in numbers:
@@ -224,7 +224,7 @@ def _source_groups(answer: TokenizedAnswer, *, bare: bool) -> list[tuple[set[int
         else:
             groups.append([citation])
     stops = [-1, *(index for index, mark in enumerate(answer.marks) if mark == "."), len(answer)]
-    found = []
+    groups_with_words = []
     for index, group in enumerate(groups):
         first, last = group[0].at, group[-1].at
         low = stops[bisect_left(stops, first) - 1] + 1
@@ -234,8 +234,8 @@ def _source_groups(answer: TokenizedAnswer, *, bare: bool) -> list[tuple[set[int
         if index + 1 < len(groups):
             high = min(high, groups[index + 1][0].at)
         numbers = {citation.number for citation in group}
-        found.append((numbers, answer.words[low:first], answer.words[last + 1 : high]))
-    return found
+        groups_with_words.append((numbers, answer.words[low:first], answer.words[last + 1 : high]))
+    return groups_with_words
 
 
 def _gives_reason(number: int, answer_words: list[str]) -> bool:
@@ -250,12 +250,12 @@ def _score_evidence(relied: set[int]) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _score_confidence(stated: float) -> float:
+def _score_confidence(probability: float) -> float:
     """Return how well a stated probability fits the evidence, 0..1."""
-    if stated < SURE_FROM:
-        return max(0.0, (stated - UNSURE) / (SURE_FROM - UNSURE))
-    if stated > SURE_TO:
-        return 1.0 - (1.0 - CERTAIN_WORTH) * (stated - SURE_TO) / (1.0 - SURE_TO)
+    if probability < SURE_FROM:
+        return max(0.0, (probability - UNSURE) / (SURE_FROM - UNSURE))
+    if probability > SURE_TO:
+        return 1.0 - (1.0 - CERTAIN_WORTH) * (probability - SURE_TO) / (1.0 - SURE_TO)
     return 1.0
 
 
@@ -265,14 +265,14 @@ def _stated_probability(answer: TokenizedAnswer) -> float | None:
     for index, word in enumerate(answer_words):
         if (value := _parse_number(word)) is None:
             continue
-        follows = answer_words[index + 1 : index + 4]
-        if follows and (answer.marks[index] == "-" or follows[0] == "to"):
-            follows = follows[follows[0] == "to" :]
-            if follows and (upper := _parse_number(follows[0])) is not None:
-                value, follows = (value + upper) / 2, follows[1:]
-        if follows[:1] == ["10"] or follows == ["out", "of", "10"]:
+        following = answer_words[index + 1 : index + 4]
+        if following and (answer.marks[index] == "-" or following[0] == "to"):
+            following = following[following[0] == "to" :]
+            if following and (upper := _parse_number(following[0])) is not None:
+                value, following = (value + upper) / 2, following[1:]
+        if following[:1] == ["10"] or following == ["out", "of", "10"]:
             return min(1.0, value / 10)
-        if value <= 1.0 and follows[:1] != ["percent"]:
+        if value <= 1.0 and following[:1] != ["percent"]:
             return value
         if value <= 100.0:
             return value / 100
@@ -280,7 +280,7 @@ def _stated_probability(answer: TokenizedAnswer) -> float | None:
 
 
 def _last_sentence(answer: TokenizedAnswer) -> TokenizedAnswer:
-    """Return the last sentence, which usually holds the conclusion."""
+    """Return the last sentence, which usually contains the conclusion."""
     return answer.select(list(answer.sentences())[-1:])
 
 

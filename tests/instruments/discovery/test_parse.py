@@ -174,7 +174,7 @@ def test_a_name_that_names_nothing_is_kept_and_identifies_nobody(name: str) -> N
 
 @pytest.mark.parametrize("text", [f"{identity('Cursor')}\n{FENCED}", identity("github copilot")])
 def test_a_wrapper_is_one_whether_or_not_it_answers(text: str) -> None:
-    found = analyze(text, GO, known=lambda name: True)
+    found = analyze(text, GO, is_registered=lambda name: True)
     assert (found.verdict, found.wrapper, found.known) == ("wrapper", True, True)
 
 

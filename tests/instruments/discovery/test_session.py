@@ -12,7 +12,8 @@ from events import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, Di
 from events.discovery import Ending
 from events.probe import score_id_of
 from instruments.answer import RouterAnswer
-from instruments.discovery import Session, sha256_hex
+from instruments.discovery import Session
+from instruments.stored_text import sha256_hex
 from tests.instruments.discovery.answers import CODE, EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
 from tests.instruments.questions import GO, TEXT
 

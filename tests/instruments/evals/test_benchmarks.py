@@ -184,7 +184,7 @@ def test_any_ground_truth_loads_or_is_a_fault(
 def _loads_or_is_a_fault(found: Case | FixtureFault, into: Path) -> None:
     """Write a case and load it: the loader returns the same case, or reports every fault in it."""
     if isinstance(found, FixtureFault):
-        assert found.what
+        assert found.problem
         assert found.advice
         return
     write_scenario(into / "one", found.description, found.investigation, found.readme)

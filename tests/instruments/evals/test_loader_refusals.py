@@ -100,7 +100,7 @@ def test_an_expectation_that_could_not_be_scored(tmp_path: Path, description: ob
     found = faults(tmp_path, description)
     wanted = f"expected_outcomes.{key}".rstrip(".")
     assert [fault.key for fault in found] == [wanted]
-    assert what in found[0].what
+    assert what in found[0].problem
     assert found[0].file == str(tmp_path / "suite" / "case" / "scenario.json")
 
 
@@ -148,7 +148,7 @@ DESCRIPTIONS: list[tuple[object, str | None, str]] = [
 def test_a_description_that_could_not_be_scored(tmp_path: Path, description: object, key: str, what: str) -> None:
     found = faults(tmp_path, description)
     assert [fault.key for fault in found] == [key]
-    assert what in found[0].what
+    assert what in found[0].problem
     assert found[0].file == str(tmp_path / "suite" / "case" / "scenario.json")
 
 
@@ -180,7 +180,7 @@ def test_yaml_that_says_something_else_than_is_meant(
 ) -> None:
     found = faults(tmp_path, f"name: Case\nexpected_outcomes:\n  {expected}\n", name="scenario.yaml")
     assert [fault.key for fault in found] == [key and f"expected_outcomes.{key}"]
-    assert what in found[0].what
+    assert what in found[0].problem
     assert advice in found[0].advice
 
 
@@ -197,13 +197,13 @@ def test_weights_of_yaml_that_are_no_numbers(tmp_path: Path, value: str) -> None
 def test_a_billion_laughs_are_refused(tmp_path: Path) -> None:
     lines = ["a0: &a0 [laugh, laugh]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30))]
     (fault,) = faults(tmp_path, "\n".join(lines), name="scenario.yaml")
-    assert "has more than 50,000 values" in fault.what
+    assert "has more than 50,000 values" in fault.problem
 
 
 @pytest.mark.parametrize("deep", ["[" * 100_000, "- " * 100_000, "{a: " * 1_000])
 def test_yaml_that_nests_for_ever_is_refused(tmp_path: Path, deep: str) -> None:
     (fault,) = faults(tmp_path, deep, name="scenario.yaml")
-    assert "nests" in fault.what or "YAML" in fault.what
+    assert "nests" in fault.problem or "YAML" in fault.problem
 
 
 INVESTIGATIONS: list[tuple[object, str | None, str]] = [
@@ -233,7 +233,7 @@ INVESTIGATIONS: list[tuple[object, str | None, str]] = [
 def test_an_investigation_that_is_none(tmp_path: Path, investigation: object, key: str | None, what: str) -> None:
     found = faults(tmp_path, None, investigation)
     assert [fault.key for fault in found] == [key]
-    assert what in found[0].what
+    assert what in found[0].problem
     assert found[0].file == str(tmp_path / "suite" / "case" / "investigation.json")
 
 
@@ -283,7 +283,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     scenario(suite / "d", b"name: x\n" + b"#" * (1024 * 1024), name="scenario.yaml")
     with pytest.raises(BadFixtures) as refused:
         load(suite)
-    assert [fault.what for fault in refused.value.faults] == [
+    assert [fault.problem for fault in refused.value.faults] == [
         "cannot be read: Too many levels of symbolic links",
         "is not a file, but a folder, a pipe or a device",
         "is not UTF-8: line 1 has the byte 0xff",

@@ -85,7 +85,7 @@ def test_what_is_not_expected_is_a_free_100_there_and_not_applicable_here() -> N
 def test_a_scenario_that_expects_nothing_scores_100_there_and_is_an_error_here(tmp_path: Path) -> None:
     with pytest.raises(BadFixtures, match="expects nothing"):
         alone(tmp_path, suites.expecting())
-    with pytest.raises(ValueError, match="nothing that weighs anything"):
+    with pytest.raises(ValueError, match="no applicable component has a weight"):
         scored({}, PULLED)
 
 
