@@ -7,12 +7,12 @@ from msgspec import structs
 
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
+from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
 from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger import Query
-from ledger.errors import NotFound
 from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
 
@@ -64,11 +64,7 @@ async def show_run(
     With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(RunIndex, as_of)
-    matches = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
-    if len(matches) != 1:
-        advice = f"{run_id} begins more than one id." if matches else "Check the id, or list the runs to find it."
-        raise NotFound(f"Run not found: {run_id}", advice)
-    (run_id,) = matches
+    run_id = resolve_id(projection, run_id, "run", prefix=prefix)
     entry, scores = projection.entry(run_id), projection.scores(run_id)
     streams = await ledger.engine.read_streams([f"discovery/{run_id}"], position)
     run = DiscoveryRun.of(streams[f"discovery/{run_id}"], await _read_scores(ledger, scores))

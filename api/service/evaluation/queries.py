@@ -9,6 +9,7 @@ import msgspec
 
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
+from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
@@ -78,7 +79,7 @@ async def show_evaluation(
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     labels = dict(projection.known)  # copied before the first await: later events change it
-    full_id = _resolve_run_id(projection, run_id, prefix)
+    full_id = resolve_id(projection, run_id, "evaluation", prefix=prefix)
     evaluation = await _build_evaluation(ledger, full_id, labels, position, analyses=analyses)
     return EvaluationAnswer(**_fields(evaluation), as_of=await ledger.dated(position))
 
@@ -91,13 +92,13 @@ async def compare_evaluations(
     Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    candidate_id = _resolve_run_id(projection, candidate, prefix)
+    candidate_id = resolve_id(projection, candidate, "evaluation", prefix=prefix)
     if baseline == LATEST and not projection.has(LATEST):
         baseline_id = _find_latest(
             projection, projection.started(candidate_id).suite, candidate_id, projection.agent(candidate_id)
         )
     else:
-        baseline_id = _resolve_run_id(projection, baseline, prefix)
+        baseline_id = resolve_id(projection, baseline, "evaluation", prefix=prefix)
     labels = dict(projection.known)
     baseline_run = await _build_evaluation(ledger, baseline_id, labels, position)
     candidate_run = await _build_evaluation(ledger, candidate_id, labels, position)
@@ -120,7 +121,7 @@ async def find_latest(
     """
     projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
     return _find_latest(
-        projection, suite, None if before is None else _resolve_run_id(projection, before, prefix=False), agent
+        projection, suite, None if before is None else resolve_id(projection, before, "evaluation", prefix=False), agent
     )
 
 
@@ -138,16 +139,6 @@ async def _build_evaluation(
     events = (await ledger.engine.read_streams([subject], position))[subject]
     texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
     return await to_thread(partial(build_evaluation, events, labels, texts, analyses=analyses))
-
-
-def _resolve_run_id(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
-    matches = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
-    if len(matches) != 1:
-        advice = (
-            f"{run_id} begins more than one id." if matches else "Check the id, or list the evaluations to find it."
-        )
-        raise NotFound(f"Evaluation not found: {run_id}", advice)
-    return matches[0]
 
 
 def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:

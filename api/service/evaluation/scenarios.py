@@ -92,7 +92,7 @@ async def record_batch(store: EventStore, infos: Sequence[ScenarioInfo]) -> Reco
 
 
 def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
-    """Check the event of a scenario; return it with its bytes. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
+    """Check a scenario's event; return it with its bytes. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
     if investigation is not None:
         _check_size(title, len(investigation))
     line = _encode(_captured(data=event))
