@@ -2,7 +2,7 @@
 
 The events in the log decide. A blob is on disk before its `evidence.stored` is appended, and is removed after its
 `evidence.erased` is appended; between these two steps it is in the store's `pending/`. After a crash, the next opening
-for writing finishes or undoes such a step. Callers that use the same digest at the same time take turns: one records it.
+for writing finishes or undoes such a step. Of callers that use the same digest at the same time, one records it.
 """
 
 import asyncio

@@ -75,10 +75,8 @@ async def _check_width(ledger: LedgerService, level: int, address: TileAddress) 
     head = (await ledger.reader.head()).position
     width = tile_width(level, address.number, head)
     if address.width > width:
-        existing = f"its first {width} hashes are" if width else "nothing of it is"
-        detail = (
-            f"Tile {address.number} of level {level} is not {address.width} wide: {existing} in the tree of {head}."
-        )
+        part = f"its first {width} hashes are" if width else "nothing of it is"
+        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {part} in the tree of {head}."
         raise NotFound(detail, "Take the sizes from a checkpoint.")
 
 

@@ -1,6 +1,6 @@
-"""Query parameters of the use cases: their declarations, and the queries that they state.
+"""Query parameters of the use cases: their declarations, and parsers that build the queries.
 
-Each tuple holds the parameters of one use case. A parser takes them by name, as texts, from HTTP or the command line.
+Each tuple contains the parameters of one use case. A parser gets them by name, as texts, from HTTP or the command line.
 """
 
 from collections.abc import Mapping
@@ -48,6 +48,7 @@ SORTS: tuple[SortField, ...] = ("created_at", "confidence", "category", "stakes"
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")
 VERSIONS_MAX = 1_000
+"""The most versions of an agent that a scoreboard shows."""
 
 _GROUP_BY_ALIASES: dict[str, GroupBy] = {"confidenceBucket": "confidence_bucket"}
 
@@ -73,11 +74,12 @@ PROJECT = text_parameter("project", "Decisions of one project.")
 FEATURE = text_parameter("feature", "Decisions of one feature.")
 
 CONFIDENCE = probability_parameter(
-    "confidence", "The planned confidence: only decisions that stated about the same count. Without it, all count."
+    "confidence",
+    "The planned confidence: only decisions that stated about the same are used. Without it, all are used.",
 )
 GROUP_BY = choice_parameter(
     "group_by",
-    "What the groups are by.",
+    "What to group by.",
     GROUPINGS,
     default="confidence_bucket",
     aliases=_GROUP_BY_ALIASES,
@@ -110,7 +112,7 @@ SUITE = text_parameter("suite", "One suite, by its name.")
 EVALUATED_AGENT = text_parameter("agent", "One agent, by the name under which it is evaluated.")
 VERSIONS = integer_parameter(
     "versions",
-    "How many versions of each agent have a row, newest first by their first run. The trend has all.",
+    "How many versions of each agent to list, newest first by their first run. The trend has all.",
     1,
     VERSIONS_MAX,
     default=VERSIONS_DEFAULT,
