@@ -75,7 +75,7 @@ FEATURE = text_parameter("feature", "Decisions of one feature.")
 
 CONFIDENCE = probability_parameter(
     "confidence",
-    "The planned confidence: only decisions that stated about the same are used. Without it, all are used.",
+    "The planned confidence: only decisions with about the same are used; without it, all.",
 )
 GROUP_BY = choice_parameter(
     "group_by",

@@ -10,7 +10,7 @@ from projections.decisions.full_text_search import BridgeSide
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The words to search for, and the decisions to search. With `side`, matches on that side of a bridge rank higher."""
+    """The words to search for, and the decisions to search. Matches on the `side` of a bridge rank higher."""
 
     query: str
     selection: DecisionSelection = DecisionSelection()

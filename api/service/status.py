@@ -80,7 +80,7 @@ class TokenStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The position up to which the views are folded, in memory or in snapshots; `behind` is the number of later events."""
+    """The position up to which views are folded, in memory or in snapshots, and the number of later events."""
 
     position: int
     behind: int

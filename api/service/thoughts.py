@@ -223,11 +223,9 @@ async def _free_id(ledger: LedgerService) -> str:
 async def _check_question(ledger: LedgerService, position: int, question: str | None) -> None:
     """Check that an earlier post had the same question, or none. Errors: IdentityConflict."""
     page = await ledger.reader.read(Query(after=position - 1, limit=ITEMS_MAX + 2))
-    first, *following = VOCABULARY.events(page.ndjson)
+    first, *later = VOCABULARY.events(page.ndjson)
     questions = [
-        event.data.question
-        for event in following
-        if isinstance(event.data, DecisionAsked) and _is_same_post(first, event)
+        event.data.question for event in later if isinstance(event.data, DecisionAsked) and _is_same_post(first, event)
     ]
     if questions[:1] != ([] if question is None else [question]):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
