@@ -13,14 +13,7 @@ from projections.evaluation.view_types import ScoreRow
 CONTEXT_CHARS = 80
 """Characters of context on each side of a match."""
 
-SCORED_PATHS = (
-    "rca.root_cause",
-    "decision.label",
-    "decision.why",
-    "rca.remediation",
-    "decision.next",
-    "verdict.next_steps",
-)
+PATHS = ("rca.root_cause", "decision.label", "decision.why", "rca.remediation", "decision.next", "verdict.next_steps")
 """Paths of the scored texts in an answer, except its hypotheses."""
 
 _step = re.compile(r"([a-z_0-9]+)((?:\[\d+\])*)")
@@ -43,7 +36,7 @@ def excerpt_finder(row: ScoreRow) -> Callable[[PatternFinding], Excerpt | None]:
 def scored_texts(row: ScoreRow) -> Iterator[tuple[str, str]]:
     """Yield the path and text of each scored part of an answer; the items of a list are one text."""
     answer = _decode_answer(row)
-    for path in SCORED_PATHS:
+    for path in PATHS:
         if text := _text_at(answer, path):
             yield path, text
     hypotheses = answer.get("hypotheses") if isinstance(answer, dict) else None

@@ -28,8 +28,7 @@ LABEL_CHARS = 48
 class TrendDot(msgspec.Struct, frozen=True, kw_only=True):
     """The dot of one version: `y` is its mean, `low` and `high` the ends of its interval; None if unknown.
 
-    `label` is None if it would not fit. `narrow`: a narrow screen shows the label too. `here`: it is the version of the
-    report.
+    `label` is None if it would not fit on a wide screen. `is_current` marks the version of the report.
     """
 
     x: float
@@ -38,8 +37,8 @@ class TrendDot(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     title: str
     label: str | None
-    narrow: bool
-    here: bool
+    fits_narrow: bool
+    is_current: bool
 
 
 class TrendChart(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +76,8 @@ def _dot(trend: Sequence[TrendPoint], number: int, version: str | None) -> Trend
         title=f"{one_line(name)}: {points(point.mean)}"
         + (f" ({point_interval(interval)})" if interval is not None else ""),
         label=one_line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)) if labelled else None,
-        narrow=_has_label(number, len(trend), NARROW_LABELS_MAX),
-        here=point.agent_version == version,
+        fits_narrow=_has_label(number, len(trend), NARROW_LABELS_MAX),
+        is_current=point.agent_version == version,
     )
 
 
