@@ -1,7 +1,6 @@
 """The command `tallystick discover`: check its options, begin or resume a run, and print each answer until it ends."""
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from api.service.discovery.golden_file import GoldenFile
 from api.service.discovery.messages import ResponseResult, RunConfig, StartResult
 from api.service.discovery.runs import prompt, start
 from api.service.discovery.summary import DiscoverySummary, read_first_response, summarize_run
+from api.service.run_checks import check_time_limit, run_exists_error
 from api.service.store import EventStore
 from events.decode_errors import explain_decode_error
 from events.discovery import DiscoveryStarted
@@ -20,10 +20,7 @@ from events.errors import TallystickError
 from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.routers import Router
-from ledger.errors import InvalidQuery, LifecycleViolation
-
-TIME_S_MAX = 7 * 86_400.0
-"""The largest accepted value of `timeout` and `max_time`: 7 days, longer than any run."""
+from ledger.errors import InvalidQuery
 
 _started = VOCABULARY.kinds["discovery.started.v1"]
 
@@ -58,8 +55,8 @@ class DiscoveryRunner:
         settings: Mapping[str, object] | None = None,
     ) -> None:
         for name, value in (("timeout", timeout_s), ("max_time", max_time_s)):
-            if value is not None and not (math.isfinite(value) and 0 < value <= TIME_S_MAX):
-                raise InvalidQuery(name, f"{value:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+            if value is not None:
+                check_time_limit(name, value)
         self.settings = dict(settings or {})
         if resume is not None and self.settings:
             option = next(iter(self.settings)).removesuffix("_id")
@@ -108,12 +105,7 @@ class DiscoveryRunner:
         existing = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
         started = StartResult(run_id or "", duplicate=True) if existing else await start(store, config)
         if started.duplicate:
-            raise LifecycleViolation(
-                f"run {started.run_id} is there already; nothing was written.",
-                f"--resume {started.run_id} continues it if it has not ended; give another id for another run.",
-                subject=f"discovery/{started.run_id}",
-                index=0,
-            )
+            raise run_exists_error("discovery", started.run_id)
         return started.run_id
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> str:

@@ -1,6 +1,5 @@
 """The options of an evaluation, for the command line, the pytest plugin and resumed runs: declared and checked here."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import msgspec
 
 from api.reports import ReportFiles
 from api.service.evaluation.runs import check_id
+from api.service.run_checks import check_time_limit
 from events.evaluation import EvalStarted
 from events.limits import LABEL_CHARS_MAX
 from instruments.evals.agent import Agent
@@ -21,9 +21,6 @@ CAPTURED = "captured"
 
 LLM = "enable_llm"
 """The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
-
-TIME_S_MAX = 7 * 86_400.0
-"""The largest accepted `timeout`: 7 days, longer than any answer takes."""
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,10 +76,7 @@ def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenari
 
 def check_options(options: EvalOptions) -> Agent | None:
     """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
-    if not (math.isfinite(options.timeout_s) and 0 < options.timeout_s <= TIME_S_MAX):
-        raise InvalidQuery(
-            "timeout", f"{options.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}."
-        )
+    check_time_limit("timeout", options.timeout_s)
     labels = (("name", options.suite), ("agent_name", options.agent_name), ("agent_version", options.agent_version))
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):

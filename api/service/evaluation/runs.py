@@ -19,6 +19,7 @@ from msgspec import structs
 from api.errors import RunEnded
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_unavailable
+from api.service.run_checks import run_exists_error
 from api.service.store import EventStore, without_erased
 from events.decode_errors import explain_decode_error
 from events.envelope import Draft, Event
@@ -120,7 +121,7 @@ def check_id(run_id: str) -> None:
 async def require_unused_id(store: EventStore, run_id: str | None) -> None:
     """Refuse the id of an existing run. Errors: LifecycleViolation; those of reading."""
     if run_id is not None and await find_run(store, run_id) is not None:
-        raise _exists_error(run_id)
+        raise run_exists_error("evaluation", run_id)
 
 
 async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
@@ -137,7 +138,7 @@ async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
         except (LifecycleViolation, StreamConflict, IdentityConflict):
             if started.run_id is None:
                 continue
-            raise _exists_error(run.run_id) from None
+            raise run_exists_error("evaluation", run.run_id) from None
         return run
 
 
@@ -249,12 +250,3 @@ def _worked_ns(events: Sequence[Event]) -> int:
         worked_ns += max(0, end_ns - max(start_ns, covered_until_ns))
         covered_until_ns = max(covered_until_ns, end_ns)
     return worked_ns
-
-
-def _exists_error(run_id: str) -> LifecycleViolation:
-    return LifecycleViolation(
-        f"run {run_id} is there already; nothing was written.",
-        f"--resume {run_id} continues it if it has not ended; give another id for another run.",
-        subject=f"evaluation/{run_id}",
-        index=0,
-    )
