@@ -1,6 +1,6 @@
 """Action items: decisions whose outcome is overdue, and categories whose calibration is getting worse."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, get_args
 
@@ -162,7 +162,7 @@ def _take_first(groups: Sequence[_Group], limit: int) -> Iterator[tuple[_Group, 
 
 
 def _action_item(group: _Group, state: DecisionState, due: datetime | None, now: datetime) -> ActionItem:
-    reason, detail, suggestion = _DESCRIPTIONS[group.kind](state, due, now)
+    reason, detail, suggestion = _describe(group.kind, state, due, now)
     return ActionItem(
         type=group.kind,
         priority=group.priority,
@@ -176,21 +176,13 @@ def _action_item(group: _Group, state: DecisionState, due: datetime | None, now:
     )
 
 
-def _describe_overdue(state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
+def _describe(kind: Kind, state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
+    """Return the reason, detail and suggestion of an action item for a decision."""
+    if kind == "stale_pending":
+        days = (now - state.recorded_at).days
+        reason = f"It has had no outcome for {days} days."
+        return reason, f"pending {days} days", "Review it with what happened, or as abandoned."
     assert due is not None, "an overdue review has a date"
     day, days = due.date().isoformat(), (now - due).days
     reason = f"Its outcome was to be reviewed by {day}, {days} days ago."
     return reason, f"review by {day} ({days}d overdue)", "Review it with what happened."
-
-
-def _describe_stale(state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
-    days = (now - state.recorded_at).days
-    reason = f"It has had no outcome for {days} days."
-    return reason, f"pending {days} days", "Review it with what happened, or as abandoned."
-
-
-_DESCRIPTIONS: dict[Kind, Callable[[DecisionState, datetime | None, datetime], tuple[str, str, str]]] = {
-    "review_outcome": _describe_overdue,
-    "stale_pending": _describe_stale,
-}
-"""Functions that return the reason, detail and suggestion of each kind."""

@@ -28,7 +28,7 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to list, and how. `search` selects decisions whose texts contain every word of it.
+    """Which decisions to list, and how. `search` selects decisions whose texts have all its words, whole.
 
     `history` adds the events of each decision.
     """

@@ -132,18 +132,18 @@ class LedgerService:
 
     async def read(self, query: Query) -> Page:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
-        await self._check_cursor("after", query.after)
+        await self._check_cursor(query.after)
         return await self.reader.read(query)
 
     async def follow(self, query: Query) -> AsyncIterator[Page]:
         """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
-        await self._check_cursor("after", query.after)
+        await self._check_cursor(query.after)
         async for page in self.reader.follow(query):
             yield page
 
     async def scan(self, query: Query) -> AsyncIterator[Page]:
         """Yield every selected event that is committed now, page by page."""
-        await self._check_cursor("after", query.after)
+        await self._check_cursor(query.after)
         head = (await self.reader.head()).position
         query = structs.replace(query, before=min(query.before or head + 1, head + 1))
         while True:
@@ -187,11 +187,11 @@ class LedgerService:
             raise InvalidQuery(name, detail, "Name a time that has passed.")
         return await self.reader.position_at(microseconds(moment))
 
-    async def _check_cursor(self, name: str, position: int) -> None:
+    async def _check_cursor(self, position: int) -> None:
         head = (await self.reader.head()).position
         if position > head:
             detail = f"{position} is beyond the head, {head}."
-            raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
+            raise InvalidQuery("after", detail, "Was the cursor made by another ledger? Begin again from 0.")
 
     async def dated(self, position: int) -> AsOf:
         """Return a position with the time when it was recorded."""

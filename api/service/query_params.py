@@ -52,10 +52,10 @@ VERSIONS_MAX = 1_000
 
 _GROUP_BY_ALIASES: dict[str, GroupBy] = {"confidenceBucket": "confidence_bucket"}
 
-AFTER = integer_parameter("after", "Events after this position: the `next` of the page before.", 0, default=0)
+AFTER = integer_parameter("after", "Events after this position: the `next` of the previous page.", 0, default=0)
 BEFORE = integer_parameter("before", "Events before this position.", 1)
-LIMIT = integer_parameter("limit", "The most to return.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_DEFAULT)
-OFFSET = integer_parameter("offset", "How many to skip: the `next` of the page before.", 0, default=0)
+LIMIT = integer_parameter("limit", "The largest number of results.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_DEFAULT)
+OFFSET = integer_parameter("offset", "How many results to skip: the `next` of the previous page.", 0, default=0)
 ORDER_ASCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="asc")
 ORDER_DESCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="desc")
 TYPE = list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.types)
@@ -85,7 +85,7 @@ GROUP_BY = choice_parameter(
     aliases=_GROUP_BY_ALIASES,
 )
 MIN_REVIEWED = integer_parameter(
-    "min_decisions", "The least number of reviewed decisions for figures to be computed.", 1, default=MIN_DECISIONS
+    "min_decisions", "The fewest reviewed decisions from which figures are computed.", 1, default=MIN_DECISIONS
 )
 DETAIL = choice_parameter(
     "detail", "What to compute: figures, or also curve, band and recalibration map.", DETAILS, default="figures"

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from api.service.evaluation.scenarios import (
+    RecordedScenarios,
     ScenarioInfo,
     alert_fingerprint,
     build_scenario_info,
@@ -186,12 +187,19 @@ async def capture(
         scenario_id=target.id,
         folder=str(target.folder),
         files=tuple(sorted(FILES)),
-        recorded="captured" if recorded.captured else "revised" if recorded.revised else "unchanged",
+        recorded=_change_of(recorded),
         source=details.source,
         fixture_digest=event.fixture_digest,
         investigation_digest=event.investigation_digest,
         fingerprint=event.fingerprint,
     )
+
+
+def _change_of(recorded: RecordedScenarios) -> Literal["captured", "revised", "unchanged"]:
+    """Return how the ledger changed by recording one scenario."""
+    if recorded.captured:
+        return "captured"
+    return "revised" if recorded.revised else "unchanged"
 
 
 def _build_info(
