@@ -12,9 +12,9 @@ import msgspec
 from api.client.open_store import open_store
 from api.service.evaluation.baselines import record_baselines
 from api.service.evaluation.runs import (
+    AttemptKey,
     EvalRun,
     GradedAttempt,
-    Place,
     add_scores,
     begin_run,
     finish_run,
@@ -37,7 +37,7 @@ class RunRecorder:
         self._store = store
         self._stack = stack
         self._run: EvalRun | None = None
-        self._attempts: frozenset[Place] = frozenset()
+        self._attempts: frozenset[AttemptKey] = frozenset()
         self._began_ns = 0
 
     @classmethod
@@ -50,7 +50,7 @@ class RunRecorder:
         self,
         started: EvalStarted,
         scenarios: Sequence[Scenario],
-        attempts: frozenset[Place],
+        attempts: frozenset[AttemptKey],
         matcher: SemanticMatcher | None,
     ) -> str:
         """Record the scenarios, begin a run of these attempts, score the baselines, and return the run's id."""

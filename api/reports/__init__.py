@@ -1,4 +1,4 @@
-"""The gate, and reports of an evaluation as HTML, Markdown and JUnit XML: pure functions."""
+"""The gate of an evaluation, and its reports as HTML, Markdown and JUnit XML. Only `files` reads and writes files."""
 
 from api.reports.files import ReportFiles
 from api.reports.gate import (

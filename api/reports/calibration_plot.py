@@ -1,4 +1,4 @@
-"""Draw the calibration curve as one self-contained SVG file for light and dark pages."""
+"""Draw the calibration curve as one self-contained SVG image, for light and dark pages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +9,9 @@ from projections.calibration.scores import Bucket, CalibrationScores
 
 WIDTH, HEIGHT = 640, 800
 LEFT, RIGHT, TOP, BOTTOM = 78, 604, 128, 560
-"""The square of the curve, in units of the drawing."""
+"""The edges of the area of the curve, in SVG units."""
 COUNTS_TOP, COUNTS_BOTTOM = 620, 684
-"""The bars that count reviews, below it."""
+"""The edges of the bars below the curve, which show numbers of reviews."""
 SUBJECT_CHARS_MAX = 44
 
 STYLE = """
@@ -29,51 +29,51 @@ text { fill: #a3adb8 } .paper { fill: #11151a; stroke: #2f3842 } .ink { fill: #e
 
 
 def calibration_plot(view: CalibrationView, subject: str, position: int) -> str | None:
-    """Draw the curve of all the decisions in a view; None where there is no curve.
+    """Draw the curve of all the decisions in a view; return None for a view without a curve.
 
     Shapes: the calibration curve (CORP), the band in which a calibrated agent's curve lies in 95% of samples, the
-            success rate of each range of confidence with its interval, and how many reviews each confidence has.
-    Units:  `position` is that of the newest event that the view includes.
+            success rate of each range of confidence with its interval, and the number of reviews of each confidence.
+    Units:  `position` is that of the newest event in the view.
     """
-    figures = view.overall
-    if figures is None or not figures.corp.curve:
+    scores = view.overall
+    if scores is None or not scores.corp.curve:
         return None
-    drawn = [
+    lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="t">',
-        f'<title id="t">{escape_html(_summary(figures, subject))}</title><style>{STYLE}</style>',
+        f'<title id="t">{escape_html(_summary(scores, subject))}</title><style>{STYLE}</style>',
         f'<rect class="paper" x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="10"/>',
-        *_heading(figures, subject),
+        *_heading(scores, subject),
         *_axes(),
-        *_band(figures.corp),
+        *_band(scores.corp),
         f'<line class="perfect" x1="{LEFT}" y1="{BOTTOM}" x2="{RIGHT}" y2="{TOP}"/>',
-        f'<polyline class="curve" points="{_path((p.confidence, p.recalibrated) for p in figures.corp.curve)}"/>',
-        *(mark for bucket in view.buckets for mark in _range(bucket)),
-        *_counts(figures.corp, view.buckets),
+        f'<polyline class="curve" points="{_path((p.confidence, p.recalibrated) for p in scores.corp.curve)}"/>',
+        *(mark for bucket in view.buckets for mark in _range_mark(bucket)),
+        *_review_bars(scores.corp, view.buckets),
         *_legend(position),
         "</svg>",
     ]
-    return "\n".join(drawn) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def _summary(figures: CalibrationScores, subject: str) -> str:
+def _summary(scores: CalibrationScores, subject: str) -> str:
     return (
-        f"Calibration curve of {one_line(subject)}: {figures.reviewed:,} reviewed decisions, "
-        f"stated {_percent(figures.mean_confidence)} on average, {_percent(figures.accuracy)} successful"
+        f"Calibration curve of {one_line(subject)}: {scores.reviewed:,} reviewed decisions, "
+        f"stated {_percent(scores.mean_confidence)} on average, {_percent(scores.accuracy)} successful"
     )
 
 
-def _heading(figures: CalibrationScores, subject: str) -> Iterator[str]:
-    low, high = figures.gap_interval.low, figures.gap_interval.high
-    stated, right = _percent(figures.mean_confidence), _percent(figures.accuracy)
+def _heading(scores: CalibrationScores, subject: str) -> Iterator[str]:
+    low, high = scores.gap_interval.low, scores.gap_interval.high
+    stated, right = _percent(scores.mean_confidence), _percent(scores.accuracy)
     yield _text(28, 44, one_line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
-    yield _text(28, 74, f"{figures.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
-    gap = f"Gap {figures.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {figures.brier_score:.3f}"
+    yield _text(28, 74, f"{scores.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
+    gap = f"Gap {scores.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {scores.brier_score:.3f}"
     yield _text(28, 100, gap, "", "start")
 
 
 def _axes() -> Iterator[str]:
     for percent in (0, 25, 50, 75, 100):
-        x, y = _place(percent / 100, percent / 100)
+        x, y = _point(percent / 100, percent / 100)
         yield f'<path class="grid" d="M{LEFT} {y:.1f}H{RIGHT}M{x:.1f} {TOP}V{BOTTOM}"/>'
         yield _text(LEFT - 8, y + 6, f"{percent}%", "", "end")
         yield _text(x, BOTTOM + 24, f"{percent}%", "", "middle")
@@ -90,28 +90,28 @@ def _band(corp: Corp) -> Iterator[str]:
         yield f'<polygon class="band" points="{upper} {lower}"/>'
 
 
-def _range(bucket: Bucket) -> Iterator[str]:
-    """Draw the success rate of a range of confidence, at the mean stated confidence of that range."""
-    x, y = _place(bucket.mean_confidence, bucket.success_rate)
-    top, bottom = (_place(0, end)[1] for end in (bucket.success_interval.high, bucket.success_interval.low))
+def _range_mark(bucket: Bucket) -> Iterator[str]:
+    """Draw the success rate of a range of confidence above the mean stated confidence in that range."""
+    x, y = _point(bucket.mean_confidence, bucket.success_rate)
+    top, bottom = (_point(0, end)[1] for end in (bucket.success_interval.high, bucket.success_interval.low))
     label = f"Stated {bucket.bucket}: {_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
     yield f'<g><title>{label}</title><line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
     yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6"/></g>'
 
 
-def _counts(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
-    """Draw a bar for each stated confidence, and write the number of reviews of each range."""
+def _review_bars(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
+    """Draw a bar for each stated confidence, and the number of reviews in each range as text."""
     curve = corp.curve or []
-    most = max(point.reviewed for point in curve)
+    reviewed_max = max(point.reviewed for point in curve)
     for point in curve:
-        x, height = _place(point.confidence, 0)[0], (COUNTS_BOTTOM - COUNTS_TOP) * point.reviewed / most
+        x, height = _point(point.confidence, 0)[0], (COUNTS_BOTTOM - COUNTS_TOP) * point.reviewed / reviewed_max
         yield (
             f'<rect class="count" x="{x - 4:.1f}" y="{COUNTS_BOTTOM - height:.1f}" width="8" height="{height:.1f}"/>'
         )
     yield f'<path class="grid" d="M{LEFT} {COUNTS_BOTTOM}H{RIGHT}"/>'
     for bucket in buckets:
         low, high = (float(end) for end in bucket.bucket.split("-"))
-        left, right = _place(low, 0)[0], _place(high, 0)[0]
+        left, right = _point(low, 0)[0], _point(high, 0)[0]
         yield f'<path class="edge" d="M{left:.1f} {COUNTS_TOP}V{COUNTS_BOTTOM + 24}"/>'
         yield _text((left + right) / 2, COUNTS_BOTTOM + 22, f"{bucket.decisions:,}", "ink", "middle")
     yield _text(LEFT + 8, COUNTS_TOP + 12, "number of reviews", "", "start")
@@ -132,18 +132,18 @@ def _legend(position: int) -> Iterator[str]:
     yield _text(WIDTH - 28, HEIGHT - 10, f"as of position {position:,}", "", "end")
 
 
-def _place(stated: float, rate: float) -> tuple[float, float]:
-    """Return the point of a stated confidence and a success rate in the drawing."""
+def _point(stated: float, rate: float) -> tuple[float, float]:
+    """Return the coordinates of a stated confidence and a success rate."""
     return LEFT + (RIGHT - LEFT) * stated, BOTTOM - (BOTTOM - TOP) * rate
 
 
 def _path(points: Iterator[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in (_place(*point) for point in points))
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in (_point(*point) for point in points))
 
 
-def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
-    named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
+def _text(x: float, y: float, text: str, css_class: str, anchor: str) -> str:
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f'<text{attribute} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
 
 
 def _percent(rate: float) -> str:

@@ -1,4 +1,4 @@
-"""Show what a pattern matched within the answer's text, if the answer is available."""
+"""Find excerpts of an answer: the text that a pattern matched, with the text around it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,17 +10,17 @@ from api.reports.escape import ELLIPSIS
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import ScoreRow
 
-AROUND = 80
-"""Characters of the text that are shown on either side of a match."""
+CONTEXT_CHARS = 80
+"""Characters of context on each side of a match."""
 
-SCORED = ("rca.root_cause", "decision.label", "decision.why", "rca.remediation", "decision.next", "verdict.next_steps")
-"""Paths of the scored texts in an answer, besides its hypotheses."""
+PATHS = ("rca.root_cause", "decision.label", "decision.why", "rca.remediation", "decision.next", "verdict.next_steps")
+"""Paths of the scored texts in an answer, except its hypotheses."""
 
 _step = re.compile(r"([a-z_0-9]+)((?:\[\d+\])*)")
 
 
 class Excerpt(NamedTuple):
-    """A match and the text around it; an ellipsis marks where it was cut."""
+    """A match and the text around it. An ellipsis marks a cut."""
 
     before: str
     found: str
@@ -28,24 +28,24 @@ class Excerpt(NamedTuple):
 
 
 def excerpt_finder(row: ScoreRow) -> Callable[[PatternFinding], Excerpt | None]:
-    """Return a function that finds the excerpt of a pattern in one answer; None for a pattern that did not match."""
-    answer = _decoded(row)
+    """Return a function that returns the excerpt of a finding in one answer, or None if the pattern did not match."""
+    answer = _decode_answer(row)
     return lambda finding: _excerpt(finding, answer)
 
 
 def scored_texts(row: ScoreRow) -> Iterator[tuple[str, str]]:
     """Yield the path and text of each scored part of an answer; the items of a list are one text."""
-    answer = _decoded(row)
-    for where in SCORED:
-        if text := _text_at(answer, where):
-            yield where, text
+    answer = _decode_answer(row)
+    for path in PATHS:
+        if text := _text_at(answer, path):
+            yield path, text
     hypotheses = answer.get("hypotheses") if isinstance(answer, dict) else None
     for number in range(len(hypotheses) if isinstance(hypotheses, list) else 0):
         if text := _text_at(answer, f"hypotheses[{number}].title"):
             yield f"hypotheses[{number}]", text
 
 
-def _decoded(row: ScoreRow) -> object:
+def _decode_answer(row: ScoreRow) -> object:
     try:
         answer: object = msgspec.json.decode(row.analysis) if row.analysis else None
     except msgspec.DecodeError:
@@ -64,17 +64,17 @@ def _excerpt(finding: PatternFinding, answer: object) -> Excerpt | None:
     start, end = finding.start, min(finding.end, finding.start + len(finding.text))
     if text[start:end] != finding.text:
         return Excerpt("", finding.text, "")
-    before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+    before, after = text[max(0, start - CONTEXT_CHARS) : start], text[end : end + CONTEXT_CHARS]
     return Excerpt(
-        f"{ELLIPSIS}{before}" if start > AROUND else before,
+        f"{ELLIPSIS}{before}" if start > CONTEXT_CHARS else before,
         finding.text,
-        f"{after}{ELLIPSIS}" if len(text) > end + AROUND else after,
+        f"{after}{ELLIPSIS}" if len(text) > end + CONTEXT_CHARS else after,
     )
 
 
-def _text_at(answer: object, where: str) -> str | None:
+def _text_at(answer: object, path: str) -> str | None:
     """Return the text at a path such as `decision.why[1]`; the items of a list are joined by line feeds."""
-    for step in where.split("."):
+    for step in path.split("."):
         parsed = _step.fullmatch(step)
         if parsed is None or not isinstance(answer, dict):
             return None

@@ -1,4 +1,4 @@
-"""Report files: checked before the evaluation runs, and each written whole or not at all."""
+"""Report files: check before the evaluation that each can be written, and write each whole or not at all."""
 
 import tempfile
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from ledger.errors import InvalidQuery
 
 WRITERS = {"junit": junit, "html": html_page, "markdown": markdown}
 
-DATABASE = b"SQLite format 3\0"
+SQLITE_HEADER = b"SQLite format 3\0"
 """The first bytes of a SQLite file."""
 
 
 class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The report files of an evaluation, named as their options."""
+    """The report files of an evaluation; each field has the name of its option."""
 
     junit: Path | None = None
     html: Path | None = None
@@ -33,11 +33,11 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Self:
         """Check that each file can be written and is not a database. Errors: InvalidQuery, naming the option."""
         files = cls(junit=junit, html=html, markdown=markdown)
-        taken = {ledger.resolve(): "ledger"}
+        options = {ledger.resolve(): "ledger"}
         for option, path in files:
-            if (other := taken.setdefault(path.resolve(), option)) != option:
+            if (first := options.setdefault(path.resolve(), option)) != option:
                 raise InvalidQuery(
-                    option, f"{path} is the file of --{other} too.", "Name another file for each report."
+                    option, f"{path} is the file of --{first} too.", "Name another file for each report."
                 )
             check_file(option, path)
         return files
@@ -50,7 +50,7 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
         return any(True for _ in self)
 
     def write(self, report: EvaluationReport) -> None:
-        """Write the reports. Errors: InvalidQuery, naming the option; the previous file is kept then."""
+        """Write the reports. Errors: InvalidQuery, naming the option; then the previous file remains."""
         for option, path in self:
             write_file(option, path, WRITERS[option](report))
 
@@ -58,7 +58,7 @@ class ReportFiles(msgspec.Struct, frozen=True, kw_only=True):
 def check_file(option: str, path: Path) -> None:
     """Check that a report can be written to a file. Errors: InvalidQuery, naming the option.
 
-    It makes a file beside the one to be written, and deletes it again.
+    It creates a temporary file in the same folder, and deletes it again.
     """
     if path.exists() and not path.is_file():
         raise InvalidQuery(option, f"{path} is not a regular file, so it cannot be replaced.", "Name a file.")
@@ -68,23 +68,23 @@ def check_file(option: str, path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             return
     except OSError as error:
-        raise _unwritable(option, path, error) from None
+        raise _unwritable_error(option, path, error) from None
 
 
 def write_file(option: str, path: Path, text: str) -> None:
-    """Write a report whole, or leave the file as it was. Errors: InvalidQuery, naming the option."""
+    """Write a report atomically. Errors: InvalidQuery, naming the option."""
     try:
         write_text(path.resolve(), text)
     except OSError as error:
-        raise _unwritable(option, path, error) from None
+        raise _unwritable_error(option, path, error) from None
 
 
 def _is_database(path: Path) -> bool:
-    """Whether a file is a SQLite database: a ledger, or its views."""
+    """Return whether a file is a SQLite database, such as a ledger."""
     with path.open("rb") as file:
-        return file.read(len(DATABASE)) == DATABASE
+        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
 
 
-def _unwritable(option: str, path: Path, error: OSError) -> InvalidQuery:
+def _unwritable_error(option: str, path: Path, error: OSError) -> InvalidQuery:
     why = error.strerror or str(error)
     return InvalidQuery(option, f"{path} cannot be written: {why}.", "Name a file in a folder that you may write to.")

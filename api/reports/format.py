@@ -1,4 +1,4 @@
-"""Format figures for all reports: points of 100 to one decimal, rates in percent, times in seconds."""
+"""Format figures for all reports: points (0 to 100) with one decimal, rates in percent, durations and times."""
 
 from datetime import datetime
 
@@ -8,15 +8,15 @@ DASH = "-"
 
 
 def points(value: float | None, sign: str = "") -> str:
-    """Format points to one decimal; a dash for None."""
+    """Format points with one decimal; a dash for None."""
     return DASH if value is None else f"{_rounded(value, 1):{sign}.1f}"
 
 
-def points_below(value: float | None, mark: float | None) -> str:
-    """Format points beside their threshold, with enough decimals to show that they are below it."""
-    if value is None or mark is None or value >= mark:
+def points_below(value: float | None, threshold: float | None) -> str:
+    """Format points with so many decimals that points below a threshold are seen to be below it."""
+    if value is None or threshold is None or value >= threshold:
         return points(value)
-    return next((text for decimals in range(1, 7) if float(text := f"{value:.{decimals}f}") < mark), repr(value))
+    return next((text for decimals in range(1, 7) if float(text := f"{value:.{decimals}f}") < threshold), repr(value))
 
 
 def point_interval(interval: Interval | None, sign: str = "") -> str:
@@ -28,7 +28,9 @@ def rate(value: float | None) -> str:
     """Format a rate in whole percent; only 0 and 1 are shown as 0% and 100%."""
     if value is None:
         return DASH
-    return "< 1%" if 0 < value < 0.005 else "> 99%" if 0.995 <= value < 1 else f"{value:.0%}"
+    if 0 < value < 0.005:
+        return "< 1%"
+    return "> 99%" if 0.995 <= value < 1 else f"{value:.0%}"
 
 
 def rate_interval(interval: Interval | None) -> str:
@@ -37,7 +39,7 @@ def rate_interval(interval: Interval | None) -> str:
 
 
 def bracketed(text: str) -> str:
-    """Return ` (text)`, or an empty text."""
+    """Return a text in brackets, after a space; an empty text stays empty."""
     return f" ({text})" if text else ""
 
 
@@ -52,12 +54,12 @@ def seconds(elapsed_ns: int | None) -> str:
 
 
 def minute_utc(when: datetime | None) -> str:
-    """Format a time to the minute, UTC."""
+    """Format a time in UTC, to the minute; a dash for None."""
     return DASH if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
 
 
 def count_noun(number: int, noun: str) -> str:
-    """Return `1 scenario`, `2,000 scenarios`."""
+    """Format a number with its noun, as in `1 scenario` and `2,000 scenarios`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -13,8 +13,8 @@ Verdict = Literal["passed", "worse", "unusable"]
 class GateLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits for a candidate.
 
-    `regressions` and `errors` are the most that are allowed; regressions count scenarios, not attempts. `score` is the
-    least mean, in points of 100; an error counts as 0 points in it.
+    `regressions` and `errors` are the largest allowed numbers: of scenarios that regressed, and of attempts in error.
+    `score` is the lowest allowed mean, in points (0 to 100); an error has 0 points in it.
     """
 
     regressions: int = 0
@@ -38,41 +38,40 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 def judge(contrast: RunComparison, limits: GateLimits) -> GateResult:
     """Check a candidate against limits.
 
-    A scenario regressed if fewer of its attempts pass than before, of the attempts that both runs have. A flaky
-    scenario whose passes only moved from one attempt to another did not regress. A missing scenario did.
+    A scenario regressed if fewer of its attempts pass than before, among the attempts that both runs have. A flaky
+    scenario with as many passes in other attempts did not regress. A missing scenario did.
     """
     candidate = contrast.candidate
     if candidate.mean is None:
-        return _judged("unusable", limits, "no scenario of the candidate was scored")
+        return _result("unusable", limits, "no scenario of the candidate was scored")
     worse = []
     if contrast.regressions > limits.regressions:
-        worse.append(_more(contrast.regressions, "regression", limits.regressions))
+        worse.append(_over_limit(contrast.regressions, "regression", limits.regressions))
     if limits.score is not None and candidate.mean < limits.score:
         worse.append(f"a mean of {points_below(candidate.mean, limits.score)} is below {limits.score:g}")
     if worse:
-        return _judged("worse", limits, *worse)
+        return _result("worse", limits, *worse)
     unusable = []
     if not contrast.scenarios:
         unusable.append("no scenario is comparable with the baseline")
     if candidate.errors > limits.errors:
-        unusable.append(_more(candidate.errors, "error", limits.errors))
-    return _judged("unusable" if unusable else "passed", limits, *unusable)
+        unusable.append(_over_limit(candidate.errors, "error", limits.errors))
+    return _result("unusable" if unusable else "passed", limits, *unusable)
 
 
 def verdict_sentence(judgement: GateResult, contrast: RunComparison) -> str:
     """Return the verdict and its reasons in one line."""
     if judgement.reasons:
-        said = "Worse" if judgement.verdict == "worse" else "Unusable"
-        return f"{said}: {', and '.join(judgement.reasons)}."
+        return f"{judgement.verdict.capitalize()}: {', and '.join(judgement.reasons)}."
     compared = f"{count_noun(contrast.scenarios, 'scenario')} compared"
     allowed = f", {count_noun(contrast.regressions, 'regression')} allowed" if contrast.regressions else ", none worse"
     return f"Passed: {compared}{allowed}."
 
 
-def _more(found: int, noun: str, allowed: int) -> str:
-    return f"{count_noun(found, noun)}, where {allowed or 'none'} {'is' if allowed < 2 else 'are'} allowed"
+def _over_limit(number: int, noun: str, allowed: int) -> str:
+    return f"{count_noun(number, noun)}, where {allowed or 'none'} {'is' if allowed < 2 else 'are'} allowed"
 
 
-def _judged(verdict: Verdict, limits: GateLimits, *reasons: str) -> GateResult:
+def _result(verdict: Verdict, limits: GateLimits, *reasons: str) -> GateResult:
     code = {"passed": 0, "worse": 1, "unusable": 2}[verdict]
     return GateResult(verdict=verdict, exit=code, reasons=reasons, limits=limits)

@@ -19,12 +19,12 @@ from api.reports.report import (
 from api.reports.score_text import score_lines
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
 
-MESSAGE_MAX = 500
-"""Characters of a message; the body has all of it."""
+MESSAGE_CHARS_MAX = 500
+"""Characters of a message; the body contains the full text."""
 
 
 def junit(report: EvaluationReport) -> str:
-    """Return the XML, well-formed whatever an answer contains."""
+    """Return the XML. It is well-formed for any text in an answer."""
     run = report.evaluation
     counts = {
         "tests": str(run.passed + run.failed + run.errors + run.skipped),
@@ -81,18 +81,18 @@ def _case(suite: Element, run: Evaluation, result: ScenarioResult, row: ScoreRow
     seconds = _seconds(row.elapsed_ns or 0)
     case = SubElement(suite, "testcase", name=name, classname=one_line(run.suite), time=seconds)
     if row.state == "skipped":
-        SubElement(case, "skipped", message=one_line(row.detail or "skipped", MESSAGE_MAX))
+        SubElement(case, "skipped", message=one_line(row.detail or "skipped", MESSAGE_CHARS_MAX))
     elif row.state == "error":
         failure = row.failure or "error"
-        said = [visible(text) for text in (row.detail, row.said) if text]
-        error = SubElement(case, "error", type=failure, message=one_line(row.detail or failure, MESSAGE_MAX))
-        error.text = "\n".join(said) or failure
+        texts = [visible(text) for text in (row.detail, row.said) if text]
+        error = SubElement(case, "error", type=failure, message=one_line(row.detail or failure, MESSAGE_CHARS_MAX))
+        error.text = "\n".join(texts) or failure
     elif not row.passed:
         total = f"{points_below(row.total_score, row.pass_threshold)} points, {points(row.pass_threshold)} needed"
-        failed = SubElement(case, "failure", type="score", message=one_line(_message(total, row), MESSAGE_MAX))
+        failed = SubElement(case, "failure", type="score", message=one_line(_message(total, row), MESSAGE_CHARS_MAX))
         failed.text = "\n".join([total, *score_lines(row)])
 
 
 def _message(total: str, row: ScoreRow) -> str:
-    missing = (f"{'said ' if is_forbidden(one) else 'not found: '}{one.pattern}" for one in failed_patterns(row))
-    return "; ".join([total, *missing])
+    failed = (f"{'said ' if is_forbidden(each) else 'not found: '}{each.pattern}" for each in failed_patterns(row))
+    return "; ".join([total, *failed])

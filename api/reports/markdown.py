@@ -1,6 +1,6 @@
 """Write an evaluation in Markdown for a comment on a pull request: short, regressions first, the rest folded.
 
-Texts of others are in code spans or blocks, where no mention, link, reference or markup has an effect.
+Untrusted texts are in code spans or blocks, where no mention, link, reference or markup has an effect.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,10 +39,18 @@ from events.evaluation import PatternFinding
 from projections.evaluation.view_types import EvaluationSummary, RunComparison, ScenarioChange, ScenarioResult
 
 TEXT_MAX = 200
-SAID_MAX = 1_500
+"""The most characters of a pattern, a matched text or a reason."""
+
+OUTPUT_MAX = 1_500
+"""The most characters of the last output of an agent."""
+
+NAME_MAX = 80
+"""The most characters of the name of a suite, agent or scorer."""
+
+SCENARIO_NAME_MAX = 60
 
 FINDINGS_MAX = 10
-"""Patterns listed for one scenario; the others are only counted."""
+"""The most patterns listed for one scenario; for the others, only their number."""
 
 MARKS = {"passed": "\u2705", "worse": "\u274c", "unusable": "\u26a0\ufe0f"}
 
@@ -53,19 +61,19 @@ def markdown(report: EvaluationReport) -> str:
     comment.add(f"### {_headline(report)}")
     comment.add(_summary(run, contrast))
     if contrast is not None:
-        _regressed(comment, contrast)
-    _errors(comment, run.results)
+        _add_regressed(comment, contrast)
+    _add_errors(comment, run.results)
     if contrast is not None:
-        _apart(comment, contrast)
+        _add_other_changes(comment, contrast)
     else:
-        _failing(comment, by_urgency(report))
-    _all(comment, report)
+        _add_failing(comment, by_urgency(report))
+    _add_scenarios(comment, report)
     return comment.text()
 
 
 def _headline(report: EvaluationReport) -> str:
     run, contrast, judgement = report.evaluation, report.contrast, report.judgement
-    suite = code_span(run.suite, 80)
+    suite = code_span(run.suite, NAME_MAX)
     if contrast is not None and judgement is not None:
         return f"{MARKS[judgement.verdict]} {suite}: {verdict_sentence(judgement, contrast)}"
     if contrast is not None:
@@ -82,10 +90,10 @@ def _summary(run: EvaluationSummary, contrast: RunComparison | None) -> str:
         "ended": [minute_utc(head.finished_at) if head.ended else "not ended" for head in runs],
         "mean": [f"{points(head.mean)}{bracketed(point_interval(head.mean_interval))}" for head in runs],
         "pass rate": [f"{rate(head.pass_rate)}{bracketed(rate_interval(head.pass_interval))}" for head in runs],
-        "scenarios": [_verdicts(head) for head in runs],
+        "scenarios": [_verdict_counts(head) for head in runs],
         "errors": [f"{head.errors:,}" for head in runs],
         "took": [seconds(head.elapsed_ns) for head in runs],
-        "scorer": [code_cell(scorer_name(head) or DASH, 80) for head in runs],
+        "scorer": [code_cell(scorer_name(head) or DASH, NAME_MAX) for head in runs],
     }
     titles = "|||\n|-|-|" if contrast is None else "||baseline|candidate|\n|-|-|-|"
     table = "\n".join([titles, *(f"|{name}|{'|'.join(cells)}|" for name, cells in rows.items())])
@@ -93,12 +101,14 @@ def _summary(run: EvaluationSummary, contrast: RunComparison | None) -> str:
 
 
 def _agent(head: EvaluationSummary) -> str:
-    named = agent_name(head)
-    shown = code_cell(named, 80) if named == head.agent else named
-    return f"{shown} {code_cell(head.agent_version, 80)}" if head.agent_version is not None else shown
+    name = agent_name(head)
+    cell = code_cell(name, NAME_MAX) if name == head.agent else name
+    if head.agent_version is None:
+        return cell
+    return f"{cell} {code_cell(head.agent_version, NAME_MAX)}"
 
 
-def _verdicts(head: EvaluationSummary) -> str:
+def _verdict_counts(head: EvaluationSummary) -> str:
     counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
     return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
 
@@ -115,92 +125,96 @@ def _difference(contrast: RunComparison) -> str:
     return f"Points {points(contrast.difference, '+')}{interval} {over}; {passes}{p}."
 
 
-def _regressed(comment: SizedMarkdown, contrast: RunComparison) -> None:
+def _add_regressed(comment: SizedMarkdown, contrast: RunComparison) -> None:
     """Add the regressions, and the patterns that used to match."""
-    rows = [_change(change) for change in contrast.regressed]
-    rows += [f"|{_named(change)}|{points(change.before)}|missing|||" for change in contrast.missing]
+    rows = [_change_row(change) for change in contrast.regressed]
+    rows += [f"|{_name_cell(change)}|{points(change.before)}|missing|||" for change in contrast.missing]
     head = ("scenario", "before", "now", "change", "attempts passed")
     comment.table("Regressed", head, rows, "regressed scenario")
     for change in (*contrast.regressed, *contrast.missing):
         if patterns := lost_patterns(change):
-            why = f"Error: {code_span(change.reason, TEXT_MAX)}\n\n" if change.reason else ""
-            title = f"{_titled(change)}: patterns that used to match"
-            comment.add(folded(title, why + _listed(patterns, _lost)), "breakdown")
+            reason = f"Error: {code_span(change.reason, TEXT_MAX)}\n\n" if change.reason else ""
+            title = f"{_title(change)}: patterns that used to match"
+            comment.add(folded(title, reason + _list_findings(patterns, _describe_lost)), "breakdown")
 
 
-def _change(change: ScenarioChange) -> str:
+def _change_row(change: ScenarioChange) -> str:
     passes = f"{change.passed_before} of {change.attempts}, now {change.passed_after}"
     figures = (points(change.before), points(change.after), points(change.difference, "+"), passes)
-    return f"|{_named(change)}|{'|'.join(figures)}|"
+    return f"|{_name_cell(change)}|{'|'.join(figures)}|"
 
 
-def _named(one: ScenarioChange | ScenarioResult) -> str:
-    same = one.name is None or one.name == one.scenario_id
-    return code_cell(one.scenario_id) if same else f"{code_cell(one.scenario_id)} {code_cell(one.name or '', 60)}"
+def _name_cell(scenario: ScenarioChange | ScenarioResult) -> str:
+    cell = code_cell(scenario.scenario_id)
+    if scenario.name is None or scenario.name == scenario.scenario_id:
+        return cell
+    return f"{cell} {code_cell(scenario.name, SCENARIO_NAME_MAX)}"
 
 
-def _titled(one: ScenarioChange | ScenarioResult) -> str:
+def _title(scenario: ScenarioChange | ScenarioResult) -> str:
     """Return the id of a scenario as HTML, for a title."""
-    return f"<code>{escape_html(one_line(one.scenario_id))}</code>"
+    return f"<code>{escape_html(one_line(scenario.scenario_id))}</code>"
 
 
-def _lost(finding: PatternFinding) -> str:
+def _describe_lost(finding: PatternFinding) -> str:
     pattern = f"{code_span(finding.pattern, TEXT_MAX)} ({finding.match_type}, {code_span(finding.expectation)})"
     where = f" in {code_span(finding.where)}" if finding.where else ""
     text = f": {code_span(finding.text, TEXT_MAX)}" if finding.text else ""
     return f"{pattern} {'is forbidden, and found now' if is_forbidden(finding) else 'matched'}{where}{text}"
 
 
-def _missed(finding: PatternFinding) -> str:
+def _describe_missed(finding: PatternFinding) -> str:
     pattern = f"{code_span(finding.pattern, TEXT_MAX)} ({finding.match_type}, {code_span(finding.expectation)})"
     if not is_forbidden(finding):
         return f"{pattern} not found"
     return f"{pattern} is forbidden{f': {code_span(finding.text, TEXT_MAX)}' if finding.text else ''}"
 
 
-def _listed(findings: Sequence[PatternFinding], said: Callable[[PatternFinding], str]) -> str:
-    rows = [f"- {said(finding)}" for finding in findings[:FINDINGS_MAX]]
+def _list_findings(findings: Sequence[PatternFinding], describe: Callable[[PatternFinding], str]) -> str:
+    rows = [f"- {describe(finding)}" for finding in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:
         rows.append(f"- and {count_noun(len(findings) - FINDINGS_MAX, 'pattern')} more")
     return "\n".join(rows)
 
 
-def _errors(comment: SizedMarkdown, results: Iterable[ScenarioResult]) -> None:
+def _add_errors(comment: SizedMarkdown, results: Iterable[ScenarioResult]) -> None:
     """Add the errors, with the last lines of output of each."""
-    wrong = [(result, row) for result in results for row in result.rows if row.state == "error"]
+    failed = [(result, row) for result in results for row in result.rows if row.state == "error"]
     rows = (
-        f"|{_named(result)}|{row.attempt}|{row.failure or 'error'}|{code_cell(row.detail or DASH, TEXT_MAX)}|"
-        for result, row in wrong
+        f"|{_name_cell(result)}|{row.attempt}|{row.failure or 'error'}|{code_cell(row.detail or DASH, TEXT_MAX)}|"
+        for result, row in failed
     )
     comment.table("Errors", ("scenario", "attempt", "what", "why"), rows, "error")
-    for result, row in wrong:
+    for result, row in failed:
         if row.said:
-            title = f"{_titled(result)}, attempt {row.attempt}: last lines of output"
-            comment.add(folded(title, code_block(row.said[-SAID_MAX:])), "last message")
+            title = f"{_title(result)}, attempt {row.attempt}: last lines of output"
+            comment.add(folded(title, code_block(row.said[-OUTPUT_MAX:])), "last message")
 
 
-def _apart(comment: SizedMarkdown, contrast: RunComparison) -> None:
+def _add_other_changes(comment: SizedMarkdown, contrast: RunComparison) -> None:
     """Add the scenarios that are not comparable, and the changes that are not regressions."""
-    rows = [f"|{_named(change)}|{code_cell(change.reason or DASH, TEXT_MAX)}|" for change in contrast.not_comparable]
+    rows = [
+        f"|{_name_cell(change)}|{code_cell(change.reason or DASH, TEXT_MAX)}|" for change in contrast.not_comparable
+    ]
     comment.table("Not comparable", ("scenario", "because"), rows, "incomparable scenario")
     head = ("scenario", "before", "now", "change", "attempts passed")
-    for title, changes_ in (("Fewer points, as many passes", contrast.lower), ("Improved", contrast.improved)):
-        comment.table(f"{title} ({len(changes_)})", head, map(_change, changes_), "scenario", fold=True)
-    rows = [f"|{_named(change)}|{points(change.after)}|" for change in contrast.added]
+    for title, changes in (("Fewer points, as many passes", contrast.lower), ("Improved", contrast.improved)):
+        comment.table(f"{title} ({len(changes)})", head, map(_change_row, changes), "scenario", fold=True)
+    rows = [f"|{_name_cell(change)}|{points(change.after)}|" for change in contrast.added]
     comment.table(f"New ({len(rows)})", ("scenario", "points"), rows, "new scenario", fold=True)
 
 
-def _failing(comment: SizedMarkdown, results: Iterable[ScenarioResult]) -> None:
+def _add_failing(comment: SizedMarkdown, results: Iterable[ScenarioResult]) -> None:
     """Add the failing scenarios, with the patterns that cost points."""
     for result in results:
         missed = [finding for row in result.rows if row.passed is False for finding in failed_patterns(row)]
         if missed:
-            different = list({(one.expectation, one.pattern): one for one in missed}.values())
-            title = f"{_titled(result)}: {points(result.mean)} points, {result.passed} of {result.attempts} passed"
-            comment.add(folded(title, _listed(different, _missed)), "breakdown")
+            distinct = list({(finding.expectation, finding.pattern): finding for finding in missed}.values())
+            title = f"{_title(result)}: {points(result.mean)} points, {result.passed} of {result.attempts} passed"
+            comment.add(folded(title, _list_findings(distinct, _describe_missed)), "breakdown")
 
 
-def _all(comment: SizedMarkdown, report: EvaluationReport) -> None:
+def _add_scenarios(comment: SizedMarkdown, report: EvaluationReport) -> None:
     moved = changes_by_scenario(report.contrast)
 
     def row(result: ScenarioResult) -> str:
@@ -209,7 +223,7 @@ def _all(comment: SizedMarkdown, report: EvaluationReport) -> None:
         cells = [result.verdict, points(result.mean), passes]
         if report.contrast is not None:
             cells.append(DASH if change is None else points(change.difference, "+"))
-        return f"|{_named(result)}|{'|'.join(cells)}|"
+        return f"|{_name_cell(result)}|{'|'.join(cells)}|"
 
     head = ["scenario", "verdict", "points", "attempts passed"] + (["change"] if report.contrast is not None else [])
     rows = [row(result) for result in by_urgency(report)]

@@ -18,9 +18,11 @@ from projections.evaluation.view_types import (
 )
 
 TREND_MAX = 24
-"""The most versions shown of a trend; the latest ones."""
+"""The most versions of a trend that reports show; the latest ones."""
 
-SCORING = ("error", "failing", "flaky", "skipped", "stable")
+POINTS_MAX = 100
+
+VERDICTS = ("error", "failing", "flaky", "skipped", "stable")
 """Verdicts, the most urgent first."""
 
 COMPONENTS = {
@@ -34,7 +36,7 @@ BASELINES = {"empty": "empty answer", "most_frequent": "most frequent cause"}
 
 
 class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a report is made from; each report is a pure function of it."""
+    """The data of a report; each report format is a pure function of them."""
 
     evaluation: Evaluation
     contrast: RunComparison | None = None
@@ -55,21 +57,20 @@ def scorer_name(head: EvaluationSummary) -> str | None:
 
 
 def versions_of(report: EvaluationReport) -> tuple[TrendPoint, ...]:
-    """Return the versions of the evaluated agent, oldest first; empty for fewer than two."""
+    """Return the versions of the evaluated agent, oldest first; none if there is only one."""
     points = tuple(point for point in report.trend if point.agent == report.evaluation.agent)
     return points[-TREND_MAX:] if len(points) > 1 else ()
 
 
 def by_urgency(report: EvaluationReport) -> list[ScenarioResult]:
     """Sort the scenarios by urgency: regressed first, then by verdict, then by points."""
-    worse = (
-        {change.scenario_id: place for place, change in enumerate(report.contrast.regressed)} if report.contrast else {}
-    )
+    regressed = report.contrast.regressed if report.contrast else ()
+    ranks = {change.scenario_id: rank for rank, change in enumerate(regressed)}
 
     def key(result: ScenarioResult) -> tuple[int, int, float, str]:
-        place = worse.get(result.scenario_id, len(worse))
+        rank = ranks.get(result.scenario_id, len(ranks))
         points = -1.0 if result.mean is None else result.mean
-        return place, SCORING.index(result.verdict), points, result.scenario_id
+        return rank, VERDICTS.index(result.verdict), points, result.scenario_id
 
     return sorted(report.evaluation.results, key=key)
 
@@ -81,7 +82,7 @@ def changes_by_scenario(contrast: RunComparison | None) -> dict[str, ScenarioCha
 
 
 def is_forbidden(finding: PatternFinding) -> bool:
-    """Whether a pattern is forbidden."""
+    """Return whether a pattern is forbidden."""
     return ".none_of" in finding.expectation or finding.expectation.startswith("none_of")
 
 
@@ -92,7 +93,7 @@ def lost_patterns(change: ScenarioChange) -> list[PatternFinding]:
 
 
 def failed_patterns(row: ScoreRow) -> Iterator[PatternFinding]:
-    """Yield the patterns that cost an answer points: required and not found, or forbidden and found."""
+    """Yield the patterns that cost an answer points: required ones not found, and forbidden ones found."""
     for component in row.components:
-        if component.applicable and not (component.score is not None and component.score >= 100):
+        if component.applicable and not (component.score is not None and component.score >= POINTS_MAX):
             yield from (finding for finding in component.findings if finding.matched == is_forbidden(finding))

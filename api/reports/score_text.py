@@ -12,24 +12,24 @@ from projections.evaluation.view_types import ScoreRow
 
 def score_lines(row: ScoreRow) -> Iterator[str]:
     """Yield a line for each part of a score and for each pattern, with the text that it matched."""
-    found = excerpt_finder(row)
+    find_excerpt = excerpt_finder(row)
     for component in row.components:
         yield _component(component)
         for finding in component.findings:
-            yield f"  {_finding(finding, found(finding))}"
+            yield f"  {_finding(finding, find_excerpt(finding))}"
 
 
 def _component(component: Component) -> str:
     name = COMPONENTS[component.name]
     if not component.applicable:
         return f"{name}: not scored, the scenario expects nothing here"
-    verdict = "" if component.passed is None else ", passed" if component.passed else ", not passed"
+    verdict = {None: "", True: ", passed", False: ", not passed"}[component.passed]
     weight = "" if component.weight is None else f", weight {component.weight:.2f}"
     mark = "" if component.mark is None else f", mark {points(component.mark)}"
     return f"{name}: {points(component.score)}{mark}{weight}{verdict}"
 
 
-def _finding(finding: PatternFinding, found: Excerpt | None) -> str:
+def _finding(finding: PatternFinding, excerpt: Excerpt | None) -> str:
     bad = finding.matched == is_forbidden(finding)
     if is_forbidden(finding):
         result = "forbidden, but found" if finding.matched else "forbidden, and not found"
@@ -37,13 +37,13 @@ def _finding(finding: PatternFinding, found: Excerpt | None) -> str:
         result = "found" if finding.matched else "not found"
     pattern = f"{result}: {one_line(finding.pattern)} ({finding.match_type}, {one_line(finding.expectation)})"
     where = f" in {one_line(finding.where)}" if finding.where else ""
-    text = f": {one_line(''.join(found))}" if found is not None else ""
+    text = f": {one_line(''.join(excerpt))}" if excerpt is not None else ""
     note = f" [{one_line(finding.note)}]" if finding.note else ""
     return f"{'-' if bad else '+'} {pattern}{where}{text}{note}"
 
 
 def lost_pattern_line(finding: PatternFinding) -> str:
-    """Format a pattern that cost a scenario points since, with the text that it matched."""
+    """Format a pattern that costs a scenario points now but did not before, with the text that it matched."""
     result = "forbidden, but found now" if is_forbidden(finding) else "used to match"
     where = f" in {one_line(finding.where)}" if finding.where else ""
     text = f": {one_line(finding.text)}" if finding.text else ""

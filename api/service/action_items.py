@@ -1,6 +1,6 @@
 """Action items: decisions whose outcome is overdue, and categories whose calibration is getting worse."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, get_args
 
@@ -20,7 +20,7 @@ from projections.time_range import TimeRange
 
 Kind = Literal["review_outcome", "calibration_drift", "stale_pending"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""The kinds of action, the more pressing of two with one priority first."""
+"""The kinds of action items; of two with the same priority, the more urgent kind comes first."""
 
 Priority = Literal["low", "medium", "high"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
@@ -29,16 +29,16 @@ STALE_AFTER = timedelta(days=30)
 STALE_LONG_AFTER = timedelta(days=60)
 DRIFT_WITHIN = timedelta(days=120)
 DRIFT_HIGH = 0.4
-"""Part of what a figure was, from which on its change is of high priority."""
+"""From this relative change of a score on, drift is of high priority."""
 
 TITLE_CHARS_MAX = 80
 
-INSTANT = timedelta(microseconds=1)
-"""The least difference of two times."""
+TIME_RESOLUTION = timedelta(microseconds=1)
+"""The smallest difference of two recorded times."""
 
 
 class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which action items to list, at most `limit`. Without `kinds`, every kind."""
+    """Which action items to list: of priority `least` or higher, at most `limit`. Without `kinds`, of every kind."""
 
     least: Priority = "low"
     kinds: tuple[Kind, ...] = ()
@@ -47,7 +47,7 @@ class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One action: for a decision, with how long it has waited, or for a category with drift."""
+    """One action: for a decision that has waited too long, or for a category whose calibration has drifted."""
 
     type: Kind
     priority: Priority
@@ -61,7 +61,7 @@ class ActionItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
-    """The most pressing actions; `total` counts all, `filtered` those below the least priority."""
+    """The most urgent actions; `total` is the number of all, `filtered` of those below the requested priority."""
 
     actions: list[ActionItem]
     total: int
@@ -69,44 +69,45 @@ class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Group(NamedTuple):
-    """Decisions that need the same action, oldest first; or action items made already, by their numbers."""
+    """Decisions that need the same action, oldest first, as rows of the index; or finished items, as their indexes."""
 
     kind: Kind
     priority: Priority
-    places: Places
-    made: Sequence[ActionItem] = ()
+    rows: Places
+    items: Sequence[ActionItem] = ()
 
 
 async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> ActionItems:
-    """List the most pressing items first; of equals the more pressing kind, then the older decision."""
+    """List action items by priority, then by kind, then by age of the decision, the oldest first."""
     now = ledger.clock()
     drifting = await _list_drift_items(ledger, query, now)
     projection, position = await ledger.engine.at(DecisionIndex)
     groups = [*_group_decisions(projection, query, now), *_group_by_priority(drifting)]
     groups.sort(key=lambda group: (-PRIORITIES.index(group.priority), KINDS.index(group.kind)))
-    total = sum(len(group.places) for group in groups)
-    kept = [one for one in groups if PRIORITIES.index(one.priority) >= PRIORITIES.index(query.least)]
+    total = sum(len(group.rows) for group in groups)
+    kept = [group for group in groups if PRIORITIES.index(group.priority) >= PRIORITIES.index(query.least)]
     chosen = list(_take_first(kept, query.limit))
-    places = np.array([place for group, place in chosen if not group.made], dtype=np.intp)
-    dues = projection.review_times(places)
-    states = iter(await decision_states(ledger, projection.subjects(places), position))
+    rows = np.array([row for group, row in chosen if not group.items], dtype=np.intp)
+    dues = projection.review_times(rows)
+    states = iter(await decision_states(ledger, projection.subjects(rows), position))
     actions = [
-        group.made[place] if group.made else _action_item(group, next(states), dues.get(place), now)
-        for group, place in chosen
+        group.items[row] if group.items else _action_item(group, next(states), dues.get(row), now)
+        for group, row in chosen
     ]
-    return ActionItems(actions=actions, total=total, filtered=total - sum(len(group.places) for group in kept))
+    return ActionItems(actions=actions, total=total, filtered=total - sum(len(group.rows) for group in kept))
 
 
 async def _list_drift_items(ledger: LedgerService, query: ActionItemQuery, now: datetime) -> list[ActionItem]:
-    """List the categories whose last 30 days are worse than the 90 before, beyond chance."""
+    """List the categories that were significantly worse in the last 30 days than in the 90 days before."""
     if query.kinds and "calibration_drift" not in query.kinds:
         return []
-    lately = TimeRange(now - DRIFT_WITHIN, None)
-    counted = await count_decisions(ledger, DecisionSelection(category=query.category, status="reviewed", range=lately))
+    examined = TimeRange(now - DRIFT_WITHIN, None)
+    selection = DecisionSelection(category=query.category, status="reviewed", range=examined)
+    counts = await count_decisions(ledger, selection)
     actions = []
-    for category in sorted(counted.by_category):
-        found = await detect_recent_drift(ledger, CalibrationFilter(category=category), now, DriftLimits())
-        actions += [_drift_item(category, alert) for alert in found.alerts]
+    for category in sorted(counts.by_category):
+        drift = await detect_recent_drift(ledger, CalibrationFilter(category=category), now, DriftLimits())
+        actions += [_drift_item(category, alert) for alert in drift.alerts]
     return actions
 
 
@@ -123,9 +124,9 @@ def _drift_item(category: str, alert: DriftAlert) -> ActionItem:
 
 def _group_by_priority(actions: Sequence[ActionItem]) -> Iterator[_Group]:
     for priority in PRIORITIES:
-        made = [action for action in actions if action.priority == priority]
-        if made:
-            yield _Group("calibration_drift", priority, np.arange(len(made)), made)
+        items = [action for action in actions if action.priority == priority]
+        if items:
+            yield _Group("calibration_drift", priority, np.arange(len(items)), items)
 
 
 def _group_decisions(projection: DecisionIndex, query: ActionItemQuery, now: datetime) -> Iterator[_Group]:
@@ -140,29 +141,28 @@ def _group_decisions(projection: DecisionIndex, query: ActionItemQuery, now: dat
         yield _Group("review_outcome", "medium", projection.sort_places(rest, "created_at", descending=False))
     if not query.kinds or "stale_pending" in query.kinds:
         undated = structs.replace(pending, dated=False)
-        long_ago, a_while_ago = now - STALE_LONG_AFTER, now - STALE_AFTER
-        stale = TimeRange(long_ago, a_while_ago - INSTANT)
-        yield _Group("stale_pending", "high", _find(projection, _within(undated, TimeRange(None, long_ago - INSTANT))))
-        yield _Group("stale_pending", "medium", _find(projection, _within(undated, stale)))
-
-
-def _within(selection: DecisionSelection, when: TimeRange) -> DecisionSelection:
-    return structs.replace(selection, range=when)
+        high_before, medium_before = now - STALE_LONG_AFTER, now - STALE_AFTER
+        ranges: tuple[tuple[Priority, TimeRange], ...] = (
+            ("high", TimeRange(None, high_before - TIME_RESOLUTION)),
+            ("medium", TimeRange(high_before, medium_before - TIME_RESOLUTION)),
+        )
+        for priority, recorded in ranges:
+            yield _Group("stale_pending", priority, _find(projection, structs.replace(undated, range=recorded)))
 
 
 def _find(projection: DecisionIndex, selection: DecisionSelection) -> Places:
     return projection.sort_places(projection.find(selection), "created_at", descending=False)
 
 
-def _take_first(groups: Sequence[_Group], most: int) -> Iterator[tuple[_Group, int]]:
+def _take_first(groups: Sequence[_Group], limit: int) -> Iterator[tuple[_Group, int]]:
     for group in groups:
-        places = group.places[:most].tolist()
-        most -= len(places)
-        yield from ((group, place) for place in places)
+        rows = group.rows[:limit].tolist()
+        limit -= len(rows)
+        yield from ((group, row) for row in rows)
 
 
 def _action_item(group: _Group, state: DecisionState, due: datetime | None, now: datetime) -> ActionItem:
-    reason, detail, suggestion = _DESCRIPTIONS[group.kind](state, due, now)
+    reason, detail, suggestion = _describe(group.kind, state, due, now)
     return ActionItem(
         type=group.kind,
         priority=group.priority,
@@ -176,25 +176,13 @@ def _action_item(group: _Group, state: DecisionState, due: datetime | None, now:
     )
 
 
-def _describe_overdue(state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
-    assert due is not None, "an overdue review has its day"
+def _describe(kind: Kind, state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
+    """Return the reason, detail and suggestion of an action item for a decision."""
+    if kind == "stale_pending":
+        days = (now - state.recorded_at).days
+        reason = f"It has had no outcome for {days} days."
+        return reason, f"pending {days} days", "Review it with what happened, or as abandoned."
+    assert due is not None, "an overdue review has a date"
     day, days = due.date().isoformat(), (now - due).days
-    suggestion = "Review it with what happened."
-    return (
-        f"Its outcome was to be reviewed by {day}, {days} days ago.",
-        f"review by {day} ({days}d overdue)",
-        suggestion,
-    )
-
-
-def _describe_stale(state: DecisionState, due: datetime | None, now: datetime) -> tuple[str, str, str]:
-    days = (now - state.recorded_at).days
-    reason = f"It has had no outcome for {days} days."
-    return reason, f"pending {days} days", "Review it with what happened, or as abandoned."
-
-
-_DESCRIPTIONS: dict[Kind, Callable[[DecisionState, datetime | None, datetime], tuple[str, str, str]]] = {
-    "review_outcome": _describe_overdue,
-    "stale_pending": _describe_stale,
-}
-"""Reason, detail and suggestion of each kind."""
+    reason = f"Its outcome was to be reviewed by {day}, {days} days ago."
+    return reason, f"review by {day} ({days}d overdue)", "Review it with what happened."

@@ -15,7 +15,7 @@ class AsOf(msgspec.Struct, frozen=True):
 
 
 async def as_of(reader: LogReader, position: int) -> AsOf:
-    """Look up the time of a position; the time of the head needs no query."""
+    """Return a position with its time. The time of the head needs no query for the position."""
     head = await reader.head()
     if position == 0:
         return AsOf(0, None)

@@ -1,11 +1,11 @@
-"""Backup and restore: a verified copy of a ledger, and a verified copy put in the place of a ledger.
+"""Backup and restore: make a verified copy of a ledger, and put a verified copy in the place of a ledger.
 
-A backup is a ledger file with its companions under its own name: the evidence that its log refers to, the hashes of
-tokens, the newest checkpoint. The private key is left out unless the caller asks for it: more people can read backups
-than the ledger, and anyone with the key can sign another history in its name.
+A backup is a ledger file with companion files: the evidence that its log refers to, the hashes of tokens, the newest
+checkpoint. The private key is left out unless the caller requests it: more people can read backups than the ledger,
+and anyone with the key can sign another history in its name.
 
-Everything is written under `.part` names and moved when all of it is complete, the ledger file last: once that has its
-name, the backup, or the restored ledger, is complete. The next attempt replaces what a killed one left behind.
+All files are written under `.part` names, and moved when all are complete, the ledger file last: when the ledger file
+has its name, the backup or the restored ledger is complete. The next attempt removes the files of a killed one.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ EVIDENCE = ".evidence"
 CHECKPOINT = ".checkpoint"
 SIGNED = (CHECKPOINT, ".witnessed")
 COMPANIONS = (".tokens", *SIGNED)
-"""Small files beside a ledger that a backup has too."""
+"""Name endings of the small files beside a ledger that a backup contains."""
 KEY = ".key"
 PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
-"""How the names of a backup's files end."""
-LEFT = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
-"""How those end that an attempt may leave; the one that says that there was an attempt is the last."""
-DISPOSABLE = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITE_SUFFIXES)
-"""Files beside a ledger that are rebuilt, and would belong to another log."""
+"""Name endings of a backup's files."""
+PART_ENDINGS = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
+"""Name endings of files that a killed attempt may leave. The last one is removed last: it marks the attempt."""
+REBUILT = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITE_SUFFIXES)
+"""Name endings of files that are rebuilt from the log. After a restore, the old ones belong to another log."""
 
 
 class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,33 +85,34 @@ class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgress = no_progress) -> BackupResult:
-    """Copy a ledger with its companions, beside its server or without one; verify the copy; then name it.
+    """Copy a ledger with its companions, verify the copy, and then give it its name. A server may run meanwhile.
 
     Errors: Occupied, for a name that exists; LedgerUnusable; LedgerDamaged, Damaged, for a ledger that is not
-    complete (no
-    backup is made); LedgerLocked, while another process makes the same backup; LedgerFull, LedgerUnavailable.
+    complete (no backup is made); LedgerLocked, while another process makes the same backup; LedgerFull,
+    LedgerUnavailable.
     """
     began = time.monotonic()
     asyncio.run(_require_ledger(ledger))
     ledger, part = ledger.resolve(), target.with_name(target.name + PART)
     with _reserve_name(target, part):
-        _write_beside(part, _read_companions(ledger, with_key=with_key))  # before the copy, which goes no less far
+        # Companions first: their checkpoint must not be newer than the copy.
+        _write_beside(part, _read_companions(ledger, with_key=with_key))
         _copy(ledger, part, progress)
         evidence, missing = _copy_evidence((ledger,), part, progress)
         while missing:
             if not any(is_erased(ledger, digest) for digest in missing):
                 raise next(iter(missing.values()))
-            remove_files(part, *SQLITE_SUFFIXES, EVIDENCE)  # erased meanwhile: the log is copied again, and says so
+            remove_files(part, *SQLITE_SUFFIXES, EVIDENCE)  # erased meanwhile: a new copy of the log has the erasure
             _copy(ledger, part, progress)
             evidence, missing = _copy_evidence((ledger,), part, progress)
-        found = _verify_copy(part, ledger, progress)
+        verified = _verify_copy(part, ledger, progress)
         size_bytes = part.stat().st_size
         signed = read_checkpoint(checkpoint_path(part))
         files = move_files(part, target, *reversed(PARTS))
     return BackupResult(
         file=str(target),
-        events=found.events,
-        root=encode_base64(found.root),
+        events=verified.events,
+        root=encode_base64(verified.root),
         size_bytes=size_bytes,
         evidence=evidence,
         checkpoint=signed.size if signed else None,
@@ -146,28 +147,28 @@ def restore(
             raise Occupied(str(ledger), "--replace restores in its place and keeps it; or name another with --ledger.")
         signed = read_checkpoint(checkpoint_path(ledger))
         with _translate_os_errors(f"Restoring {ledger}"), _clear_parts(part):
-            beside = _read_companions(backup, with_key=True)
-            _write_beside(part, beside)
+            companions = _read_companions(backup, with_key=True)
+            _write_beside(part, companions)
             _copy(backup, part, progress, still=True)
             evidence, missing = _copy_evidence((backup, ledger), part, progress)
             if missing and not without_evidence:
                 raise next(iter(missing.values()))
-            found = _verify_copy(part, backup, progress, without=missing)
-            forked = signed is not None and asyncio.run(_is_forked(part, found.events, signed.checkpoint))
+            verified = _verify_copy(part, backup, progress, missing=missing)
+            forked = signed is not None and asyncio.run(_is_forked(part, verified.events, signed.checkpoint))
             aside = _set_aside(ledger, now)
-            remove_files(ledger, *DISPOSABLE)
-            move_files(part, ledger, *_companions_to_restore(ledger, beside), EVIDENCE, "")
-            remove_files(part, *LEFT)
+            remove_files(ledger, *REBUILT)
+            move_files(part, ledger, *_companions_to_restore(ledger, companions), EVIDENCE, "")
+            remove_files(part, *PART_ENDINGS)
     finally:
         lock.release()
     return RestoreResult(
         ledger=str(ledger),
-        events=found.events,
-        root=encode_base64(found.root),
+        events=verified.events,
+        root=encode_base64(verified.root),
         evidence=evidence,
         missing=sorted(missing),
         signed=signed.size if signed else None,
-        lost=max(0, signed.size - found.events) if signed else 0,
+        lost=max(0, signed.size - verified.events) if signed else 0,
         forked=forked,
         key=ledger.with_name(ledger.name + KEY).exists(),
         aside=str(aside) if aside else None,
@@ -177,16 +178,16 @@ def restore(
 
 @contextmanager
 def _reserve_name(target: Path, part: Path) -> Iterator[None]:
-    """Hold the name of a backup while it is made: no other process makes it, and a failure leaves no part."""
+    """Reserve the name of a backup while it is made: exclude other processes, and remove all parts on failure."""
     if not target.parent.is_dir():
         raise LedgerUnusable(f"There is no folder {target.parent}.", "Make it, or name another file.")
     lock = WriterLock.acquire(part)
     try:
         left_behind = () if target.exists() or not part.exists() else PARTS[1:]
         for ending in (*PARTS, *SQLITE_SUFFIXES):
-            there = target.with_name(target.name + ending)
-            if ending not in left_behind and os.path.lexists(there):
-                raise Occupied(str(there), "Name another file: a backup overwrites nothing.")
+            path = target.with_name(target.name + ending)
+            if ending not in left_behind and os.path.lexists(path):
+                raise Occupied(str(path), "Name another file: a backup overwrites nothing.")
         with _translate_os_errors(f"Writing {target}"):
             remove_files(target, *left_behind)
             with _clear_parts(part):
@@ -203,13 +204,13 @@ def _reserve_name(target: Path, part: Path) -> Iterator[None]:
 
 @contextmanager
 def _clear_parts(part: Path) -> Iterator[None]:
-    """Remove the `.part` files of an earlier attempt before, and of this one after, the block."""
-    remove_files(part, *LEFT)
+    """Remove the `.part` files of an earlier attempt before the block, and those of this one if the block fails."""
+    remove_files(part, *PART_ENDINGS)
     try:
         yield
     except BaseException:
         with suppress(OSError):
-            remove_files(part, *LEFT)
+            remove_files(part, *PART_ENDINGS)
         raise
 
 
@@ -228,41 +229,41 @@ def _copy(source: Path, part: Path, progress: OpenProgress, *, still: bool = Fal
 
 
 def _copy_evidence(sources: Sequence[Path], part: Path, progress: OpenProgress) -> tuple[int, dict[str, Damaged]]:
-    """Copy the evidence that the log refers to, each blob verified, from the first ledger that has it.
+    """Copy each blob that the log refers to from the first ledger that has it, and verify it.
 
-    Return how many blobs were copied, and the errors of the others by digest. Errors: LedgerFull, LedgerUnavailable.
+    Return how many blobs were copied, and by digest the errors of the others. Errors: LedgerFull, LedgerUnavailable.
     """
-    kept = stored_evidence(part)
+    recorded = stored_evidence(part)
     stores, target = [EvidenceStore(source) for source in sources], EvidenceStore(part)
     missing: dict[str, Damaged] = {}
     with progress("copying", "blobs of evidence") as report:
-        for done, (digest, stored) in enumerate(kept.items(), 1):
-            contents = (store for store in stores if store.is_readable(digest, stored.size_bytes))
+        for done, (digest, stored) in enumerate(recorded.items(), 1):
+            readable = (store for store in stores if store.is_readable(digest, stored.size_bytes))
             try:
-                target.write_pending({digest: next(contents, stores[0]).read(digest, stored.size_bytes)})
+                target.write_pending({digest: next(readable, stores[0]).read(digest, stored.size_bytes)})
                 target.publish(digest)
             except Damaged as error:
                 missing[digest] = error
-            report(done, len(kept))
-    return len(kept) - len(missing), missing
+            report(done, len(recorded))
+    return len(recorded) - len(missing), missing
 
 
-def _verify_copy(part: Path, source: Path, progress: OpenProgress, without: Container[str] = ()) -> FileFindings:
+def _verify_copy(part: Path, source: Path, progress: OpenProgress, missing: Container[str] = ()) -> FileFindings:
     """Verify a copy with its companions. Errors: LedgerDamaged, naming the source; LedgerUnusable."""
     signer = read_key(source)
-    account = Findings()
+    findings = Findings()
     with progress("verifying", "events") as report:
-        found = verify_file(account, part, key=signer.verifier if signer else None, progress=report)
-    details = [fault.detail for check in account.checks for fault in check.faults if not _is_lack_of(without, fault)]
-    if details:
-        flaws = [detail.replace(part.name, source.name) for detail in details]
-        raise LedgerDamaged(str(source), flaws, f"See all that is wrong: tallystick verify --ledger {source}")
-    return found
+        verified = verify_file(findings, part, key=signer.verifier if signer else None, progress=report)
+    faults = [fault for check in findings.checks for fault in check.faults if not _is_about_missing(missing, fault)]
+    if faults:
+        details = [fault.detail.replace(part.name, source.name) for fault in faults]
+        raise LedgerDamaged(str(source), details, f"See all that is wrong: tallystick verify --ledger {source}")
+    return verified
 
 
-def _is_lack_of(digests: Container[str], fault: Finding) -> bool:
-    """Tell whether a finding is about evidence that is known to be missing."""
-    return fault.check == "evidence" and fault.detail.removeprefix("evidence ").partition(":")[0] in digests
+def _is_about_missing(missing: Container[str], fault: Finding) -> bool:
+    """Return whether a finding is about one of some missing digests."""
+    return fault.check == "evidence" and fault.detail.removeprefix("evidence ").partition(":")[0] in missing
 
 
 async def _require_ledger(ledger: Path) -> None:
@@ -271,7 +272,7 @@ async def _require_ledger(ledger: Path) -> None:
 
 
 async def _is_forked(part: Path, size: int, checkpoint: Checkpoint) -> bool:
-    """Tell whether a copy that reaches a checkpoint has other lines than the signed ones."""
+    """Return whether a copy has other lines than the checkpoint signed; False for a copy with fewer lines."""
     if checkpoint.size > size:
         return False
     reader = await SqliteReader.open(part)
@@ -299,29 +300,29 @@ def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
     return contents
 
 
-def _write_beside(ledger: Path, beside: Mapping[str, bytes]) -> None:
-    for ending, data in beside.items():
+def _write_beside(ledger: Path, companions: Mapping[str, bytes]) -> None:
+    for ending, data in companions.items():
         replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
 
 
-def _companions_to_restore(ledger: Path, beside: Mapping[str, bytes]) -> list[str]:
-    """List the backup's small files to put beside a ledger: missing ones, and a newer checkpoint of its log."""
+def _companions_to_restore(ledger: Path, companions: Mapping[str, bytes]) -> list[str]:
+    """List the name endings of companions to restore: missing ones, and newer checkpoints of the same log."""
     return [
         ending
-        for ending, data in beside.items()
-        if not (there := ledger.with_name(ledger.name + ending)).exists()
-        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_checkpoint(there)))
+        for ending, data in companions.items()
+        if not (path := ledger.with_name(ledger.name + ending)).exists()
+        or (ending in SIGNED and _is_newer(SignedCheckpoint.parse(data), read_checkpoint(path)))
     ]
 
 
-def _is_newer(offered: SignedCheckpoint, contents: SignedCheckpoint | None) -> bool:
-    return contents is None or (
-        contents.checkpoint.origin == offered.checkpoint.origin and contents.size < offered.size
+def _is_newer(offered: SignedCheckpoint, existing: SignedCheckpoint | None) -> bool:
+    return existing is None or (
+        existing.checkpoint.origin == offered.checkpoint.origin and existing.size < offered.size
     )
 
 
 def _set_aside(ledger: Path, now: datetime) -> Path | None:
-    """Move a ledger and its evidence into a dated folder; the file first, so that no half ledger is left."""
+    """Move a ledger, then its evidence, into a dated folder; return the folder, or None without any of these."""
     endings = (*SQLITE_SUFFIXES, EVIDENCE)
     if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
         return None

@@ -33,15 +33,13 @@ from projections.calibration.recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 
 Detail = Literal["figures", "curves"]
-
-
 DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 
 class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to score, and how.
 
-    `detail` is what to compute: figures, or curves too. `include` names the parts of the history over time to add,
+    `detail` selects figures alone, or curves too. `include` names the parts of the history over time to add,
     `trend_days` is the length of the trend's windows.
     """
 
@@ -54,7 +52,7 @@ class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
-    """Calibration scores, and the position they are as of; parts that `include` does not name are absent."""
+    """Calibration scores as of a position. Parts that `include` does not name are absent."""
 
     as_of: AsOf
     trend: Trend | UnsetType = UNSET
@@ -63,61 +61,61 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
 
 
 class Advice(PastDecisions, frozen=True, kw_only=True):
-    """Outcomes of decisions like a planned one, and the position they are as of."""
+    """Outcomes of past decisions that are like a planned one, as of a position."""
 
     as_of: AsOf
 
 
 class CalibrationByCategory(NamedTuple):
-    """Calibration scores, and the two scores of every category as of the same position."""
+    """Calibration scores, and the scores of every category as of the same position."""
 
     answer: CalibrationAnswer
     categories: list[CategoryScores]
 
 
 QUICK_GROUPS_MAX = 20
-"""Up to so many groups their figures take a few milliseconds, as long as the way to a thread and back under load."""
+"""Figures of this many groups take a few milliseconds, as long as a call on a thread takes under load."""
 
 
 async def compute_calibration(
-    ledger: LedgerService, question: CalibrationQuery, as_of: int | None = None
+    ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
 ) -> CalibrationAnswer:
     """Compute the calibration of some decisions. Errors: InvalidQuery."""
-    return (await compute_calibration_by_category(ledger, question, as_of)).answer
+    return (await compute_calibration_by_category(ledger, query, as_of)).answer
 
 
 async def compute_calibration_by_category(
-    ledger: LedgerService, question: CalibrationQuery, as_of: int | None = None
+    ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
 ) -> CalibrationByCategory:
     """Compute the calibration of some decisions, and the scores of each category. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
-    table = projection.table(question.filter)
-    history = projection.history(question.filter) if question.include else None
-    found = score_categories(table)
-    view = await _calibrate(table, question, found)
-    trends = (
+    table = projection.table(query.filter)
+    examined = projection.history(query.filter) if query.include else None
+    categories = score_categories(table)
+    view = await _calibrate(table, query, categories)
+    history = (
         CalibrationHistory()
-        if history is None
-        else await to_thread(build_history, history, question.include, question.trend_days)
+        if examined is None
+        else await to_thread(build_history, examined, query.include, query.trend_days)
     )
-    fields = {**structs.asdict(view), **structs.asdict(trends)}
-    return CalibrationByCategory(CalibrationAnswer(**fields, as_of=await ledger.dated(position)), found)
+    fields = {**structs.asdict(view), **structs.asdict(history)}
+    return CalibrationByCategory(CalibrationAnswer(**fields, as_of=await ledger.dated(position)), categories)
 
 
 async def detect_recent_drift(
-    ledger: LedgerService, about: CalibrationFilter, now: datetime, limits: DriftLimits
+    ledger: LedgerService, selection: CalibrationFilter, now: datetime, limits: DriftLimits
 ) -> RecentDrift:
-    """Compare the last 30 days of some decisions with the 90 before; the filter's range is set to these 120 days."""
+    """Compare the last 30 days of some decisions with the 90 days before. The filter's own time range is not used."""
     projection, _ = await ledger.engine.at(Calibration)
-    history = projection.history(structs.replace(about, range=examined_range(now)))
+    history = projection.history(structs.replace(selection, range=examined_range(now)))
     return await to_thread(compare_windows, history, now, limits)
 
 
 async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
     """Compute how decisions like a planned one turned out. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
-    found = summarize_past_decisions(projection.table(CalibrationFilter(agent=plan.agent)), plan)
-    return Advice(**structs.asdict(found), as_of=await ledger.dated(position))
+    outcomes = summarize_past_decisions(projection.table(CalibrationFilter(agent=plan.agent)), plan)
+    return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position))
 
 
 async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
@@ -126,8 +124,8 @@ async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilt
     return projection.view(selection, min_reviewed)
 
 
-async def _calibrate(table: CountTable, asked: CalibrationQuery, found: Sequence[CategoryScores]) -> CalibrationView:
-    """Compute the scores, on a thread if they take long, so that the event loop can answer others meanwhile."""
-    curves = asked.detail == "curves"
-    ask = partial(build_calibration_view, table, asked.group_by, asked.min_decisions, curves=curves, warned=found)
-    return await to_thread(ask) if curves or count_groups(table, asked.group_by) > QUICK_GROUPS_MAX else ask()
+async def _calibrate(table: CountTable, query: CalibrationQuery, scores: Sequence[CategoryScores]) -> CalibrationView:
+    """Compute the scores; on a thread if they take long, so that they do not block the event loop."""
+    curves = query.detail == "curves"
+    compute = partial(build_calibration_view, table, query.group_by, query.min_decisions, curves=curves, warned=scores)
+    return await to_thread(compute) if curves or count_groups(table, query.group_by) > QUICK_GROUPS_MAX else compute()

@@ -1,4 +1,4 @@
-"""Checkpoints and receipts: signing the head of the log as it grows, and proving single events."""
+"""Checkpoints and receipts: sign the head of the log as it grows, and prove single events."""
 
 import asyncio
 from contextlib import suppress
@@ -15,43 +15,43 @@ from ledger.transparency.receipt import Receipt
 
 log = structlog.get_logger()
 
-LASTING = (BadNote, Forked, LedgerUnusable)
-"""Errors that no retry resolves: reported until the ledger is opened again."""
+PERMANENT = (BadNote, Forked, LedgerUnusable)
+"""Errors that a retry does not resolve: each request raises them again until the ledger is reopened."""
 
 
 class CheckpointService:
-    """Signs the head of a ledger that is open for writing; otherwise reads what its writer signed."""
+    """Signs the head of a ledger that is open for writing. For one that is open for reading, it reads checkpoints."""
 
     def __init__(self, ledger: Path, reader: LogReader, writer: SqliteLog | None) -> None:
         self.refusal: TallystickError | None = None
-        """The latest reported reason why nothing is signed; None while signing works."""
+        """Why the last attempt to sign failed; None if it succeeded."""
         self.ledger = ledger
         self._reader = reader
         self._writer = writer
-        self._signing: CheckpointStore | None = None
+        self._checkpoints: CheckpointStore | None = None
         self._opening = asyncio.Lock()
-        self._signer: asyncio.Task[None] | None = None
+        self._signing_task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     async def start(self) -> None:
-        """Sign the log from now on as it grows. A failure is logged and stops nothing else."""
+        """Sign the log from now on as it grows. A failure is only logged."""
         assert self._writer is not None
         if await asyncio.to_thread(others_may_read, self.ledger):
             log.warning("key readable by others", key=str(key_path(self.ledger)), advice="chmod 600 it.")
-        await self._try(self._writer)
-        self._signer = asyncio.create_task(self._sign_on(self._writer), name="signer")
+        await self._try_sign(self._writer)
+        self._signing_task = asyncio.create_task(self._sign_periodically(self._writer), name="signer")
 
     async def close(self) -> None:
-        """Sign what is not signed yet, if `start` was called."""
-        if self._signer is None:
+        """Sign the rest of the log, if `start` was called."""
+        if self._signing_task is None:
             return
         self._closing.set()
-        await self._signer
+        await self._signing_task
 
     @property
     def signed_size(self) -> int:
         """The size of the newest checkpoint that this process knows, in events."""
-        newest = self._signing.newest if self._signing is not None else None
+        newest = self._checkpoints.newest if self._checkpoints is not None else None
         return newest.size if newest is not None else 0
 
     @property
@@ -62,40 +62,40 @@ class CheckpointService:
     async def verifier(self) -> Verifier:
         """Return the log's verifier key. Errors: NotFound, without a key; BadNote, LedgerUnusable."""
         if self._writer is not None:
-            return (await self._signs(self._writer)).verifier
+            return (await self._open_signer(self._writer)).verifier
         signer = await asyncio.to_thread(read_key, self.ledger)
         if signer is None:
             raise NotFound(f"{self.ledger} has no key yet.", "tallystick key make, or tallystick serve, makes one.")
         return signer.verifier
 
     async def checkpoint(self, covering: int = 0) -> SignedCheckpoint:
-        """Return the newest checkpoint, which covers `covering` events or more; these must exist.
+        """Return the newest checkpoint. It covers at least `covering` events; these must exist.
 
-        A ledger that is open for reading returns the one that its writer signed last.
-        Errors: NotFound, if it covers fewer; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+        For a ledger that is open for reading, return the last one that its writer signed.
+        Errors: NotFound, if that covers fewer events; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
         """
         if self._writer is not None:
             return await self._sign(self._writer, covering)
-        kept = await asyncio.to_thread(read_checkpoint, checkpoint_path(self.ledger))
-        if kept is None or kept.size < covering:
-            newest = "nothing is signed yet" if kept is None else f"the newest checkpoint is of {kept.size} events"
+        stored = await asyncio.to_thread(read_checkpoint, checkpoint_path(self.ledger))
+        if stored is None or stored.size < covering:
+            newest = "nothing is signed yet" if stored is None else f"the newest checkpoint is of {stored.size} events"
             advice = "A server that writes it signs within a second: ask it with --url, or ask again."
             raise NotFound(f"{self.ledger}: {newest}.", advice)
-        return kept
+        return stored
 
     async def witnessed(self) -> SignedCheckpoint:
         """Return the newest cosigned checkpoint. Errors: NotFound; BadNote, LedgerUnusable."""
-        kept = await self.kept_witnessed()
-        if kept is None:
+        stored = await self.kept_witnessed()
+        if stored is None:
             raise NotFound("No witness has cosigned a checkpoint.", "Ask one: tallystick witness --url WITNESS.")
-        return kept
+        return stored
 
     async def kept_witnessed(self) -> SignedCheckpoint | None:
         """Return the newest cosigned checkpoint, or None. Errors: BadNote, LedgerUnusable."""
         return await asyncio.to_thread(read_checkpoint, witnessed_path(self.ledger))
 
     async def receipt(self, position: int) -> Receipt:
-        """Return the proof of the event at a position, with the cosigned checkpoint if that covers it.
+        """Return the proof of the event at a position, to the cosigned checkpoint if that covers it.
 
         Errors: NotFound, and those of `checkpoint`; Forked, for a line that differs from the signed one.
         """
@@ -116,30 +116,30 @@ class CheckpointService:
 
     async def _sign(self, writer: SqliteLog, covering: int = 0, *, at_once: bool = False) -> SignedCheckpoint:
         try:
-            signed = await (await self._signs(writer)).checkpoint(covering, at_once=at_once)
+            signed = await (await self._open_signer(writer)).checkpoint(covering, at_once=at_once)
         except TallystickError as error:
             self.refusal = error
             raise
         self.refusal = None
         return signed
 
-    async def _signs(self, writer: SqliteLog) -> CheckpointStore:
+    async def _open_signer(self, writer: SqliteLog) -> CheckpointStore:
         async with self._opening:
-            if isinstance(self.refusal, LASTING):
+            if isinstance(self.refusal, PERMANENT):
                 raise self.refusal
-            if self._signing is None:
-                self._signing = await CheckpointStore.open(self.ledger, writer)
-            return self._signing
+            if self._checkpoints is None:
+                self._checkpoints = await CheckpointStore.open(self.ledger, writer)
+            return self._checkpoints
 
-    async def _sign_on(self, writer: SqliteLog) -> None:
-        """Sign every SIGNING_INTERVAL_S if the log has grown, and the rest when the ledger closes."""
+    async def _sign_periodically(self, writer: SqliteLog) -> None:
+        """Sign the log every SIGNING_INTERVAL_S if it has grown, and once more when the ledger closes."""
         while not self._closing.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), SIGNING_INTERVAL_S)
-            await self._try(writer)
+            await self._try_sign(writer)
 
-    async def _try(self, writer: SqliteLog) -> None:
-        """Sign; log a failure once for as long as it stays the same."""
+    async def _try_sign(self, writer: SqliteLog) -> None:
+        """Sign the head; log a failure unless it is the same as the last one."""
         before = self.refusal
         try:
             await self._sign(writer, at_once=self._closing.is_set())

@@ -1,4 +1,4 @@
-"""Patterns: the general rules that several decisions name."""
+"""Shared patterns: the general rules that more than one decision names."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ EXAMPLES_MAX = 5
 
 
 class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule, how many decisions name it, their categories by name, and the oldest few of them."""
+    """A rule, the number of decisions that name it, their categories, and the ids of the oldest of them."""
 
     pattern: str
     count: int
@@ -19,23 +19,23 @@ class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedPatterns(msgspec.Struct, frozen=True, kw_only=True):
-    """The most named rules, of all `total` rules that more than one decision names."""
+    """The most named rules; `total` is the number of rules that more than one decision names."""
 
     patterns: list[SharedPattern]
     total: int
 
 
-async def find_shared_patterns(ledger: LedgerService, most: int) -> SharedPatterns:
+async def find_shared_patterns(ledger: LedgerService, limit: int) -> SharedPatterns:
     """List the rules that more than one decision names, the most named first, at most `limit`."""
     projection, position = await ledger.engine.at(DecisionIndex)
-    total, groups = projection.shared_patterns(projection.find(DecisionSelection()), most)
-    named = [
+    total, groups = projection.shared_patterns(projection.find(DecisionSelection()), limit)
+    summaries = [
         (projection.subjects(group[:EXAMPLES_MAX]), len(group), sorted(projection.count(group).by_category))
         for group in groups
     ]
-    states = await decision_states(ledger, [examples[0] for examples, _, _ in named], position)
-    rows = zip(states, named, strict=True)
-    found = [
+    states = await decision_states(ledger, [examples[0] for examples, _, _ in summaries], position)
+    rows = zip(states, summaries, strict=True)
+    patterns = [
         SharedPattern(
             pattern=state.decision.pattern or "",
             count=count,
@@ -44,4 +44,4 @@ async def find_shared_patterns(ledger: LedgerService, most: int) -> SharedPatter
         )
         for state, (examples, count, categories) in rows
     ]
-    return SharedPatterns(patterns=found, total=total)
+    return SharedPatterns(patterns=patterns, total=total)

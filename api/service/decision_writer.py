@@ -23,7 +23,7 @@ _drafts = {kind.payload: kind.draft for kind in VOCABULARY.kinds.values()}
 
 
 class AppendedPayload(NamedTuple):
-    """An appended event, and when it happened; for a retry, when the first post happened."""
+    """An appended event and its time; for a retry, the time of the first post."""
 
     placed: AppendedEvent
     moment: datetime
@@ -85,9 +85,9 @@ async def record_decision(
 ) -> RecordedDecision:
     """Record a decision, with the pending thoughts of its agent as the last steps of its deliberation.
 
-    `source` is that of the agent, by default the caller's. `question` names the question that the decision answers. The
-    same decision with the same `event_id` is a retry. A decision whose id the client chose has the event id
-    `decision/ID/recorded` by default, so that it can always be repeated.
+    `source` is that of the agent, by default the caller's. `question` is the question that the decision answers. The
+    same decision with the same `event_id` is a retry. If the client chose the id of the decision, the event id is by
+    default `decision/ID/recorded`, so that a retry is always possible.
     Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     agent = _act_as(caller, source)
@@ -114,10 +114,10 @@ async def review_decision(
     source: str | None = None,
     prefix: bool = False,
 ) -> RecordedReview:
-    """Record how a decision turned out. A later review supersedes it.
+    """Record the outcome of a decision. A later review replaces it.
 
-    With `prefix`, the decision may be named by an unambiguous beginning of its id; that needs the scope `read`. The
-    same review with the same `event_id` is a retry.
+    With `prefix`, the decision may be named by a unique beginning of its id; that needs the scope `read`. The same
+    review with the same `event_id` is a retry.
     Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     agent = _act_as(caller, source)
@@ -140,12 +140,12 @@ async def review_decision(
 
 
 async def _exists(ledger: LedgerService, decision_id: str) -> bool:
-    """Return whether a decision has exactly this id. It folds no projection."""
+    """Return whether a decision has exactly this id, without a projection."""
     return bool((await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))).positions)
 
 
 def _act_as(caller: Principal, source: str | None) -> Principal:
-    """Return the caller as the agent of a source. Errors: Forbidden; InvalidEvent, for a malformed source."""
+    """Return the caller with the agent of a source. Errors: Forbidden; InvalidEvent, for a malformed source."""
     try:
         source = caller.resolve_source(source)
     except InvalidQuery as error:

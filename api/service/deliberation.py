@@ -1,4 +1,4 @@
-"""A deliberation continued by thoughts: which of them fit, and as which steps. Pure; `thoughts.py` reads and writes."""
+"""Add thoughts to a deliberation as further steps: select those that fit, and number them. Pure functions."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,14 +12,17 @@ from events.limits import ITEMS_MAX, LINE_BYTES_MAX
 from events.thought import ThoughtRecorded
 from projections.decisions.decision_state import DecisionState
 
+POSITION_MAX = 2**53
+"""The largest position, by which the length of a line is estimated."""
+
 STEP_TYPE = "reasoning"
-"""The kind of step that a thought is."""
+"""The type of a step that was a thought."""
 
 STEP_NUMBER_MAX = 2**31
-"""Steps that a client numbers higher are numbered by their places."""
+"""If a client uses a higher number, further steps are numbered by the count of steps."""
 
-AROUND_BYTES = 80
-"""What a deliberation adds to a line beside its steps, at most: names, brackets, a duration."""
+OVERHEAD_BYTES_MAX = 80
+"""The most bytes that a deliberation adds to a line beside its steps: names, brackets, a duration."""
 
 
 def last_step(deliberation: Deliberation | None) -> int:
@@ -30,30 +33,30 @@ def last_step(deliberation: Deliberation | None) -> int:
 
 
 def build_deliberation(state: DecisionState) -> Deliberation | None:
-    """Return the thoughts before a decision and since: each thought on the recorded decision is a step."""
-    recorded = state.decision.deliberation
+    """Return the deliberation of a decision, with each later thought on the decision as a further step."""
+    stated = state.decision.deliberation
     thoughts = ((entry.data, entry.time) for entry in state.history)
-    since = [(data.text, timestamp(time)) for data, time in thoughts if isinstance(data, DecisionThought)]
-    return _with_later_thoughts(recorded, since) if since else recorded
+    later = [(data.text, timestamp(time)) for data, time in thoughts if isinstance(data, DecisionThought)]
+    return _with_later_thoughts(stated, later) if later else stated
 
 
 def select_fitting(decision: DecisionRecorded, thoughts: Sequence[Event], source: str, key: str | None) -> list[Event]:
-    """Select the thoughts whose steps fit into the decision's list and line, in order."""
+    """Select in order the thoughts that fit, by the limits of a list and of a line, into a decision's deliberation."""
     stated = decision.deliberation
-    places = ITEMS_MAX - (len(stated.steps) if stated is not None else 0)
-    free_bytes = LINE_BYTES_MAX - _line_bytes(decision, source, key) - AROUND_BYTES
+    steps_left = ITEMS_MAX - (len(stated.steps) if stated is not None else 0)
+    free_bytes = LINE_BYTES_MAX - _line_bytes(decision, source, key) - OVERHEAD_BYTES_MAX
     number = last_step(stated) + ITEMS_MAX
-    chosen: list[Event] = []
+    fitting: list[Event] = []
     for thought in thoughts:
         size = len(msgspec.json.encode(_step(number, *text_and_time(thought)))) + 1
-        if len(chosen) < places and size <= free_bytes:
-            chosen.append(thought)
+        if len(fitting) < steps_left and size <= free_bytes:
+            fitting.append(thought)
             free_bytes -= size
-    return chosen
+    return fitting
 
 
 def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int:
-    """Return an upper bound of the length of a decision's line."""
+    """Return the largest possible length of a decision's line, in bytes."""
     time = timestamp(datetime.max.replace(tzinfo=UTC))
     line = Line(
         specversion="1.0",
@@ -63,7 +66,7 @@ def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int
         subject=f"decision/{decision.decision_id}",
         time=time,
         recordedtime=time,
-        position=2**53,
+        position=POSITION_MAX,
         streamversion=1,
         data=decision,
     )
@@ -74,18 +77,18 @@ def append_steps(decision: DecisionRecorded, thoughts: Sequence[Event]) -> Decis
     """Return the decision with thoughts as the last steps of its deliberation."""
     if not thoughts:
         return decision
-    carried_on = _with_later_thoughts(decision.deliberation, [text_and_time(thought) for thought in thoughts])
+    extended = _with_later_thoughts(decision.deliberation, [text_and_time(thought) for thought in thoughts])
     if decision.deliberation is None and len(thoughts) > 1:
         moments = [thought.moment for thought in thoughts]
         duration_ms = round((max(moments) - min(moments)).total_seconds() * 1000)
-        carried_on = structs.replace(carried_on, total_duration_ms=duration_ms)
-    return structs.replace(decision, deliberation=carried_on)
+        extended = structs.replace(extended, total_duration_ms=duration_ms)
+    return structs.replace(decision, deliberation=extended)
 
 
-def _with_later_thoughts(deliberation: Deliberation | None, said: Sequence[tuple[str, str]]) -> Deliberation:
+def _with_later_thoughts(deliberation: Deliberation | None, thoughts: Sequence[tuple[str, str]]) -> Deliberation:
     """Return a deliberation with further steps: texts and times."""
     stated = deliberation if deliberation is not None else Deliberation()
-    steps = [_step(number, text, time) for number, (text, time) in enumerate(said, last_step(stated) + 1)]
+    steps = [_step(number, text, time) for number, (text, time) in enumerate(thoughts, last_step(stated) + 1)]
     return structs.replace(stated, steps=(*stated.steps, *steps))
 
 

@@ -1,8 +1,8 @@
 """Use cases of evidence: store blobs beside the log, read them, erase them for good.
 
-The log decides. A blob is on disk before its `evidence.stored` is appended, and removed after its `evidence.erased` is;
-between the two steps of either it is in the store's `pending/`, so that a crash is repaired when the ledger is next
-opened for writing. Callers that use the same digest at once take turns: only one of them records it.
+The events in the log decide. A blob is on disk before its `evidence.stored` is appended, and is removed after its
+`evidence.erased` is appended; between these two steps it is in the store's `pending/`. After a crash, the next opening
+for writing finishes or undoes such a step. Of callers that use the same digest at the same time, one records it.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ Record = Callable[[Sequence[Draft], Principal], Awaitable[list[AppendedEvent]]]
 """Appends a batch in the name of a principal: `LedgerService.record`."""
 
 EVIDENCE = frozenset({EvidenceStored, EvidenceErased})
-"""Payloads that only this module appends: an event without its bytes, or bytes without their event, would be wrong."""
+"""Payloads that only this module appends, so that no event is without its bytes, and no bytes without their event."""
 
 _Result = TypeVar("_Result")
 _stored = VOCABULARY.kinds["evidence.stored.v1"].draft
@@ -53,7 +53,7 @@ class Blob(msgspec.Struct, frozen=True):
 
 
 class StoredEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a blob was recorded; `duplicate` if an earlier call recorded it."""
+    """A blob in the log, at `position`; `duplicate` if an earlier call recorded it."""
 
     digest: str
     size_bytes: int
@@ -63,7 +63,7 @@ class StoredEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an erasure was recorded; `duplicate` if an earlier call recorded it."""
+    """An erasure in the log, at `position`; `duplicate` if an earlier call recorded it."""
 
     digest: str
     size_bytes: int
@@ -107,12 +107,12 @@ class EvidenceService:
         self._record = record
         self._writable = writable
         self._store = EvidenceStore(ledger)
-        self._own: set[int] = set()
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._accepted: set[int] = set()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def check(self, draft: Draft, index: int) -> None:
-        """Refuse an event of evidence that was not made here. Errors: InvalidEvent."""
-        if id(draft) not in self._own:
+        """Refuse an event of evidence that this service did not make. Errors: InvalidEvent."""
+        if id(draft) not in self._accepted:
             raise InvalidEvent(
                 f"{draft.name} is appended with its bytes, and not by itself.",
                 "PUT /evidence or DELETE /evidence/{digest}; tallystick evidence put or erase. Nothing was written.",
@@ -121,16 +121,16 @@ class EvidenceService:
             )
 
     async def recover(self) -> None:
-        """Finish what the last writer had begun when it ended. Errors: LedgerUnavailable."""
+        """Finish or undo the pending steps of a writer that crashed. Errors: LedgerUnavailable."""
         digests = await run_on_thread(self._store.pending)
         known = await self.known(digests)
         for digest in digests:
-            found = known.get(digest)
-            finish = self._store.publish if found is not None and found.erasure is None else self._store.remove
+            info = known.get(digest)
+            finish = self._store.publish if info is not None and info.erasure is None else self._store.remove
             await run_on_thread(finish, digest)
 
     async def put(self, blob: Blob, caller: Principal) -> StoredEvidence:
-        """Store a blob; the same bytes again give the first answer and no second event.
+        """Store a blob. A repetition with the same bytes returns the first answer, and appends nothing.
 
         Errors: Forbidden; Gone, for erased bytes; BodyTooLarge, InvalidQuery; those of `LedgerService.record`.
         """
@@ -142,7 +142,7 @@ class EvidenceService:
                 if drafts:
                     placed = await self._record(drafts, caller)
         except LifecycleViolation:
-            """An earlier put of these bytes was cancelled by its caller, but was written."""
+            pass  # the caller of an earlier put of these bytes cancelled it, but it was written
         stored, position, *_ = (await self.known([digest]))[digest]
         return StoredEvidence(
             digest=digest,
@@ -154,7 +154,7 @@ class EvidenceService:
 
     @asynccontextmanager
     async def keep(self, blobs: Iterable[Blob]) -> AsyncIterator[list[Draft]]:
-        """Hold blobs for a batch; the value is the drafts of new ones, to be appended with it.
+        """Store blobs for a batch; yield the drafts of the new ones, which the caller must append in the same batch.
 
             async with ledger.evidence.keep([Blob(response)]) as drafts:
                 await ledger.record([*drafts, attempted], caller)
@@ -165,106 +165,107 @@ class EvidenceService:
         """
         self._require_writer()
         requested = {digest_of(blob.data): blob for blob in map(_check_blob, blobs)}
-        async with self._turn(requested):
+        async with self._lock(requested):
             known = await self.known(tuple(requested))
-            for digest, found in known.items():
-                if found.erasure is not None:
-                    raise _gone_error(digest, found)
+            for digest, info in known.items():
+                if info.erasure is not None:
+                    raise _gone_error(digest, info)
             missing = [
                 digest
-                for digest, found in known.items()
-                if not await run_on_thread(self._store.is_readable, digest, found.stored.size_bytes)
+                for digest, info in known.items()
+                if not await run_on_thread(self._store.is_readable, digest, info.stored.size_bytes)
             ]
-            fresh = [digest for digest in requested if digest not in known]
-            blank = {digest: requested[digest].data for digest in (*fresh, *missing)}
-            new = await run_on_thread(self._store.write_pending, blank) if blank else []
-            drafts = [_stored_draft(digest, requested[digest]) for digest in fresh]
+            unrecorded = [digest for digest in requested if digest not in known]
+            unwritten = {digest: requested[digest].data for digest in (*unrecorded, *missing)}
+            created = await run_on_thread(self._store.write_pending, unwritten) if unwritten else []
+            drafts = [_stored_draft(digest, requested[digest]) for digest in unrecorded]
             with self._appending(drafts):
                 try:
                     yield drafts
                 except LedgerUnavailable:
-                    raise  # whether they were appended is unknown: they stay pending
+                    raise  # the drafts may have been appended: the blobs stay pending
                 except TallystickError:
-                    await self._conclude(blank, new)
+                    await self._publish_recorded(unwritten, created)
                     raise
-            await self._conclude(blank, new)
+            await self._publish_recorded(unwritten, created)
 
     async def get(self, digest: str, caller: Principal) -> EvidenceContent:
         """Return the blob of a digest, verified. Errors: Forbidden, InvalidQuery, NotFound, Gone, Damaged."""
         caller.require("read")
-        found = await self._found(digest)
+        info = await self._require_stored(digest)
         try:
-            data = await run_on_thread(self._store.read, digest, found.stored.size_bytes)
+            data = await run_on_thread(self._store.read, digest, info.stored.size_bytes)
         except Damaged:
-            await self._found(digest)  # which says so, where it was erased meanwhile
+            await self._require_stored(digest)  # raises Gone if it was erased meanwhile
             raise
-        return EvidenceContent(digest, data, found.stored.media_type)
+        return EvidenceContent(digest, data, info.stored.media_type)
 
     async def erase(self, digest: str, reason: str | None, caller: Principal) -> ErasureReceipt:
-        """Erase a blob for good. A repetition gives the first answer, and checks that the blob is gone.
+        """Erase a blob for good. A repetition returns the first answer, and removes the blob if it still exists.
 
         Errors: Forbidden, InvalidQuery, NotFound; those of `LedgerService.record`; LedgerUnavailable if the blob
-        could not be
-        removed: it is no longer readable, and is removed by a repetition or when the ledger is next opened.
+        could not be removed: it is no longer readable, and is removed by a repetition or at the next opening.
         """
         caller.require("admin")
         self._require_writer()
-        async with self._turn([_check_digest(digest)]):
+        async with self._lock([_check_digest(digest)]):
             try:
-                found, duplicate = await self._found(digest), False
+                info, duplicate = await self._require_stored(digest), False
             except Gone:
-                found, duplicate = (await self.known([digest]))[digest], True
+                info, duplicate = (await self.known([digest]))[digest], True
             if not duplicate:
                 await self._record_erasure(digest, reason, caller)
-                found = (await self.known([digest]))[digest]
+                info = (await self.known([digest]))[digest]
             await run_on_thread(self._store.remove, digest)
-        assert found.erasure is not None
+        assert info.erasure is not None
         return ErasureReceipt(
             digest=digest,
-            size_bytes=found.stored.size_bytes,
-            reason=found.erasure.reason,
-            position=found.erased_position,
+            size_bytes=info.stored.size_bytes,
+            reason=info.erasure.reason,
+            position=info.erased_position,
             duplicate=duplicate,
         )
 
     async def catalogue(self, caller: Principal, offset: int, limit: int, as_of: int | None = None) -> EvidencePage:
-        """List evidence, now or as of a position: stored and erased, in the order of the log.
+        """List evidence, stored and erased, in the order of the log; now or as of a position.
 
         Errors: Forbidden, InvalidQuery.
         """
         caller.require("read")
         projection, position = await self._engine.at(EvidenceIndex, as_of)
-        total, shown = len(projection), projection.page(offset, limit)
-        after = offset + len(shown)
-        return EvidencePage(shown, total, after if after < total else None, await date_position(self._reader, position))
+        total, entries = len(projection), projection.page(offset, limit)
+        after = offset + len(entries)
+        return EvidencePage(
+            entries, total, after if after < total else None, await date_position(self._reader, position)
+        )
 
     async def known(self, digests: Sequence[str]) -> dict[str, EvidenceInfo]:
         """Return the log's information about some digests; unknown ones are absent."""
-        found: dict[str, EvidenceInfo] = {}
+        infos: dict[str, EvidenceInfo] = {}
         for start in range(0, len(digests), ITEMS_MAX):
             subjects = tuple(f"evidence/{digest}" for digest in digests[start : start + ITEMS_MAX])
             page = await self._reader.read(Query(subjects=subjects, limit=PAGE_EVENTS_MAX))
             for event in VOCABULARY.events(page.ndjson):
                 data = event.data
                 if isinstance(data, EvidenceStored):
-                    found[data.digest] = EvidenceInfo(data, event.position)
+                    infos[data.digest] = EvidenceInfo(data, event.position)
                 elif isinstance(data, EvidenceErased):
-                    found[data.digest] = EvidenceInfo(*found[data.digest][:2], data, event.position)
-        return found
+                    infos[data.digest] = EvidenceInfo(*infos[data.digest][:2], data, event.position)
+        return infos
 
     def _require_writer(self) -> None:
         """Refuse a ledger that is open for reading: another process may write its files. Errors: LedgerUnavailable."""
         if not self._writable:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
 
-    async def _found(self, digest: str) -> EvidenceInfo:
+    async def _require_stored(self, digest: str) -> EvidenceInfo:
         """Return the log's information about a stored digest. Errors: InvalidQuery, NotFound, Gone."""
-        found = (await self.known([_check_digest(digest)])).get(digest)
-        if found is None:
+        info = (await self.known([_check_digest(digest)])).get(digest)
+        if info is None:
             raise NotFound(f"There is no evidence {digest}.", "Check the digest; `tallystick evidence list` shows all.")
-        if found.erasure is not None:
-            raise _gone_error(digest, found)
-        return found
+        if info.erasure is not None:
+            raise _gone_error(digest, info)
+        return info
 
     async def _record_erasure(self, digest: str, reason: str | None, caller: Principal) -> None:
         draft = _erased(data=EvidenceErased(digest=digest, reason=_check_text("reason", reason)))
@@ -278,35 +279,35 @@ class EvidenceService:
                 await run_on_thread(self._store.publish, digest)
                 raise
 
-    async def _conclude(self, digests: Iterable[str], new: Sequence[str]) -> None:
-        """Move recorded blobs to their final place, and remove new ones that were not recorded."""
+    async def _publish_recorded(self, digests: Iterable[str], created: Sequence[str]) -> None:
+        """Publish the blobs that the log contains, and remove new ones that it does not."""
         known = await self.known(tuple(digests))
         for digest in known:
             await run_on_thread(self._store.publish, digest)
-        for digest in set(new) - known.keys():
+        for digest in set(created) - known.keys():
             await run_on_thread(self._store.remove_pending, digest)
 
     @contextmanager
     def _appending(self, drafts: Sequence[Draft]) -> Iterator[None]:
-        """Let some drafts pass `check`."""
-        own = {id(draft) for draft in drafts}
-        self._own |= own
+        """Let `check` accept some drafts within the block."""
+        draft_ids = {id(draft) for draft in drafts}
+        self._accepted |= draft_ids
         try:
             yield
         finally:
-            self._own -= own
+            self._accepted -= draft_ids
 
     @asynccontextmanager
-    async def _turn(self, digests: Iterable[str]) -> AsyncIterator[None]:
-        """Wait until no other caller uses some digests; always in the same order, against deadlocks."""
+    async def _lock(self, digests: Iterable[str]) -> AsyncIterator[None]:
+        """Lock some digests against other callers; always in the same order, to prevent deadlocks."""
         async with AsyncExitStack() as stack:
             for digest in sorted(digests):
-                await stack.enter_async_context(self._turns.setdefault(digest, asyncio.Lock()))
+                await stack.enter_async_context(self._locks.setdefault(digest, asyncio.Lock()))
             yield
 
 
 def digest_of(data: bytes) -> str:
-    """Return the name of a blob: its SHA-256 in hex."""
+    """Return the digest of a blob: its SHA-256 in hex."""
     return sha256(data).hexdigest()
 
 
@@ -344,10 +345,10 @@ def _stored_draft(digest: str, blob: Blob) -> Draft:
     return draft
 
 
-def _gone_error(digest: str, found: EvidenceInfo) -> Gone:
-    why = f": {found.erasure.reason}" if found.erasure is not None and found.erasure.reason else ""
+def _gone_error(digest: str, info: EvidenceInfo) -> Gone:
+    reason = f": {info.erasure.reason}" if info.erasure is not None and info.erasure.reason else ""
     return Gone(
-        f"evidence {digest} was erased at position {found.erased_position}{why}.",
+        f"evidence {digest} was erased at position {info.erased_position}{reason}.",
         "It cannot be restored. Its stream keeps the record of it.",
     )
 
@@ -355,17 +356,17 @@ def _gone_error(digest: str, found: EvidenceInfo) -> Gone:
 async def read_blobs(
     evidence: EvidenceService, requested: Collection[str], named: Collection[str] = ()
 ) -> dict[str, bytes | None]:
-    """Read the blobs of some digests, if available; None for erased ones, also among `named`.
+    """Read the blobs of the `requested` digests that are readable; None for erased ones, also of the `named` digests.
 
     An erased blob is erased in views of the past too: its bytes no longer exist.
     """
     known = await evidence.known(sorted({*requested, *named}))
-    found: dict[str, bytes | None] = {digest: None for digest, one in known.items() if one.erasure is not None}
-    for digest in set(requested) & known.keys() - found.keys():
+    blobs: dict[str, bytes | None] = {digest: None for digest, info in known.items() if info.erasure is not None}
+    for digest in set(requested) & known.keys() - blobs.keys():
         try:
-            found[digest] = (await evidence.get(digest, OWNER)).data
+            blobs[digest] = (await evidence.get(digest, OWNER)).data
         except Gone:
-            found[digest] = None
+            blobs[digest] = None
         except Damaged:
-            """Its digest is shown; asking for it says what is wrong."""
-    return found
+            pass  # views show its digest; a request for it reports the damage
+    return blobs

@@ -1,4 +1,4 @@
-"""The ledger service: one open ledger, which every use case and every interface works with."""
+"""The ledger service: one open ledger, for every use case and every interface."""
 
 import os
 from collections.abc import AsyncIterator, Sequence
@@ -34,6 +34,9 @@ from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
+
+POSITION_DIGITS_MAX = 20
+"""Digits of an `as_of` that are read: more than any position has."""
 
 
 class LedgerService:
@@ -72,7 +75,7 @@ class LedgerService:
     ) -> Self:
         """Open a ledger file, creating it if `writable`, and bring the projections up to date.
 
-        Without `views` nothing is folded until `fold`: for callers that only read or append events.
+        With `views=False` nothing is folded until `fold`: for callers that only read or append events.
         Errors: LedgerLocked, LedgerUnusable.
         """
         log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
@@ -97,9 +100,9 @@ class LedgerService:
         return ledger
 
     async def close(self) -> None:
-        """Answer accepted appends, sign the head, keep snapshots, close the files.
+        """Finish accepted appends, sign the head, save snapshots, close the files.
 
-        Everything is closed, even if one close fails: a connection's thread would keep the process from ending.
+        If one close fails, the others still run: the thread of an open connection would keep the process from ending.
         """
         async with AsyncExitStack() as closing:
             if self.log is not None:
@@ -130,18 +133,18 @@ class LedgerService:
 
     async def read(self, query: Query) -> Page:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
-        await self._check_cursor("after", query.after)
+        await self._check_cursor(query.after)
         return await self.reader.read(query)
 
     async def follow(self, query: Query) -> AsyncIterator[Page]:
         """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
-        await self._check_cursor("after", query.after)
+        await self._check_cursor(query.after)
         async for page in self.reader.follow(query):
             yield page
 
     async def scan(self, query: Query) -> AsyncIterator[Page]:
         """Yield every selected event that is committed now, page by page."""
-        await self._check_cursor("after", query.after)
+        await self._check_cursor(query.after)
         head = (await self.reader.head()).position
         query = structs.replace(query, before=min(query.before or head + 1, head + 1))
         while True:
@@ -169,12 +172,12 @@ class LedgerService:
         return page
 
     async def resolve(self, as_of: str | None, name: str = "as_of") -> int | None:
-        """Return the position of an `as_of`, which is a position or a time; None for now. Errors: InvalidQuery."""
+        """Return the position of an `as_of`, a position or a time as text; None for None. Errors: InvalidQuery."""
         if as_of is None:
             return None
         head = await self.reader.head()
         if as_of.isascii() and as_of.isdigit():
-            position = int(as_of[:20])
+            position = int(as_of[:POSITION_DIGITS_MAX])
             if position > head.position:
                 detail = f"{as_of} is beyond the head, {head.position}."
                 raise InvalidQuery(name, detail, "Name a position up to the head.")
@@ -185,11 +188,11 @@ class LedgerService:
             raise InvalidQuery(name, detail, "Name a time that has passed.")
         return await self.reader.position_at(microseconds(moment))
 
-    async def _check_cursor(self, name: str, position: int) -> None:
+    async def _check_cursor(self, position: int) -> None:
         head = (await self.reader.head()).position
         if position > head:
             detail = f"{position} is beyond the head, {head}."
-            raise InvalidQuery(name, detail, "Was the cursor made by another ledger? Begin again from 0.")
+            raise InvalidQuery("after", detail, "Was the cursor made by another ledger? Begin again from 0.")
 
     async def dated(self, position: int) -> AsOf:
         """Return a position with the time when it was recorded."""
@@ -197,7 +200,7 @@ class LedgerService:
 
 
 class _Committed:
-    """The log as the engine reads it: the writer's head, through a connection that no other reader waits for."""
+    """The log for the engine: the writer's head, and reads on a connection of their own, so that no reader waits."""
 
     def __init__(self, log: SqliteLog, scanner: SqliteReader) -> None:
         self.head = log.head
@@ -210,17 +213,17 @@ class _Committed:
 
 
 def page_json(page: Page, head: int) -> bytes:
-    """Return a page as JSON around the stored lines; a line contains no line feed, so each one ends a line."""
-    following = str(page.positions[-1]).encode() if page.more else b"null"
+    """Return a page as JSON that contains the stored lines. Lines contain no line feeds, so each line feed ends one."""
+    next_cursor = str(page.positions[-1]).encode() if page.more else b"null"
     lines = page.ndjson.replace(b"\n", b",")
-    return b'{"events":[%b],"next":%b,"head":%d}' % (lines, following, head)
+    return b'{"events":[%b],"next":%b,"head":%d}' % (lines, next_cursor, head)
 
 
 @asynccontextmanager
 async def open_for_reading(
     path: Path, *, views: bool = True, progress: OpenProgress = no_progress
 ) -> AsyncIterator[LedgerService]:
-    """Open a ledger file read-only, beside its writer if there is one; fold what is new if `views`.
+    """Open a ledger file for reading; another process may write it. With `views`, fold the new events.
 
     Errors: LedgerUnusable.
     """
@@ -234,7 +237,7 @@ async def open_for_reading(
 
 @asynccontextmanager
 async def open_for_signing(path: Path) -> AsyncIterator[LedgerService]:
-    """Open a ledger file to sign its head; beside its writer, to read what that has signed. Errors: LedgerUnusable."""
+    """Open a ledger file to sign its head; if another process writes it, for reading. Errors: LedgerUnusable."""
     writable = path.is_file() and os.access(path, os.W_OK)
     try:
         ledger = await LedgerService.open(path, writable=writable, views=False)

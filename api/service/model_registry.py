@@ -1,4 +1,4 @@
-"""The model registry: register models, give them aliases, and suggest the command that registers a new one."""
+"""The model registry: register models, give them aliases, and build the command that registers a new one."""
 
 import re
 import shlex
@@ -26,7 +26,7 @@ async def register(
     agent: str | None = None,
 ) -> AppendResult:
     """Register a model. Errors: InvalidQuery, LifecycleViolation if it exists, and those of `EventStore.append`."""
-    _check(key)
+    _check_new_key(key)
     try:
         return await _append(target, "registered", agent, key=key, provider=provider, name=name, note=note)
     except LifecycleViolation:
@@ -55,7 +55,7 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
 
 
 def registration_command(claimed: ModelIdentity) -> str | None:
-    """Return the command that registers a claimed model; None for a wrapper or a name that names no model."""
+    """Return the command that registers a claimed model; None for the name of a wrapper or of no model."""
     if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
         return None
     words = [canonical(claimed.model_name)]
@@ -64,8 +64,8 @@ def registration_command(claimed: ModelIdentity) -> str | None:
     return _command("register", *words, "--name", one_line(claimed.model_name).strip())
 
 
-async def _append(target: EventStore, what: str, agent: str | None, **data: str | None) -> AppendResult:
-    event: dict[str, object] = {"type": f"model.{what}.v1", "data": data}
+async def _append(target: EventStore, action: str, agent: str | None, **data: str | None) -> AppendResult:
+    event: dict[str, object] = {"type": f"model.{action}.v1", "data": data}
     if agent is not None:
         if not is_valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is not an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
@@ -73,11 +73,11 @@ async def _append(target: EventStore, what: str, agent: str | None, **data: str 
     return await target.append([VOCABULARY.draft(msgspec.json.encode(event))])
 
 
-def _check(key: str) -> None:
-    """Check a key. Errors: InvalidQuery, for one that names no model or cannot name a stream."""
+def _check_new_key(key: str) -> None:
+    """Check the key of a new model. Errors: InvalidQuery, for one that names no model or cannot name a stream."""
     if is_wrapper(key):
-        instead = f"If you know which model answers there: {_command('alias', 'KEY', key)}"
-        raise InvalidQuery("key", f"{key!r} is a host's own name, not a model's.", instead)
+        advice = f"If you know which model answers there: {_command('alias', 'KEY', key)}"
+        raise InvalidQuery("key", f"{key!r} is a host's own name, not a model's.", advice)
     if is_unresolved(key):
         raise InvalidQuery("key", f"{key!r} names no model.", "Write the name that its dated names share.")
     _check_shape(key)
@@ -85,8 +85,8 @@ def _check(key: str) -> None:
 
 def _check_shape(key: str) -> None:
     if _key.fullmatch(key) is None or len(key) > STREAM_ID_CHARS_MAX:
-        fitting = canonical(key)
-        advice = f"Write {fitting}, which its other names come to, too." if fitting else "Write its plain name."
+        suggestion = canonical(key)
+        advice = f"Write {suggestion}, which its other names come to, too." if suggestion else "Write its plain name."
         shape = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
         raise InvalidQuery("key", f"{key!r} is not {shape}.", advice)
 

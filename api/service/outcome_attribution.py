@@ -1,4 +1,4 @@
-"""Outcomes of decisions by pull request: the caller supplies evidence, since age alone proves nothing."""
+"""Attribute outcomes to decisions by their pull requests. The caller supplies evidence: age alone proves nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -20,14 +20,14 @@ _review = VOCABULARY.kinds["decision.reviewed.v1"].draft
 
 
 class OutcomeEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Evidence about a pull request: how it turned out, and how the caller knows."""
+    """Evidence about a pull request: its outcome, and the text that supports it."""
 
     outcome: Outcome = "success"
     text: str
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision old enough to have an outcome, with the evidence for it."""
+    """A decision that is old enough to have an outcome, with the evidence for it; `updated` if it was reviewed now."""
 
     decision_id: str
     pr: int
@@ -36,14 +36,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
-    """The candidates among `processed` unreviewed decisions."""
+    """The candidates among unreviewed decisions; `processed` is the number of these."""
 
     processed: int
     candidates: list[Candidate]
 
 
 class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to consider: of a project, made since a time, at least so old."""
+    """Which decisions to consider: those of a project, made since a time, at least `age` ago."""
 
     project: str
     since: datetime | None
@@ -53,39 +53,40 @@ class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def attribute(ledger: LedgerService, caller: Principal, query: AttributionQuery) -> Attribution:
-    """Review, in the caller's name, each candidate whose pull request has evidence; not with `dry_run`.
+    """Review in the caller's name each candidate whose pull request has evidence. With `dry_run`, only list candidates.
 
-    Errors: those of `LedgerService.record`; reviews go in batches of BATCH_EVENTS_MAX, each all or nothing.
+    Reviews are appended in batches of BATCH_EVENTS_MAX, each all or nothing. Errors: those of `LedgerService.record`.
     """
     projection, position = await ledger.engine.at(DecisionIndex)
     pending = DecisionSelection(project=query.project, status="pending", range=TimeRange(query.since, None))
     processed = len(projection.find(pending))
     latest = ledger.clock() - query.age
-    old = msgspec.structs.replace(pending, range=TimeRange(query.since, latest))
-    early = query.since is None or query.since <= latest
-    prs = projection.pull_requests(projection.find(old)) if early else {}
-    subjects = projection.subjects(np.array(list(prs), dtype=np.intp))
+    old_enough = msgspec.structs.replace(pending, range=TimeRange(query.since, latest))
+    includes_old = query.since is None or query.since <= latest
+    pull_requests = projection.pull_requests(projection.find(old_enough)) if includes_old else {}
+    subjects = projection.subjects(np.array(list(pull_requests), dtype=np.intp))
     candidates = [
         Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=query.evidence.get(pr))
-        for subject, pr in zip(subjects, prs.values(), strict=True)
+        for subject, pr in zip(subjects, pull_requests.values(), strict=True)
     ]
     if not query.dry_run:
-        vouched = [one for one in candidates if one.evidence is not None]
-        done: set[str] = set()
-        for batch in _batches(vouched):
-            done |= await _record(ledger, caller, batch, position)
+        supported = [candidate for candidate in candidates if candidate.evidence is not None]
+        reviewed: set[str] = set()
+        for start in range(0, len(supported), BATCH_EVENTS_MAX):
+            batch = supported[start : start + BATCH_EVENTS_MAX]
+            reviewed |= await _record(ledger, caller, batch, position)
         candidates = [
-            msgspec.structs.replace(one, updated=True) if one.decision_id in done else one for one in candidates
+            msgspec.structs.replace(candidate, updated=candidate.decision_id in reviewed) for candidate in candidates
         ]
     return Attribution(processed=processed, candidates=candidates)
 
 
 async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Candidate], position: int) -> set[str]:
-    """Review decisions in one append, and return which; decisions reviewed meanwhile are left as they are."""
-    unrecorded = {one.decision_id: one for one in batch}
+    """Review decisions in one append; return their ids. Leave out decisions that were reviewed meanwhile."""
+    unrecorded = {candidate.decision_id: candidate for candidate in batch}
     while unrecorded:
         states = await decision_states(ledger, [f"decision/{name}" for name in unrecorded], position)
-        versions = {one.decision_id: one.streamversion for one in states if one.review is None}
+        versions = {state.decision_id: state.streamversion for state in states if state.review is None}
         drafts = [
             _review(data=_review_payload(unrecorded[name]), expectedversion=version)
             for name, version in versions.items()
@@ -106,7 +107,3 @@ def _review_payload(candidate: Candidate) -> DecisionReviewed:
     assert candidate.evidence is not None, "only decisions with evidence are reviewed"
     evidence = candidate.evidence
     return DecisionReviewed(decision_id=candidate.decision_id, outcome=evidence.outcome, notes=evidence.text)
-
-
-def _batches(candidates: Sequence[Candidate]) -> list[Sequence[Candidate]]:
-    return [candidates[start : start + BATCH_EVENTS_MAX] for start in range(0, len(candidates), BATCH_EVENTS_MAX)]

@@ -12,7 +12,7 @@ from projections.registry import PROJECTIONS
 
 
 class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A projection, what it reads, and how far it has folded."""
+    """A projection, the event types that it reads, and the position up to which it has folded."""
 
     name: str
     version: int
@@ -29,7 +29,7 @@ class ProjectionState(ProjectionInfo, frozen=True, kw_only=True):
 
 
 class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A projection folded from 1: its digest, and that of the state got by snapshot and increment where compared."""
+    """A projection folded again from position 1: its digest, and, if compared, that of the incremental state."""
 
     name: str
     version: int
@@ -40,13 +40,13 @@ class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_projections(ledger: LedgerService) -> list[ProjectionInfo]:
-    """Every projection, and how far it has folded."""
+    """List every projection, with the position up to which it has folded."""
     position = await ledger.engine.catch_up()
     return [ProjectionInfo(**_info(kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
 
 
 async def show_projection(ledger: LedgerService, name: str, as_of: int | None = None) -> ProjectionState:
-    """A projection as of a position. Errors: NotFound, InvalidQuery."""
+    """Return a projection as of a position. Errors: NotFound, InvalidQuery."""
     kind = _kind_of(name)
     projection, position = await ledger.engine.at(kind, as_of)
     digest, view = projection.digest(), dict(projection.summary())
@@ -62,7 +62,7 @@ async def replay_projections(
     check: bool = False,
     progress: Progress | None = None,
 ) -> list[ReplayResult]:
-    """Fold everything again from 1, one projection or all; compare with the incremental states where asked.
+    """Fold one projection, or all, again from position 1; with `check`, compare with the incremental states.
 
     Errors: NotFound, InvalidQuery.
     """
@@ -70,22 +70,22 @@ async def replay_projections(
     target = (await ledger.reader.head()).position if upto is None else upto
     incremental = {kind.name: (await ledger.engine.at(kind, target))[0].digest() for kind in kinds} if check else {}
     folded = await Engine(ledger.reader, kinds).replay(target, progress)
-    found = ((kind, folded[kind.name].digest(), incremental.get(kind.name)) for kind in kinds)
+    digests = ((kind, folded[kind.name].digest(), incremental.get(kind.name)) for kind in kinds)
     return [
         ReplayResult(
             name=kind.name,
             version=kind.version,
             position=target,
             digest=digest,
-            incremental=other,
-            same=None if other is None else digest == other,
+            incremental=incremental_digest,
+            same=None if incremental_digest is None else digest == incremental_digest,
         )
-        for kind, digest, other in found
+        for kind, digest, incremental_digest in digests
     ]
 
 
 def _kind_of(name: str) -> type[Projection]:
-    """The projection of a name. Errors: NotFound."""
+    """Return the projection with a name. Errors: NotFound."""
     for kind in PROJECTIONS:
         if kind.name == name:
             return kind
@@ -94,5 +94,5 @@ def _kind_of(name: str) -> type[Projection]:
 
 
 def _info(kind: type[Projection], position: int) -> dict[str, object]:
-    types = [known.name for known in VOCABULARY.kinds.values() if known.payload in kind.reads]
+    types = [event.name for event in VOCABULARY.kinds.values() if event.payload in kind.reads]
     return {"name": kind.name, "version": kind.version, "types": types, "position": position}

@@ -1,6 +1,6 @@
-"""Use cases of proofs: tiles of the tree, the lines under them, inclusion and consistency proofs.
+"""Use cases of proofs: tiles of the Merkle tree, their lines, inclusion and consistency proofs.
 
-Proofs are those of RFC 6962. Their leaves count from 0: the event at position 7 is leaf 6.
+Proofs are those of RFC 6962. Leaves are numbered from 0: the event at position 7 is leaf 6.
 """
 
 import msgspec
@@ -24,7 +24,7 @@ class InclusionAnswer(msgspec.Struct, frozen=True):
     """SHA-256 of 0x00 and the event's line."""
     root: bytes
     hashes: list[bytes]
-    """The siblings on the way from the leaf to the root; none in a tree of one."""
+    """The sibling hashes from the leaf to the root; none in a tree of one event."""
 
 
 class ConsistencyAnswer(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class ConsistencyAnswer(msgspec.Struct, frozen=True):
     newer: int = msgspec.field(name="to")
     newer_root: bytes = msgspec.field(name="to_root")
     hashes: list[bytes]
-    """None where `from` is 0 or `to`."""
+    """Empty if `from` is 0 or equals `to`."""
 
 
 async def tile(ledger: LedgerService, level: int, address: TileAddress) -> bytes:
@@ -45,14 +45,14 @@ async def tile(ledger: LedgerService, level: int, address: TileAddress) -> bytes
 
 
 async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
-    """Return the lines under a tile of level 0, each after its length. Errors: NotFound, for more than exist."""
+    """Return the lines of a tile of level 0, each after its length. Errors: NotFound, for more lines than exist."""
     await _check_width(ledger, 0, address)
     first = address.number * WIDTH
     return entry_bundle(await ledger.proving.tree.lines(first, first + address.width))
 
 
 async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
-    """Prove that an event is in the tree of a size, by default the current one. Errors: InvalidQuery."""
+    """Prove that an event is in the tree of the first `size` events, by default all. Errors: InvalidQuery."""
     size = await _check_size(ledger, "size", size)
     if position > size:
         raise InvalidQuery("position", f"{position} is beyond the tree of {size}.", "Positions run from 1 to the size.")
@@ -73,10 +73,10 @@ async def consistency(ledger: LedgerService, older: int, newer: int | None = Non
 
 async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
     head = (await ledger.reader.head()).position
-    there = tile_width(level, address.number, head)
-    if address.width > there:
-        held = f"its first {there} hashes are" if there else "nothing of it is"
-        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {held} in the tree of {head}."
+    width = tile_width(level, address.number, head)
+    if address.width > width:
+        part = f"its first {width} hashes are" if width else "nothing of it is"
+        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {part} in the tree of {head}."
         raise NotFound(detail, "Take the sizes from a checkpoint.")
 
 

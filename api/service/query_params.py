@@ -1,6 +1,6 @@
-"""Query parameters of the use cases: their declarations, and the queries that they state.
+"""Query parameters of the use cases: their declarations, and parsers that build the queries.
 
-Each tuple holds the parameters of one use case. A parser takes them by name, as texts, from HTTP or the command line.
+Each tuple contains the parameters of one use case. A parser gets them by name, as texts, from HTTP or the command line.
 """
 
 from collections.abc import Mapping
@@ -48,13 +48,14 @@ SORTS: tuple[SortField, ...] = ("created_at", "confidence", "category", "stakes"
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")
 VERSIONS_MAX = 1_000
+"""The most versions of an agent that a scoreboard shows."""
 
 _GROUP_BY_ALIASES: dict[str, GroupBy] = {"confidenceBucket": "confidence_bucket"}
 
-AFTER = integer_parameter("after", "Events after this position: the `next` of the page before.", 0, default=0)
+AFTER = integer_parameter("after", "Events after this position: the `next` of the previous page.", 0, default=0)
 BEFORE = integer_parameter("before", "Events before this position.", 1)
-LIMIT = integer_parameter("limit", "The most to return.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_DEFAULT)
-OFFSET = integer_parameter("offset", "How many to skip: the `next` of the page before.", 0, default=0)
+LIMIT = integer_parameter("limit", "The largest number of results.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_DEFAULT)
+OFFSET = integer_parameter("offset", "How many results to skip: the `next` of the previous page.", 0, default=0)
 ORDER_ASCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="asc")
 ORDER_DESCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="desc")
 TYPE = list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.types)
@@ -73,17 +74,18 @@ PROJECT = text_parameter("project", "Decisions of one project.")
 FEATURE = text_parameter("feature", "Decisions of one feature.")
 
 CONFIDENCE = probability_parameter(
-    "confidence", "The planned confidence: only decisions that stated about the same count. Without it, all count."
+    "confidence",
+    "The planned confidence: only decisions with about the same are used; without it, all.",
 )
 GROUP_BY = choice_parameter(
     "group_by",
-    "What the groups are by.",
+    "What to group by.",
     GROUPINGS,
     default="confidence_bucket",
     aliases=_GROUP_BY_ALIASES,
 )
 MIN_REVIEWED = integer_parameter(
-    "min_decisions", "The least number of reviewed decisions for figures to be computed.", 1, default=MIN_DECISIONS
+    "min_decisions", "The fewest reviewed decisions from which figures are computed.", 1, default=MIN_DECISIONS
 )
 DETAIL = choice_parameter(
     "detail", "What to compute: figures, or also curve, band and recalibration map.", DETAILS, default="figures"
@@ -110,7 +112,7 @@ SUITE = text_parameter("suite", "One suite, by its name.")
 EVALUATED_AGENT = text_parameter("agent", "One agent, by the name under which it is evaluated.")
 VERSIONS = integer_parameter(
     "versions",
-    "How many versions of each agent have a row, newest first by their first run. The trend has all.",
+    "How many versions of each agent to list, newest first by their first run. The trend has all.",
     1,
     VERSIONS_MAX,
     default=VERSIONS_DEFAULT,

@@ -1,8 +1,8 @@
-"""Score stored outputs with a scorer that did not score them before, and append the scores beside the old ones.
+"""Score stored outputs with another scorer, append the new scores, and compare them with the existing ones.
 
-The log is read twice: first for the outputs and their existing scores, then for the texts of the outputs that the
-scorer has not scored. A score's id follows from run, attempt and scorer: a repetition appends nothing, and two
-callers that rescore at the same time append each score once.
+The first read of the log finds the outputs and their scores, the second the texts of outputs that the scorer has not
+scored. A score's id follows from run, attempt and scorer: a repetition appends nothing, and two callers that rescore
+at the same time append each score once.
 """
 
 import time
@@ -35,7 +35,7 @@ BATCH_EVENTS = 500
 """Scores in one append."""
 
 BATCH_CHARS = 4_000_000
-"""About how many characters of outputs are in memory at once."""
+"""Characters of outputs in memory at once, about."""
 
 ANSWERED = frozenset(("accepted", "repeat", "wrapper"))
 """Outcomes of attempts that answered the probe."""
@@ -52,7 +52,7 @@ OutputKey = tuple[str, int]
 
 
 class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which outputs to score, with which scorer: `scorer` is ID@VERSION; a run and a probe by their ids."""
+    """The scorer as ID@VERSION, and which outputs to score: of a run and of a probe, by their ids; by default all."""
 
     scorer: str
     run: str | None = None
@@ -60,7 +60,7 @@ class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores that one scorer gave some outputs: how many, how many of them invalid, mean, distinct values."""
+    """The scores of one scorer: their number, how many are invalid, their mean, and the number of distinct values."""
 
     scores: int
     invalid: int
@@ -77,10 +77,10 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RescoreResult(msgspec.Struct, kw_only=True):
-    """The result of a rescoring. `scorers` names the earlier scorers in order, then the new one.
+    """The result of a rescoring. `scorers` has the names of the earlier scorers, sorted, and then the new one.
 
-    The summaries have the names of scorers as keys. Of `outputs`, `appended` were scored now and `known` before;
-    `erased` counts outputs whose evidence was erased, `lost` those whose evidence is missing or damaged.
+    The names are the keys of the summaries. Of `outputs`, `appended` were scored now and `known` before; `erased` is
+    the number of outputs whose evidence was erased, `lost` of those whose evidence is missing or damaged.
     """
 
     scorer: str
@@ -116,7 +116,7 @@ ScoresByOutput = dict[OutputKey, dict[str, OutputScore]]
 
 
 async def rescore(store: EventStore, query: RescoreQuery, report: Report) -> RescoreResult:
-    """Score stored outputs, append the new scores, and compare old and new; `report` receives the count of outputs.
+    """Score stored outputs, append the new scores, and compare old and new; `report` receives the progress.
 
     Errors: InvalidQuery for an unknown scorer or probe, NotFound for an unknown run; those of `EventStore.append`:
     scores appended before the error stay, and another call continues from there.
@@ -127,18 +127,16 @@ async def rescore(store: EventStore, query: RescoreQuery, report: Report) -> Res
     scores = await _read_scores(store, outputs)
     result = RescoreResult(scorer=scorer_name(scorer), probes=sorted({output.probe_id for output in outputs.values()}))
     result.outputs = len(outputs)
-    unscored = {place: output for place, output in outputs.items() if result.scorer not in scores[place]}
+    unscored = {key: output for key, output in outputs.items() if result.scorer not in scores[key]}
     result.known = len(outputs) - len(unscored)
     async for texts in _read_texts(store, query.run, unscored, result):
         new_scores = await to_thread(_score_texts, scorer, texts)
-        drafts = [
-            _score_draft(place, unscored[place], text, new_scores[place], scorer) for place, text in texts.items()
-        ]
+        drafts = [_score_draft(key, unscored[key], text, new_scores[key], scorer) for key, text in texts.items()]
         answer = await store.append(drafts)
         result.appended += answer.count - answer.duplicates
         result.known += answer.duplicates
-        for place, score in new_scores.items():
-            scores[place][result.scorer] = OutputScore(score.valid, score.total)
+        for key, score in new_scores.items():
+            scores[key][result.scorer] = OutputScore(score.valid, score.total)
         report(result.known + result.appended + result.erased + result.lost, result.outputs)
     _compare(result, outputs, scores)
     result.elapsed_ms = round((time.monotonic() - began) * 1000)
@@ -153,7 +151,7 @@ def find_scorer(name: str) -> Scorer:
 
 
 def _selected_probe_ids(scorer: Scorer, probe_id: str | None) -> frozenset[str]:
-    """Return the ids of the probes whose outputs are selected, former ids included."""
+    """Return the ids and former ids of the probes whose outputs are selected."""
     probe_ids = {probe.id for probe in PROBES if probe.scorer.id == scorer.id} if probe_id is None else {probe_id}
     return frozenset(probe_ids | {former for former, now in FORMER_PROBE_IDS.items() if now in probe_ids})
 
@@ -175,7 +173,7 @@ async def _find_outputs(
                 started[data.run_id] = data
             elif isinstance(data, DiscoveryAttempted) and data.outcome in ANSWERED:
                 run = started[data.run_id]
-                if run.probe_id in probes and _locate_output(data) is not None:
+                if run.probe_id in probes and _find_output(data) is not None:
                     name = data.claimed.model_name if data.claimed is not None else None
                     result[data.run_id, data.attempt] = StoredOutput(run.probe_id, run.probe_version, name)
     if query.run is not None and not started:
@@ -188,7 +186,7 @@ async def _find_outputs(
 
 async def _read_scores(store: EventStore, outputs: dict[OutputKey, StoredOutput]) -> ScoresByOutput:
     """Return every existing score of some outputs, by output and scorer."""
-    scores: ScoresByOutput = {place: {} for place in outputs}
+    scores: ScoresByOutput = {key: {} for key in outputs}
     if not outputs:
         return scores
     async for page in store.pages(SCORES):
@@ -205,7 +203,7 @@ async def _read_scores(store: EventStore, outputs: dict[OutputKey, StoredOutput]
 async def _read_texts(
     store: EventStore, run: str | None, unscored: dict[OutputKey, StoredOutput], result: RescoreResult
 ) -> AsyncIterator[dict[OutputKey, str]]:
-    """Yield the texts of outputs without a score, in batches; count those that cannot be read in `found`."""
+    """Yield the texts of unscored outputs, in batches; count in `result` those that cannot be read."""
     batch: dict[OutputKey, str] = {}
     size_chars = 0
     if not unscored:
@@ -229,13 +227,13 @@ async def _read_texts(
 
 async def _read_text(store: EventStore, attempt: DiscoveryAttempted, result: RescoreResult) -> str | None:
     """Return the output of an attempt, from its line or the evidence; None if it is counted as erased or lost."""
-    where = _locate_output(attempt)
-    assert where is not None, "only attempts with an output are scored"
-    if where.text is not None:
-        return where.text
-    assert where.digest is not None, "an output is in its line or has a digest"
+    output = _find_output(attempt)
+    assert output is not None, "only attempts with an output are scored"
+    if output.text is not None:
+        return output.text
+    assert output.digest is not None, "an output is in its line or has a digest"
     try:
-        return (await store.evidence(where.digest)).data.decode(errors="replace")
+        return (await store.evidence(output.digest)).data.decode(errors="replace")
     except Gone:
         result.erased += 1
     except (NotFound, Damaged):
@@ -243,36 +241,36 @@ async def _read_text(store: EventStore, attempt: DiscoveryAttempted, result: Res
     return None
 
 
-class OutputPlace(NamedTuple):
-    """Where an output is: its text in the event, or the digest of evidence."""
+class OutputText(NamedTuple):
+    """The text of an output in its event, or the digest of the evidence that contains it."""
 
     text: str | None
     digest: str | None
 
 
-def _locate_output(attempt: DiscoveryAttempted) -> OutputPlace | None:
-    """Return where the output of an attempt is; without a separate output it is the whole response."""
+def _find_output(attempt: DiscoveryAttempted) -> OutputText | None:
+    """Return the output of an attempt; an attempt without a separate output has its whole response."""
     if attempt.output is not None or attempt.output_digest not in {None, attempt.response_digest}:
-        return OutputPlace(attempt.output, attempt.output_digest)
+        return OutputText(attempt.output, attempt.output_digest)
     if attempt.response is not None or attempt.response_digest is not None:
-        return OutputPlace(attempt.response, attempt.response_digest)
+        return OutputText(attempt.response, attempt.response_digest)
     return None
 
 
 def _score_texts(scorer: Scorer, texts: dict[OutputKey, str]) -> dict[OutputKey, ProbeScore]:
-    return {place: scorer.score(text) for place, text in texts.items()}
+    return {key: scorer.score(text) for key, text in texts.items()}
 
 
-def _score_draft(place: OutputKey, output: StoredOutput, text: str, score: ProbeScore, scorer: Scorer) -> Draft:
-    score_id = score_id_of(*place, scorer.id, scorer.version)
+def _score_draft(key: OutputKey, output: StoredOutput, text: str, score: ProbeScore, scorer: Scorer) -> Draft:
+    score_id = score_id_of(*key, scorer.id, scorer.version)
     data = ProbeScored(
         score_id=score_id,
         probe_id=output.probe_id,
         probe_version=output.probe_version,
         scorer_id=scorer.id,
         scorer_version=scorer.version,
-        run_id=place[0],
-        attempt=place[1],
+        run_id=key[0],
+        attempt=key[1],
         model_name=output.model_name or None,
         output_digest=sha256(text.encode()).hexdigest(),
         valid=score.valid,
@@ -289,35 +287,35 @@ def _subjects(run: str | None) -> tuple[str, ...]:
 
 
 def _compare(result: RescoreResult, outputs: dict[OutputKey, StoredOutput], scores: ScoresByOutput) -> None:
-    """Fill in the summaries of every scorer, by model and in all, and how well each scorer tells models apart."""
-    names = {name for each in scores.values() for name in each}
+    """Set the summaries of every scorer, by model and in total, and how well each scorer tells models apart."""
+    names = {name for row in scores.values() for name in row}
     result.scorers = [*sorted(names - {result.scorer}), result.scorer]
     models: dict[str, list[dict[str, OutputScore]]] = {}
-    for place, output in outputs.items():
+    for key, output in outputs.items():
         name = canonical(output.model_name or "") or UNNAMED
-        models.setdefault(name, []).append(scores[place])
+        models.setdefault(name, []).append(scores[key])
     result.models = [
-        ModelRow(model=model, outputs=len(own), scorers={name: _summarize(name, own) for name in result.scorers})
-        for model, own in sorted(models.items())
+        ModelRow(model=model, outputs=len(rows), scorers={name: _summarize(name, rows) for name in result.scorers})
+        for model, rows in sorted(models.items())
     ]
     result.total = {name: _summarize(name, list(scores.values())) for name in result.scorers}
     for name in result.scorers:
         totals = (
-            [score.total for score in _scores_by(name, own) if score.total is not None] for own in models.values()
+            [score.total for score in _scores_by(name, rows) if score.total is not None] for rows in models.values()
         )
         result.discrimination[name] = measure_discrimination(totals)
 
 
-def _scores_by(name: str, scores: Sequence[dict[str, OutputScore]]) -> list[OutputScore]:
-    return [own[name] for own in scores if name in own]
+def _scores_by(name: str, rows: Sequence[dict[str, OutputScore]]) -> list[OutputScore]:
+    return [row[name] for row in rows if name in row]
 
 
-def _summarize(name: str, scores: Sequence[dict[str, OutputScore]]) -> ScoreSummary:
-    own = _scores_by(name, scores)
-    totals = [score.total for score in own if score.total is not None]
+def _summarize(name: str, rows: Sequence[dict[str, OutputScore]]) -> ScoreSummary:
+    given = _scores_by(name, rows)
+    totals = [score.total for score in given if score.total is not None]
     return ScoreSummary(
-        scores=len(own),
-        invalid=sum(not score.valid for score in own),
+        scores=len(given),
+        invalid=sum(not score.valid for score in given),
         mean=sum(totals) / len(totals) if totals else None,
         distinct=len(set(totals)),
     )

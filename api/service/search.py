@@ -1,4 +1,4 @@
-"""Ranked search: the decisions that match the words of a query best, best first."""
+"""Ranked search: the decisions that match the words of a query, the best match first."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from projections.decisions.full_text_search import BridgeSide
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The words to search for, and the decisions to search. `side` favours one side of a bridge."""
+    """The words to search for, and the decisions to search. Matches on the `side` of a bridge rank higher."""
 
     query: str
     selection: DecisionSelection = DecisionSelection()
@@ -21,9 +21,9 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """The best of the `total` matches, each with its relevance, 0..1.
 
-    `whole` is true if they contain every word of the query; if no decision does, decisions with any of the words are
-    found. The relevance of the best match is the share of the words that it contains; the others are in proportion to
-    their scores.
+    `whole` is true if the matches contain every word of the query. If no decision does, the matches are those with any
+    of the words. The relevance of the best match is the share of the words that it contains; that of the others is in
+    proportion to their scores.
     """
 
     decisions: list[DecisionState]
@@ -36,10 +36,10 @@ async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchR
     """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
     words = parse_search_words(query.query, "query")
     projection, position = await ledger.engine.at(DecisionIndex)
-    places = projection.find(query.selection)
+    rows = projection.find(query.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
-    whole = hits.filter_places(places, len(words))
-    ranked = hits.ranked(whole if len(whole) else places)
+    whole = hits.filter_places(rows, len(words))
+    ranked = hits.ranked(whole if len(whole) else rows)
     best = projection.subjects(ranked.places[: query.limit])
     fits = [
         float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: query.limit]

@@ -1,4 +1,4 @@
-"""The status of a ledger: what it contains, which process writes it, and whether everything beside it is up to date."""
+"""The status of a ledger: its contents, the process that writes it, and the state of the files beside it."""
 
 import stat
 from asyncio import to_thread
@@ -27,7 +27,7 @@ from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 
 VIEW_FILES = ("views.db", "search.db", "embeddings")
-"""Files beside a ledger that can be made again from it."""
+"""Files beside a ledger that can be rebuilt from it."""
 
 SQLITE_FILES = ("", "-wal", "-shm")
 
@@ -64,7 +64,7 @@ class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiskStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes on disk: the log with its write-ahead log, evidence, and files that can be made again."""
+    """Bytes on disk: the log with its write-ahead log, evidence, and files that can be rebuilt."""
 
     log_bytes: int
     evidence_bytes: int
@@ -80,7 +80,7 @@ class TokenStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The position up to which views are folded, in memory or in snapshots, and the number of events after it."""
+    """The position up to which views are folded, in memory or in snapshots, and the number of later events."""
 
     position: int
     behind: int
@@ -118,22 +118,22 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
     """Return the status of a ledger. It folds the events that the views lack. Errors: LedgerUnusable."""
     views = await _view_status(ledger)
     index, position = await ledger.engine.at(DecisionIndex)
-    found = index.count(index.find(DecisionSelection()))
+    counts = index.count(index.find(DecisionSelection()))
     reviewed = index.count(index.find(DecisionSelection(status="reviewed"))).by_agent
     attempts = _live(ledger, SightingIndex).attempts()
     runs = len(_live(ledger, RunIndex).find(RunSelection()))
     evaluations = len(_live(ledger, EvaluationIndex).find(EvaluationSelection()))
     evidence = len(_live(ledger, EvidenceIndex))
     models = (await to_thread(build_inventory, attempts, None)).models
-    agents = sorted(found.by_agent.items(), key=lambda item: (-item[1], item[0]))
+    agents = sorted(counts.by_agent.items(), key=lambda item: (-item[1], item[0]))
     writer = await to_thread(find_writer, ledger.path)
     return LedgerStatus(
         ledger=ledger.path.name,
         writer=WriterStatus(pid=writer.pid, address=writer.address) if writer is not None else None,
         head=await ledger.dated(position),
         types=await ledger.reader.counts(Query(before=position + 1)),
-        decisions=found.total,
-        reviewed=found.by_status.get("reviewed", 0),
+        decisions=counts.total,
+        reviewed=counts.by_status.get("reviewed", 0),
         agents=[AgentStatus(agent=name, decisions=n, reviewed=reviewed.get(name, 0)) for name, n in agents],
         runs=runs,
         models=sum(model.sightings > 0 for model in models),
@@ -151,14 +151,14 @@ _Kind = TypeVar("_Kind", bound=Projection)
 
 
 def _live(ledger: LedgerService, kind: type[_Kind]) -> _Kind:
-    """Return the live state of a projection. It stays the same until something is awaited."""
+    """Return the live state of a projection. It does not change before the next `await`."""
     projection = ledger.engine.live[kind.name]
     assert isinstance(projection, kind)
     return projection
 
 
 async def _view_status(ledger: LedgerService) -> ViewStatus:
-    """Return how far the views are folded before this answer folds them."""
+    """Return the position of the views, before this request folds them further."""
     head = (await ledger.reader.head()).position
     position = ledger.engine.position
     if position == 0:
@@ -206,12 +206,12 @@ def _disk_status(ledger: Path) -> DiskStatus:
 
 
 def _size_bytes(paths: Iterable[Path]) -> int:
-    """Return the size of those paths that are files."""
+    """Return the total size of the regular files among some paths."""
     total = 0
     for path in paths:
         with suppress(FileNotFoundError):
-            found = path.stat()
-            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+            status = path.stat()
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
     return total
 
 

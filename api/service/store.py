@@ -22,7 +22,7 @@ from ledger.errors import NotFound
 
 
 class AppendResult(msgspec.Struct, frozen=True):
-    """The answer to a batch: lowest and highest position, how many events, how many of them were retries."""
+    """The result of a batch: its lowest and highest position, the number of events, and how many were retries."""
 
     first: int
     last: int
@@ -47,7 +47,7 @@ class EventStore(Protocol):
     async def review_decision(
         self, review: DecisionReviewed, *, event_id: str | None, source: str | None
     ) -> RecordedReview:
-        """Review a decision, by its id or an unambiguous beginning of it. Errors: those of `review_decision`."""
+        """Review a decision, by its id or a unique beginning of it. Errors: those of `review_decision`."""
         ...
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
@@ -65,9 +65,9 @@ class EventStore(Protocol):
         ...
 
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
-        """Hold blobs for a batch; the value is the drafts to append with it. Errors: those of `EvidenceService.keep`.
+        """Store blobs for a batch; yield the drafts to append with it. Errors: those of `EvidenceService.keep`.
 
-        A server records blobs at once: then there are no drafts.
+        A server records blobs at once, so that `RemoteStore` yields no drafts.
         """
         ...
 
@@ -85,7 +85,7 @@ class EventStore(Protocol):
 
 
 class LocalStore:
-    """The ledger in this process, written as one principal. `appended` counts new events."""
+    """The ledger in this process. It appends as one principal; `appended` is the number of new events."""
 
     def __init__(self, ledger: LedgerService, caller: Principal = OWNER) -> None:
         self.ledger = ledger
@@ -167,18 +167,18 @@ class EmptyStore:
 
 
 def append_result(events: list[AppendedEvent]) -> AppendResult:
-    """Sum up the events of a batch."""
+    """Return the result of a batch, given its events."""
     positions = [event.position for event in events]
     duplicates = sum(event.duplicate for event in events)
     return AppendResult(min(positions), max(positions), len(events), duplicates, events)
 
 
 async def without_erased(store: EventStore, blobs: Sequence[Blob]) -> list[Blob]:
-    """Drop duplicates, and blobs whose digest was erased before: they may not be stored again."""
-    left = {digest_of(blob.data): blob for blob in blobs}
-    digests = list(left)
+    """Return the blobs without duplicates, and without those that were erased before: these may not be stored again."""
+    by_digest = {digest_of(blob.data): blob for blob in blobs}
+    digests = list(by_digest)
     for start in range(0, len(digests), ITEMS_MAX):
         subjects = [f"evidence/{digest}" for digest in digests[start : start + ITEMS_MAX]]
         for event in VOCABULARY.events(await store.streams(subjects, ("evidence.erased.v1",))):
-            del left[event.subject.partition("/")[2]]
-    return list(left.values())
+            del by_digest[event.subject.partition("/")[2]]
+    return list(by_digest.values())

@@ -1,8 +1,8 @@
-"""Have a witness cosign a checkpoint, by C2SP's tlog-witness protocol.
+"""Request the cosignature of a witness for a checkpoint, by C2SP's tlog-witness protocol.
 
-A witness cosigns a checkpoint only if it continues the one that it cosigned before, and so keeps a log from showing
-two histories. The request names that earlier size, from the cosigned checkpoint stored here; the witness corrects it
-if it knows another.
+A witness cosigns a checkpoint only if it extends the one that the witness cosigned before: a log cannot show two
+histories. The request contains the size of that earlier checkpoint, as stored here; if the witness knows another size,
+it answers with that, and the request is repeated.
 """
 
 import asyncio
@@ -19,18 +19,21 @@ from ledger.errors import BadNote, Forked, InvalidQuery
 from ledger.transparency.checkpoints import store_witnessed
 from ledger.transparency.signed_note import COSIGNATURE, encode_base64, parse_size
 
-ANSWER_S = 60.0
-"""How long a witness may take to answer."""
+TIMEOUT_S = 60.0
+"""The time limit of a request."""
 
 CLOCK_DIFFERENCE_MAX = timedelta(minutes=5)
 """The largest accepted difference between the clock of a witness and the clock here."""
 
+QUOTED_CHARS_MAX = 200
+"""The longest answer that an error quotes."""
+
 REQUESTS_MAX = 3
-"""Requests to a witness: it may know another size than this ledger does, and another client may change it meanwhile."""
+"""The most requests to a witness: it may know another size, and another client may change that meanwhile."""
 
 
 class CosignResult(msgspec.Struct, frozen=True):
-    """A checkpoint that a witness has cosigned, and when it says that it did."""
+    """A cosigned checkpoint: the name of the witness, the log, its size, and the time that the witness states."""
 
     witness: str
     origin: str
@@ -39,7 +42,7 @@ class CosignResult(msgspec.Struct, frozen=True):
 
 
 async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier) -> CosignResult:
-    """Have a witness cosign the newest checkpoint, and store it with the cosignature.
+    """Request a cosignature for the newest checkpoint, and store it with the cosignature.
 
     Errors: Unwitnessed; Forked, for a witness that has cosigned more events than the log has; InvalidQuery, for an
     address or a key that does not belong to a witness; and those of `CheckpointService.checkpoint`.
@@ -49,10 +52,10 @@ async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier
             "key", f"The key of {witness.name} is not a witness key.", "A witness key is of the kind 0x04."
         )
     signed = await ledger.proving.checkpoint()
-    latest = await ledger.proving.kept_witnessed()
-    old = latest.size if latest is not None and witness.cosigned_at(latest.note) is not None else 0
+    previous = await ledger.proving.kept_witnessed()
+    old_size = previous.size if previous is not None and witness.cosigned_at(previous.note) is not None else 0
     async with _open_client(url) as client:
-        answer = await _request_signature_lines(client, ledger.proving.tree, signed, old, witness)
+        answer = await _request_signature_lines(client, ledger.proving.tree, signed, old_size, witness)
     cosigned = _verify_answer(signed, answer, witness)
     time = _cosigning_time(cosigned, witness, ledger.clock())
     await asyncio.to_thread(store_witnessed, ledger.proving.ledger, SignedCheckpoint(signed.checkpoint, cosigned))
@@ -60,23 +63,25 @@ async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier
 
 
 async def _request_signature_lines(
-    client: httpx.AsyncClient, tree: LogTree, signed: SignedCheckpoint, old: int, witness: Verifier
+    client: httpx.AsyncClient, tree: LogTree, signed: SignedCheckpoint, old_size: int, witness: Verifier
 ) -> bytes:
     """Request a cosignature, and return the signature lines of the answer. Errors: Unwitnessed, Forked."""
     requests = 0
     while True:
-        if old > signed.size:
-            raise Forked(f"{witness.name} has cosigned {old} events of this log, of which {signed.size} are signed.")
-        hashes = "".join(f"{encode_base64(found)}\n" for found in await tree.consistency(old, signed.size))
-        body = f"old {old}\n{hashes}\n".encode() + signed.note.encode()
+        if old_size > signed.size:
+            raise Forked(
+                f"{witness.name} has cosigned {old_size} events of this log, of which {signed.size} are signed."
+            )
+        hashes = "".join(f"{encode_base64(node)}\n" for node in await tree.consistency(old_size, signed.size))
+        body = f"old {old_size}\n{hashes}\n".encode() + signed.note.encode()
         status, answer = await _post(client, body)
         requests += 1
-        if status == 200:
+        if status == httpx.codes.OK:
             return answer
-        known = _parse_known_size(answer, witness) if status == 409 else old
-        if known == old or requests == REQUESTS_MAX:
+        known_size = _parse_known_size(answer, witness) if status == httpx.codes.CONFLICT else old_size
+        if known_size == old_size or requests == REQUESTS_MAX:
             raise _refusal_error(status, answer, witness, signed)
-        old = known
+        old_size = known_size
 
 
 async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
@@ -104,9 +109,9 @@ def _parse_known_size(answer: bytes, witness: Verifier) -> int:
 
 
 def _refusal_error(status: int, answer: bytes, witness: Verifier, signed: SignedCheckpoint) -> Unwitnessed:
-    """Return the error for a refusal: the reason by its status, and the witness's own text if it is short."""
+    """Return the error for a refusal: the reason by its status, and the text of the answer if it is short."""
     text = answer.decode(errors="replace").strip()
-    quoted = f" ({text})" if text.isprintable() and 0 < len(text) <= 200 else ""
+    quoted = f" ({text})" if text.isprintable() and 0 < len(text) <= QUOTED_CHARS_MAX else ""
     reasons = {
         403: ("does not know the key of this log", "Give its operator the key: tallystick key show."),
         404: ("does not know this log", "Give its operator the key: tallystick key show."),
@@ -120,13 +125,13 @@ def _refusal_error(status: int, answer: bytes, witness: Verifier, signed: Signed
 
 
 def _verify_answer(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -> SignedNote:
-    """Return the note with the verified cosignature, without the rest of the answer. Errors: Unwitnessed."""
+    """Verify the cosignature; return the note with it, without the rest of the answer. Errors: Unwitnessed."""
     try:
         received = SignedNote.parse(signed.note.text.encode() + b"\n" + answer)
     except BadNote as error:
         raise Unwitnessed(f"{witness.name} answers without a cosignature: {error.detail}", "Is it a witness?") from None
-    mine = tuple(found for found in received.signatures if found[:2] == (witness.name, witness.key_id))
-    note = signed.note._replace(signatures=(*signed.note.signatures, *mine))
+    cosignatures = tuple(line for line in received.signatures if line[:2] == (witness.name, witness.key_id))
+    note = signed.note._replace(signatures=(*signed.note.signatures, *cosignatures))
     if witness.cosigned_at(note) is None:
         detail = f"{witness.name} answers without a cosignature that fits its key."
         raise Unwitnessed(detail, "Check --key with its operator.")
@@ -134,7 +139,7 @@ def _verify_answer(signed: SignedCheckpoint, answer: bytes, witness: Verifier) -
 
 
 def _cosigning_time(note: SignedNote, witness: Verifier, now: datetime) -> datetime:
-    """Return when a witness says that it cosigned. Errors: Unwitnessed, for a time that is not now."""
+    """Return the time of a cosignature. Errors: Unwitnessed, if it differs too much from the clock here."""
     seconds = witness.cosigned_at(note)
     assert seconds is not None
     if abs(seconds - now.timestamp()) > CLOCK_DIFFERENCE_MAX.total_seconds():
@@ -152,4 +157,4 @@ def _open_client(url: str) -> httpx.AsyncClient:
         ) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a witness.", "Write https://witness.example.com.")
-    return httpx.AsyncClient(base_url=parsed, timeout=ANSWER_S)
+    return httpx.AsyncClient(base_url=parsed, timeout=TIMEOUT_S)

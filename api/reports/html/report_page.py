@@ -1,7 +1,7 @@
-"""Render an evaluation as one self-contained HTML page: no script, and no font, style or image from elsewhere.
+"""Render an evaluation as one self-contained HTML page, without scripts or external fonts, styles and images.
 
 The page's content security policy allows its own style sheet and nothing else. Templates escape every text (Jinja2
-autoescape), after `visible` has replaced control and format characters by their codes.
+autoescape), after `visible` has replaced control and format characters with visible codes.
 """
 
 from base64 import b64encode
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 OPENED_MAX = 5
-"""How many of the scenarios that did not pass are unfolded at first."""
+"""How many scenarios that did not pass are open when the page is loaded."""
 
 ANSWER_CHARS_MAX = 1_000
 """Characters shown of each text of an answer that did not pass."""
@@ -92,7 +92,7 @@ def _banner(report: EvaluationReport) -> tuple[str, str]:
 
 
 def _errors(run: Evaluation) -> list[tuple[_Error, list[tuple[ScenarioResult, ScoreRow]]]]:
-    """Group the attempts that ended in an error by what was reported: failure, detail and output."""
+    """Group the attempts that ended in an error by failure, detail and output."""
     groups: dict[_Error, list[tuple[ScenarioResult, ScoreRow]]] = {}
     for result in run.results:
         for row in result.rows:
@@ -119,7 +119,7 @@ def _style() -> str:
 
 @cache
 def _environment() -> "Environment":
-    """Make the template environment. Jinja2 takes 50 ms to import: only a command that renders a page loads it."""
+    """Make the template environment. Jinja2 takes 50 ms to import, so only the rendering of a page loads it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -131,9 +131,10 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {one.__name__: one for one in (*FORMATTERS, cut, one_line)} | {"trusted": Markup}
+    filters = (*FORMATTERS, cut, one_line)
+    environment.filters |= {function.__name__: function for function in filters} | {"trusted": Markup}
     functions = (scored_texts, lost_patterns, excerpt_finder, scorer_name, is_forbidden, agent_name)
-    environment.globals |= {one.__name__: one for one in functions} | {
+    environment.globals |= {function.__name__: function for function in functions} | {
         "ANSWER_CHARS_MAX": ANSWER_CHARS_MAX,
         "COMPONENTS": COMPONENTS,
         "OPENED_MAX": OPENED_MAX,
@@ -143,5 +144,5 @@ def _environment() -> "Environment":
 
 
 def _finalize(value: object) -> object:
-    """Make the characters of a printed text visible; what a template itself rendered is left alone."""
+    """Make all characters of a printed text visible; leave output of templates unchanged."""
     return visible(value) if type(value) is str else value

@@ -1,4 +1,4 @@
-"""Where the chart of mean points by version draws its marks: x in percent of the width, y in pixels."""
+"""Lay out the chart of mean points by version: x in percent of the width, y in pixels from the top."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,19 +16,19 @@ LEFT, RIGHT = 7.0, 1.0
 """Margins in percent of the width."""
 
 LABELS_MAX = 8
-"""Version labels on a wide screen. A title shows the others on hover."""
+"""The most version labels on a wide screen. Each dot shows its version on hover."""
 
 NARROW_LABELS_MAX = 4
-"""Version labels on a phone."""
+"""The most version labels on a narrow screen."""
 
 LABEL_CHARS = 48
-"""Characters that all labels on a phone have together."""
+"""The total of characters of the labels on a narrow screen."""
 
 
 class TrendDot(msgspec.Struct, frozen=True, kw_only=True):
-    """One version: its mean and the ends of its interval, absent where there are none.
+    """The dot of one version: `y` is its mean, `low` and `high` the ends of its interval; None if unknown.
 
-    `label` is absent where the label would not fit; `narrow` keeps it on a phone. `here` marks the reported version.
+    `label` is None if it would not fit on a wide screen. `is_current` marks the version of the report.
     """
 
     x: float
@@ -37,12 +37,12 @@ class TrendDot(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     title: str
     label: str | None
-    narrow: bool
-    here: bool
+    fits_narrow: bool
+    is_current: bool
 
 
 class TrendChart(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the chart draws. A segment connects two dots."""
+    """The layout of the chart. A segment connects two dots."""
 
     height: int
     left: float
@@ -52,7 +52,7 @@ class TrendChart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trend_chart(trend: Sequence[TrendPoint], version: str | None) -> TrendChart:
-    """Lay the chart out; at least one version."""
+    """Lay out the chart of at least one version."""
     dots = tuple(_dot(trend, number, version) for number in range(len(trend)))
     return TrendChart(
         height=HEIGHT,
@@ -67,7 +67,7 @@ def _dot(trend: Sequence[TrendPoint], number: int, version: str | None) -> Trend
     point, interval = trend[number], trend[number].mean_interval
     name = point.agent_version or "unknown"
     step = (100 - LEFT - RIGHT) / len(trend)
-    labelled = _labelled(number, len(trend), LABELS_MAX)
+    labelled = _has_label(number, len(trend), LABELS_MAX)
     return TrendDot(
         x=LEFT + step * (number + 0.5),
         y=None if point.mean is None else _y(point.mean),
@@ -76,15 +76,15 @@ def _dot(trend: Sequence[TrendPoint], number: int, version: str | None) -> Trend
         title=f"{one_line(name)}: {points(point.mean)}"
         + (f" ({point_interval(interval)})" if interval is not None else ""),
         label=one_line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)) if labelled else None,
-        narrow=_labelled(number, len(trend), NARROW_LABELS_MAX),
-        here=point.agent_version == version,
+        fits_narrow=_has_label(number, len(trend), NARROW_LABELS_MAX),
+        is_current=point.agent_version == version,
     )
 
 
-def _labelled(number: int, versions: int, labels_max: int) -> bool:
-    """Whether a version has a label, counted from the latest, if `labels_max` of them fit."""
-    every = -(-versions // labels_max)
-    return (versions - 1 - number) % every == 0
+def _has_label(number: int, versions: int, labels_max: int) -> bool:
+    """Return whether a version has a label, if at most `labels_max` fit; the latest version always has one."""
+    interval = -(-versions // labels_max)
+    return (versions - 1 - number) % interval == 0
 
 
 def _y(value: float) -> float:

@@ -1,7 +1,7 @@
-"""The loop of a live run: ask a router and record each answer, until the run ends or the caller stops it.
+"""The loop of a discovery run: ask a router and record each answer, until the run ends or the caller stops it.
 
-Each answer is durable before the next prompt is sent. An answer that arrives while the ledger cannot be reached is
-kept and written later; an answer that was already written is not written twice.
+Each answer is durable before the next prompt is sent. If the ledger cannot be reached, the loop keeps the answer and
+tries again; the ledger records each answer once.
 """
 
 import asyncio
@@ -23,46 +23,46 @@ OnResponse = Callable[[ResponseResult, RouterAnswer], None]
 
 
 class RetrySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How long one attempt may take, and how long all attempts together, in seconds."""
+    """The time limits of a run, in seconds: of one attempt, and of all attempts together."""
 
     timeout_s: float
     max_time_s: float | None = None
 
 
 async def drive(
-    store: EventStore, run_id: str, router: Router, pace: RetrySettings, stop: asyncio.Event, on_response: OnResponse
+    store: EventStore, run_id: str, router: Router, limits: RetrySettings, stop: asyncio.Event, on_response: OnResponse
 ) -> NextPrompt:
     """Continue a run until it ends or `stop` is set; return its next prompt, or how it ended.
 
-    The run's limits bound the attempts, `pace` bounds their time. Errors: those of `respond`.
+    The run has its own limits of attempts; `limits` are those of time. Errors: those of `respond`.
     """
-    deadline_s = None if pace.max_time_s is None else time.monotonic() + pace.max_time_s
+    deadline_s = None if limits.max_time_s is None else time.monotonic() + limits.max_time_s
     step = await prompt(store, run_id)
     while step.prompt is not None and not stop.is_set():
-        left_s = pace.timeout_s if deadline_s is None else deadline_s - time.monotonic()
-        if left_s <= 0:
+        remaining_s = limits.timeout_s if deadline_s is None else deadline_s - time.monotonic()
+        if remaining_s <= 0:
             await finish(store, run_id, "max time reached", "max_time")
             return await prompt(store, run_id)
-        answer = await _ask_router(router, step.prompt, min(pace.timeout_s, left_s), stop)
+        answer = await _ask_router(router, step.prompt, min(limits.timeout_s, remaining_s), stop)
         if answer is None:
             break
-        responded = await _record(store, run_id, answer, step.attempt)
-        on_response(responded, answer)
-        step = responded.next
+        response = await _record(store, run_id, answer, step.attempt)
+        on_response(response, answer)
+        step = response.next
     return step
 
 
 async def _ask_router(router: Router, text: str, timeout_s: float, stop: asyncio.Event) -> RouterAnswer | None:
     """Return a router's answer; None if `stop` was set first."""
-    asking = asyncio.create_task(router.ask(text, timeout_s))
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait([asking, stopping], return_when=asyncio.FIRST_COMPLETED)
-    for task in (stopping, asking):
+    answer_task = asyncio.create_task(router.ask(text, timeout_s))
+    stop_task = asyncio.create_task(stop.wait())
+    await asyncio.wait([answer_task, stop_task], return_when=asyncio.FIRST_COMPLETED)
+    for task in (stop_task, answer_task):
         if not task.done():
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-    return None if asking.cancelled() else asking.result()
+    return None if answer_task.cancelled() else answer_task.result()
 
 
 async def _record(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None) -> ResponseResult:

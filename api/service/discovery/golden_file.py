@@ -1,4 +1,4 @@
-"""The file that keeps the first accepted response of a run, byte for byte, as a fixture of a test suite."""
+"""The golden file: the first accepted response of a run, byte for byte, for use as a test fixture."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ class GoldenFile:
             raise InvalidQuery("golden", f"{path} cannot be written.", "Name a file in an existing, writable folder.")
 
     def check(self, text: str | None = None) -> None:
-        """Refuse an existing file, unless it holds `text` already. Errors: InvalidQuery."""
+        """Refuse an existing file, except with `force` or if it contains exactly `text`. Errors: InvalidQuery."""
         if self._force or not os.path.lexists(self.path) or (text is not None and self.holds(text)):
             return
         raise InvalidQuery(
@@ -26,7 +26,7 @@ class GoldenFile:
         )
 
     def holds(self, text: str) -> bool:
-        """Tell whether the file holds a text."""
+        """Return whether the file contains exactly a text."""
         return self.path.is_file() and self.path.read_bytes() == text.encode()
 
     def keep(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Parameters and results of the operations on live runs."""
+"""Parameters and results of the operations on a discovery run."""
 
 from typing import Annotated
 
@@ -12,16 +12,16 @@ from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
 PROBE = "refactor-go"
 """The default probe of a run."""
 
-ATTEMPTS_MAX = 1_000
-"""The highest limit of attempts, and of models, that a run may have."""
+RUN_LIMIT_MAX = 1_000
+"""The highest accepted value of `max_attempts` and of `max_iterations`."""
 
-Limit = Annotated[int, msgspec.Meta(ge=1, le=ATTEMPTS_MAX)]
+Limit = Annotated[int, msgspec.Meta(ge=1, le=RUN_LIMIT_MAX)]
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run asks and when it stops. `keep_going` lets it continue to its limits, whatever the answers are.
+    """The probe of a run, and when the run stops. With `keep_going` it stops only at its limits.
 
-    `sensitive` keeps answers only as evidence, which can be erased; no event contains their text.
+    With `sensitive`, answers are stored only as evidence, which can be erased; no event contains their text.
     """
 
     run_id: StreamId | None = None
@@ -36,7 +36,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class NextPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """The prompt of the attempt that is due; of a run that has ended, no prompt, and why it ended."""
+    """The prompt of the next attempt; for a run that has ended, `ending` and `reason` in place of a prompt."""
 
     run_id: str
     attempt: int | None
@@ -62,7 +62,7 @@ class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that the people watching a run should know."""
+    """A message to the people who watch a run."""
 
     event: Label
     agent: Label | None = None
@@ -73,7 +73,7 @@ class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class SignalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A signal in the log: `time` is the time of the event, `ts` the time that its sender wrote."""
+    """A recorded signal: `time` is the time of its event, `ts` the time that its sender stated."""
 
     position: int
     time: str
@@ -93,7 +93,7 @@ class SignalPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartResult(msgspec.Struct, frozen=True):
-    """A run that began; `duplicate` if an identical run of that id began before."""
+    """A run that began; `duplicate` if the call was a retry: an identical run with that id existed."""
 
     run_id: str
     duplicate: bool

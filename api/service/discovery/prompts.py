@@ -1,4 +1,4 @@
-"""Parts of discovery for scripts: build a prompt, and analyse one answer. Nothing is written."""
+"""Single steps of discovery, for scripts: build a prompt, or analyse one answer. Nothing is written."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from ledger.errors import InvalidQuery
 
 
 class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """The analysis of one answer; fields are named as in run reports."""
+    """The analysis of one answer. Its fields have the names that run reports use."""
 
     identity: ModelIdentity | None
     key: str | None
@@ -33,19 +33,19 @@ class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def get_probe(probe_id: str | None) -> Probe:
-    """Return the newest probe of an id or a former id; the default for None. Errors: InvalidQuery."""
-    requested = PROBE if probe_id is None else probe_id
-    found = find_probe(FORMER_PROBE_IDS.get(requested, requested))
-    if found is None:
-        ids = sorted({probe.id for probe in PROBES})
-        raise InvalidQuery("probe", f"there is no probe {requested!r}.", f"Probes: {', '.join(ids)}.")
-    return found
+    """Return the newest probe with an id or former id; for None, the default probe. Errors: InvalidQuery."""
+    requested_id = PROBE if probe_id is None else probe_id
+    probe = find_probe(FORMER_PROBE_IDS.get(requested_id, requested_id))
+    if probe is None:
+        ids = sorted({each.id for each in PROBES})
+        raise InvalidQuery("probe", f"there is no probe {requested_id!r}.", f"Probes: {', '.join(ids)}.")
+    return probe
 
 
 def build_discovery_prompt(probe_id: str | None, exclude_file: str | None) -> str:
-    """Return the prompt that asks a model for its identity, excluding the models that a file names.
+    """Return the prompt of a probe; it excludes the models that a file names.
 
-    The file is a JSON array of identities or names, or has one name a line. Errors: InvalidQuery, OSError.
+    The file is a JSON array of identities or names, or it has one name per line. Errors: InvalidQuery, OSError.
     """
     probe = get_probe(probe_id)
     return build_prompt(
@@ -56,7 +56,7 @@ def build_discovery_prompt(probe_id: str | None, exclude_file: str | None) -> st
 async def analyze_response(answer: bytes, probe_id: str | None, ledger: Path) -> AnalyzedResponse:
     """Analyse an answer; look up in the ledger, if the file exists, whether its model is registered.
 
-    Bytes that are not UTF-8 are replaced, not refused: the answer is evidence as it came.
+    Bytes that are not UTF-8 are replaced, not refused.
     Errors: InvalidQuery, LedgerUnusable.
     """
     probe = get_probe(probe_id)
@@ -78,19 +78,19 @@ def read_input(file: str, field: str) -> bytes:
     import sys  # noqa: PLC0415 - only the command line reads standard input
 
     if file == "-":
-        found = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
+        data = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
     else:
-        with Path(file).open("rb") as opened:
-            found = opened.read(BODY_BYTES_MAX + 1)
-    if len(found) > BODY_BYTES_MAX:
+        with Path(file).open("rb") as stream:
+            data = stream.read(BODY_BYTES_MAX + 1)
+    if len(data) > BODY_BYTES_MAX:
         raise InvalidQuery(
             field, f"it has more than {BODY_BYTES_MAX:,} bytes.", "Give one answer, or one list of names."
         )
-    return found
+    return data
 
 
 async def _is_registered(analysis: ResponseAnalysis, ledger: Path) -> bool:
-    """Tell whether the identity belongs to a model that is registered in the ledger."""
+    """Return whether the model of an analysis is registered in the ledger."""
     from api.service.ledger import open_for_reading  # noqa: PLC0415
     from api.service.models import is_registered  # noqa: PLC0415 - views load slowly, and only answers with an identity need them
 
@@ -101,7 +101,7 @@ async def _is_registered(analysis: ResponseAnalysis, ledger: Path) -> bool:
 
 
 def _score_fields(score: ProbeScore, probe: Probe) -> dict[str, object]:
-    """Return a score as a run report has it: each count under its own name, and the scorer."""
+    """Return a score in the form of run reports: each count under its own name, and the scorer."""
     fields: dict[str, object] = {"valid": score.valid, **(score.counts or {}), "total_score": score.total}
     if score.dimensions is not None:
         fields["dimension_scores"] = score.dimensions
@@ -128,9 +128,9 @@ def _parse_identities(data: bytes) -> list[ModelIdentity]:
     return [_check_identity(item, f"item {number}") for number, item in enumerate(items, 1)]
 
 
-def _check_identity(item: ModelIdentity | str, place: str) -> ModelIdentity:
-    """Return an identity, or a name as one. Errors: InvalidQuery if the name is empty or too long."""
+def _check_identity(item: ModelIdentity | str, location: str) -> ModelIdentity:
+    """Return an identity; a text is a model name. Errors: InvalidQuery, if the name is empty or too long."""
     identity = ModelIdentity(model_name=item.strip()) if isinstance(item, str) else item
     if not 0 < len(identity.model_name.strip()) <= LABEL_CHARS_MAX:
-        raise InvalidQuery("exclude_file", f"{place}: a name has 1..{LABEL_CHARS_MAX} characters.")
+        raise InvalidQuery("exclude_file", f"{location}: a name has 1..{LABEL_CHARS_MAX} characters.")
     return identity

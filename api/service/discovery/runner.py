@@ -1,7 +1,6 @@
-"""Run `tallystick discover`: begin or resume a run, and drive it until it ends."""
+"""The command `tallystick discover`: check its options, begin or resume a run, and print each answer until it ends."""
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from api.service.discovery.golden_file import GoldenFile
 from api.service.discovery.messages import ResponseResult, RunConfig, StartResult
 from api.service.discovery.runs import prompt, start
 from api.service.discovery.summary import DiscoverySummary, read_first_response, summarize_run
+from api.service.run_checks import check_time_limit, run_exists_error
 from api.service.store import EventStore
 from events.decode_errors import explain_decode_error
 from events.discovery import DiscoveryStarted
@@ -20,32 +20,31 @@ from events.errors import TallystickError
 from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.routers import Router
-from ledger.errors import InvalidQuery, LifecycleViolation
-
-TIME_S_MAX = 7 * 86_400.0
-"""The longest accepted time, longer than any run. The check refuses NaN and infinity too."""
+from ledger.errors import InvalidQuery
 
 _started = VOCABULARY.kinds["discovery.started.v1"]
 
 Say = Callable[[str], None]
+"""Prints a line."""
 
 
 class RunnerResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings so far, and why the golden file could not be written."""
+    """The findings of a run, and the error if the golden file could not be written."""
 
     findings: DiscoverySummary
     golden_error: str | None
 
 
 class DiscoveryRunner:
-    """Checked options of the command line. `settings` are those of a new run, by their names in events.
+    """The command with its checked options.
 
-    `router` makes the router for a requested model, or for none. Errors: InvalidQuery.
+    `settings` are fields of the `RunConfig` of a new run. `make_router` returns the router for a requested model; None
+    requests no particular model. Errors: InvalidQuery.
     """
 
     def __init__(
         self,
-        router: Callable[[str | None], Router],
+        make_router: Callable[[str | None], Router],
         *,
         model: str | None = None,
         timeout_s: float = 120.0,
@@ -56,38 +55,38 @@ class DiscoveryRunner:
         settings: Mapping[str, object] | None = None,
     ) -> None:
         for name, value in (("timeout", timeout_s), ("max_time", max_time_s)):
-            if value is not None and not (math.isfinite(value) and 0 < value <= TIME_S_MAX):
-                raise InvalidQuery(name, f"{value:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}.")
+            if value is not None:
+                check_time_limit(name, value)
         self.settings = dict(settings or {})
         if resume is not None and self.settings:
-            own = next(iter(self.settings)).removesuffix("_id")
-            raise InvalidQuery(own, "is fixed by the run that is resumed.", "Leave it out, or start another run.")
+            option = next(iter(self.settings)).removesuffix("_id")
+            raise InvalidQuery(option, "is fixed by the run that is resumed.", "Leave it out, or start another run.")
         self.model = model
         self.resume = resume
-        self._make = router
-        self.router = router(model)
-        self._pace = RetrySettings(timeout_s=timeout_s, max_time_s=max_time_s)
+        self._make_router = make_router
+        self.router = make_router(model)
+        self._limits = RetrySettings(timeout_s=timeout_s, max_time_s=max_time_s)
         self._golden = None if golden is None else GoldenFile(golden, force=force)
         if self._golden is not None and resume is None:
             self._golden.check()
         self._golden_error: str | None = None
 
     async def run(self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say) -> RunnerResult:
-        """Begin or resume, until the run has ended or `stop` is set. `say` receives each line as it comes.
+        """Begin or resume a run; continue until it ends or `stop` is set. `say` and `warn` print lines for the user.
 
-        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice how to resume.
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice on how to resume.
         """
         run_id = await (self._begin(store) if self.resume is None else self._resume(store, self.resume, warn))
         say(f"run {run_id}: asking {self.router.name}")
 
-        def on_response(responded: ResponseResult, answer: RouterAnswer) -> None:
-            for line in responded.lines:
+        def on_response(response: ResponseResult, answer: RouterAnswer) -> None:
+            for line in response.lines:
                 say(line)
-            if responded.iteration == 0:
-                self._keep(answer.text or "")
+            if response.iteration == 0:
+                self._write_golden(answer.text or "")
 
         try:
-            step = await drive(store, run_id, self.router, self._pace, stop, on_response)
+            step = await drive(store, run_id, self.router, self._limits, stop, on_response)
             if step.ending == "max_time":
                 say(f"ended: {step.reason}")
             return RunnerResult(findings=await summarize_run(store, run_id), golden_error=self._golden_error)
@@ -96,26 +95,24 @@ class DiscoveryRunner:
             raise
 
     async def _begin(self, store: EventStore) -> str:
-        """Begin a run; an existing one is not resumed by accident."""
-        asked = {"router": self.router.name, "requested_model": self.router.model, **self.settings}
+        """Begin a run; return its id. Errors: InvalidEvent; LifecycleViolation, if a run has that id."""
+        settings = {"router": self.router.name, "requested_model": self.router.model, **self.settings}
         try:
-            config = msgspec.convert(asked, RunConfig)
+            config = msgspec.convert(settings, RunConfig)
         except msgspec.ValidationError as error:
             raise explain_decode_error(error, ()) from None
         run_id = _started.stream_id(DiscoveryStarted(run_id=config.run_id))
-        there = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
-        begun = StartResult(run_id or "", duplicate=True) if there else await start(store, config)
-        if begun.duplicate:
-            raise LifecycleViolation(
-                f"run {begun.run_id} is there already; nothing was written.",
-                f"--resume {begun.run_id} continues it if it has not ended; give another id for another run.",
-                subject=f"discovery/{begun.run_id}",
-                index=0,
-            )
-        return begun.run_id
+        existing = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
+        started = StartResult(run_id or "", duplicate=True) if existing else await start(store, config)
+        if started.duplicate:
+            raise run_exists_error("discovery", started.run_id)
+        return started.run_id
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> str:
-        """Check a run that is to be resumed, and request the model that it requested."""
+        """Check that a run can be resumed, and by default request the same model; return its id.
+
+        Errors: NotFound, RunEnded, InvalidQuery.
+        """
         step = await prompt(store, run_id)
         if step.prompt is None:
             raise RunEnded(f"Run {run_id} has ended: {step.reason}.", "Start another; `tallystick run show` shows it.")
@@ -123,22 +120,22 @@ class DiscoveryRunner:
         started = events[0].data
         assert isinstance(started, DiscoveryStarted)
         if self.model is None and started.requested_model is not None:
-            self.router = self._make(started.requested_model)
-        for what, was, now in (
+            self.router = self._make_router(started.requested_model)
+        for label, before, after in (
             ("the router", started.router, self.router.name),
             ("the requested model", started.requested_model, self.router.model),
         ):
-            if was != now:
-                warn(f"warning: {what} was {was}, and is {now} from here on.")
+            if before != after:
+                warn(f"warning: {label} was {before}, and is {after} from here on.")
         if self._golden is not None:
             text = await read_first_response(store, events)
             self._golden.check(text)
             if text is not None and not self._golden.holds(text):
-                self._keep(text)
+                self._write_golden(text)
         return run_id
 
-    def _keep(self, text: str) -> None:
-        """Write the first accepted response; if that fails, the run continues."""
+    def _write_golden(self, text: str) -> None:
+        """Write the golden file. If that fails, the run continues, and its result has the error."""
         if self._golden is None:
             return
         try:

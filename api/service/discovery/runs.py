@@ -1,8 +1,8 @@
-"""The operations on live runs, shared by the command line's loop and by agents that produce answers themselves.
+"""The operations on a discovery run: begin, read the prompt, record an answer or a signal, end.
 
-The state of a run is in the log alone. Each operation reads its stream, lets `instruments.discovery.Session` decide,
-and appends the result at exactly the version that it read: of two concurrent operations one is written, and the other
-reads and decides again. An answer is durable before the caller gets its result.
+The state of a run is in the log alone. Each operation reads the stream of the run, lets `instruments.discovery.Session`
+decide, and appends the result at the version that it read. If two operations run at the same time, the log accepts one;
+the other reads and decides again. An answer is durable before the caller gets its result.
 """
 
 import re
@@ -17,7 +17,7 @@ from msgspec import structs
 
 from api.errors import AttemptTaken, RunEnded
 from api.service.discovery.messages import (
-    ATTEMPTS_MAX,
+    RUN_LIMIT_MAX,
     NextPrompt,
     ResponseResult,
     RunConfig,
@@ -48,7 +48,7 @@ from ledger.errors import Gone, LifecycleViolation, LineTooLong, NotFound, Strea
 from projections.discovery.model_names import ModelNames
 
 _PROBE_IDS = ", ".join(probe.id for probe in PROBES)
-_RUNNING = ("discovery.started.v1", "discovery.finished.v1")
+_START_AND_END = ("discovery.started.v1", "discovery.finished.v1")
 _MODELS = ("model.registered.v1", "model.aliased.v1")
 _id = re.compile(STREAM_ID_PATTERN)
 _secret = re.compile(r"//[^/\s]*@")
@@ -57,7 +57,7 @@ _kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in its stream: its events, and the state that follows from them."""
+    """The events of a run, and the state that follows from them."""
 
     events: list[Event]
     session: Session
@@ -73,9 +73,9 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
         started = self.session.started
         probe = None if started.probe_id is None else find_probe(started.probe_id, started.probe_version)
         if probe is None:
-            named = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
+            probe_name = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
             raise LifecycleViolation(
-                f"Run {self.session.run_id} asks {named}, which this version does not have: it has {_PROBE_IDS}.",
+                f"Run {self.session.run_id} asks {probe_name}, which this version does not have: it has {_PROBE_IDS}.",
                 "Finish it, and start another; its findings stay.",
                 subject=f"discovery/{self.session.run_id}",
                 index=0,
@@ -83,7 +83,7 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
         return probe
 
     def before(self, attempt: int) -> Session:
-        """Return the state of the run when an attempt was due."""
+        """Return the state of the run before an attempt."""
         earlier = []
         for event in self.events:
             if isinstance(event.data, DiscoveryAttempted) and event.data.attempt == attempt:
@@ -92,15 +92,15 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
         return Session.of(earlier)
 
     def recorded(self, attempt: int) -> DiscoveryAttempted | None:
-        """Return an attempt that was answered."""
-        found = (event.data for event in self.events if isinstance(event.data, DiscoveryAttempted))
-        return next((data for data in found if data.attempt == attempt), None)
+        """Return an attempt that was answered before; None if it was not."""
+        attempts = (event.data for event in self.events if isinstance(event.data, DiscoveryAttempted))
+        return next((data for data in attempts if data.attempt == attempt), None)
 
 
 async def start(store: EventStore, config: RunConfig) -> StartResult:
-    """Begin a run. With an explicit id, it is a retry if an identical run of that id exists.
+    """Begin a run. With an id, the call is a retry if an identical run with that id exists.
 
-    Errors: InvalidEvent, naming the field; LifecycleViolation, for an id that another run has; those of appending.
+    Errors: InvalidEvent, naming the field; LifecycleViolation, for the id of another run; those of appending.
     """
     probe = _find_probe(_check_config(config).probe_id)
     settings = DiscoveryStarted(
@@ -122,17 +122,17 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
         try:
             await store.append([_draft(started, 0)])
         except StreamConflict:
-            there = await _read_stored(store, started.run_id, _RUNNING)
-            if config.run_id is None or not there:
+            stored = await _read_stored(store, started.run_id, _START_AND_END)
+            if config.run_id is None or not stored:
                 continue
-            if there[0].data != started:
+            if stored[0].data != started:
                 raise _run_id_taken_error(started.run_id) from None
             return StartResult(started.run_id, duplicate=True)
         return StartResult(started.run_id, duplicate=False)
 
 
 async def prompt(store: EventStore, run_id: str) -> NextPrompt:
-    """Return the next prompt of a run; if it has ended, why, and no prompt. Errors: NotFound, LifecycleViolation."""
+    """Return the next prompt of a run, or why the run ended. Errors: NotFound, LifecycleViolation."""
     run = await _load_run(store, run_id)
     return _next_prompt(run.session, None if run.session.finished is not None else run.probe)
 
@@ -140,8 +140,8 @@ async def prompt(store: EventStore, run_id: str) -> NextPrompt:
 async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt: int | None = None) -> ResponseResult:
     """Record an answer; return its analysis and the next prompt.
 
-    With `attempt` it answers only that one: if the same answer is recorded, its result is returned again, and if
-    another one is, AttemptTaken is raised. Without, it answers the attempt that is due when it is written.
+    With `attempt`, the answer is for that attempt only: if the same answer is recorded, return its result again; if
+    another answer is, raise AttemptTaken. Without it, the answer is for the attempt that is next when it is written.
     Errors: NotFound, RunEnded, AttemptTaken, LineTooLong, LifecycleViolation; those of appending.
     """
     _check_size(answer)
@@ -173,7 +173,7 @@ async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEn
     """Record a message to the people watching a run. Errors: NotFound, RunEnded; those of appending."""
     payload = DiscoverySignalled(run_id=run_id, **structs.asdict(draft))
     while True:
-        _check_running(await _read_events(store, run_id, _RUNNING))
+        _check_running(await _read_events(store, run_id, _START_AND_END))
         try:
             placed = await store.append([_draft(payload)])
         except LifecycleViolation:
@@ -183,37 +183,37 @@ async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEn
 
 
 async def signals(store: EventStore, run_id: str, after: int = 0, since: str = "") -> SignalPage:
-    """Return the signals of a run after a position, recorded at a time or later (as text, as events have it).
+    """Return the signals of a run after a position, recorded at or after the time `since` (`recordedtime` of events).
 
     Errors: NotFound.
     """
-    events = await _read_events(store, run_id, (*_RUNNING, "discovery.signalled.v1"))
-    found = [
+    events = await _read_events(store, run_id, (*_START_AND_END, "discovery.signalled.v1"))
+    entries = [
         SignalEntry(position=event.position, time=event.time, **_signal_fields(event))
         for event in events
         if isinstance(event.data, DiscoverySignalled) and event.position > after and event.recordedtime >= since
     ]
-    return SignalPage(signals=found, next=max(after, events[-1].position))
+    return SignalPage(signals=entries, next=max(after, events[-1].position))
 
 
 async def finish(store: EventStore, run_id: str, reason: str | None = None, ending: Ending = "requested") -> None:
-    """End a run; one that ended in the same way is left as it is. Errors: NotFound, RunEnded; those of appending."""
-    words = reason if reason is not None else "requested"
+    """End a run; do nothing if it has ended in the same way. Errors: NotFound, RunEnded; those of appending."""
+    reason_text = reason if reason is not None else "requested"
     while True:
         events = await _read_events(store, run_id)
         end = events[-1].data
-        if isinstance(end, DiscoveryFinished) and (end.ending, end.reason) == (ending, words):
+        if isinstance(end, DiscoveryFinished) and (end.ending, end.reason) == (ending, reason_text):
             return
         _check_running(events)
         try:
-            await store.append([_draft(Session.of(events).finish(ending, words), events[-1].streamversion)])
+            await store.append([_draft(Session.of(events).finish(ending, reason_text), events[-1].streamversion)])
         except StreamConflict:
             continue
         return
 
 
 async def _read_stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
-    """Return the events of a run; none, if the append that conflicted with one is not committed yet."""
+    """Return the events of a run; none for an unknown id, or if its start is not committed yet."""
     return VOCABULARY.events(await store.streams([f"discovery/{run_id}"], types)) if _id.fullmatch(run_id) else []
 
 
@@ -234,7 +234,7 @@ async def _load_run(store: EventStore, run_id: str) -> LiveRun:
 async def _build_result(
     store: EventStore, run: LiveRun, before: Session, answer: RouterAnswer, payloads: Sequence[Payload]
 ) -> ResponseResult:
-    """Return the result of an answer: a function of the run before it and the answer, so that a retry gets the same."""
+    """Return the result of an answer. It depends only on the answer and the run before it: a retry gets the same."""
     attempted = payloads[0]
     assert isinstance(attempted, DiscoveryAttempted)
     score = next((payload.total_score for payload in payloads if isinstance(payload, ProbeScored)), None)
@@ -286,7 +286,7 @@ def _draft(payload: Payload, expectedversion: int | None = None) -> Draft:
 async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> None:
     """Append a batch with the bytes that it names by digest. Erased bytes are not stored again; their digest remains.
 
-    A score whose id another client used before is left out, so that no client can prevent the recording of an answer.
+    Leave out a score whose id another client used before, so that no client can prevent the recording of an answer.
     """
     while True:
         try:
@@ -305,26 +305,26 @@ async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> 
 
 
 def _fit_to_lines(payloads: Sequence[Payload], *, sensitive: bool) -> tuple[list[Draft], list[Blob]]:
-    """Return the drafts of an attempt, and those of its texts that become evidence and leave only their digests.
+    """Return the drafts of an attempt, and the texts to store as evidence; the event has only their digests.
 
-    Texts become evidence if they do not fit on the line; of a sensitive run, all texts of the answer do.
+    A text becomes evidence if the line would be too long. In a sensitive run, all texts of the answer do.
     """
     attempt, *rest = payloads
     assert isinstance(attempt, DiscoveryAttempted)
     blobs: list[Blob] = []
     for name in ("response", "output", "exclusion_prompt"):
         text = getattr(attempt, name)
-        answered = name != "exclusion_prompt"
-        if text is None or not ((sensitive and answered) or len(_json(attempt)) > PAYLOAD_BYTES_MAX):
+        is_answer = name != "exclusion_prompt"
+        if text is None or not ((sensitive and is_answer) or len(_json(attempt)) > PAYLOAD_BYTES_MAX):
             continue
         attempt = structs.replace(attempt, **{name: None})
-        if answered:
+        if is_answer:
             blobs.append(Blob(text.encode(), "text/plain; charset=utf-8"))
     return [_draft(attempt), *map(_draft, rest)], blobs
 
 
 def _is_recorded_answer(recorded: DiscoveryAttempted, answer: RouterAnswer) -> bool:
-    """Tell whether an answer is the recorded one: its text, or why there was none."""
+    """Return whether an answer equals the recorded one, in its text or its failure."""
     if answer.failure is not None:
         return recorded.outcome == answer.failure
     digest = sha256(answer.text.encode(errors="replace")).hexdigest() if answer.text else None
@@ -332,10 +332,10 @@ def _is_recorded_answer(recorded: DiscoveryAttempted, answer: RouterAnswer) -> b
 
 
 def _check_config(config: RunConfig) -> RunConfig:
-    """Check a configuration made in code by the limits of a decoded one. Errors: InvalidEvent."""
+    """Check a configuration that was made in code, not decoded. Errors: InvalidEvent."""
     for name in ("max_iterations", "max_attempts"):
-        if not 1 <= getattr(config, name) <= ATTEMPTS_MAX:
-            detail = f"{name} {getattr(config, name)} is not a whole number from 1 to {ATTEMPTS_MAX:,}."
+        if not 1 <= getattr(config, name) <= RUN_LIMIT_MAX:
+            detail = f"{name} {getattr(config, name)} is not a whole number from 1 to {RUN_LIMIT_MAX:,}."
             raise InvalidEvent(detail, "Correct it. Nothing was written.", field=name)
     if config.router is not None and _secret.search(config.router):
         raise InvalidEvent(
@@ -356,7 +356,7 @@ def _check_size(answer: RouterAnswer) -> None:
 
 
 def _check_running(events: Sequence[Event]) -> None:
-    """Refuse a run that has ended, with when and why. Errors: RunEnded."""
+    """Refuse a run that has ended. Errors: RunEnded, with when and why it ended."""
     end = events[-1]
     if isinstance(end.data, DiscoveryFinished):
         raise RunEnded(
@@ -376,14 +376,14 @@ def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTa
 
 
 def _signal_fields(event: Event) -> dict[str, Any]:
-    """Return the fields of a signal; without an agent of its own, it gets that of its event."""
+    """Return the fields of a signal. A signal without an agent gets the agent of its event."""
     fields = structs.asdict(event.data)
     del fields["run_id"]
     return {**fields, "agent": fields["agent"] or event.agent}
 
 
 def _find_probe(probe_id: str) -> Probe:
-    """Return a probe in its newest version. Errors: InvalidEvent."""
+    """Return the newest version of a probe. Errors: InvalidEvent."""
     probe = find_probe(probe_id)
     if probe is None:
         detail = f"probe_id {probe_id!r} is not a probe."

@@ -1,4 +1,4 @@
-"""The findings of a run so far, as the command line prints them at the end: read from the log alone."""
+"""The summary of a run so far, from the log alone. The command line prints it at the end."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ from instruments.probes import find_probe
 
 
 class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that a run identified, as it claims; `register` is the command that registers an unknown one."""
+    """A model as its answer claims it; `register` is the command that registers it if it is not known."""
 
     iteration: int
     attempt: int
@@ -52,7 +52,7 @@ async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
     attempts = [event.data for event in events if isinstance(event.data, DiscoveryAttempted)]
     accepted = [attempt for attempt in attempts if attempt.outcome == "accepted" and attempt.claimed is not None]
     scores = await _read_scores(store, started, accepted)
-    known = await load_registered_names(store)
+    is_registered = await load_registered_names(store)
     return DiscoverySummary(
         run_id=run_id,
         router=started.router,
@@ -62,7 +62,7 @@ async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
         reason=None if finished is None else finished.reason,
         attempts=len(attempts),
         iterations=session.iterations,
-        models=[_summarize_model(attempt, scores.get(attempt.attempt), known) for attempt in accepted],
+        models=[_summarize_model(attempt, scores.get(attempt.attempt), is_registered) for attempt in accepted],
     )
 
 
@@ -80,15 +80,15 @@ async def read_first_response(store: EventStore, events: Sequence[Event]) -> str
 async def _read_scores(
     store: EventStore, started: DiscoveryStarted, attempts: Sequence[DiscoveryAttempted]
 ) -> dict[int, float]:
-    """Return the total score of each attempt by its probe's own scorer."""
+    """Return the total score of each attempt, given by the scorer of the run's probe."""
     probe = find_probe(started.probe_id or "", started.probe_version)
     if probe is None:
         return {}
     scorer = probe.scorer
-    named = [score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version) for attempt in attempts]
+    score_ids = [score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version) for attempt in attempts]
     totals: dict[int, float] = {}
-    for start in range(0, len(named), ITEMS_MAX):
-        subjects = [f"probe/{score_id}" for score_id in named[start : start + ITEMS_MAX]]
+    for start in range(0, len(score_ids), ITEMS_MAX):
+        subjects = [f"probe/{score_id}" for score_id in score_ids[start : start + ITEMS_MAX]]
         for event in VOCABULARY.events(await store.streams(subjects)):
             data = event.data
             if isinstance(data, ProbeScored) and data.attempt is not None and data.total_score is not None:
@@ -96,11 +96,13 @@ async def _read_scores(
     return totals
 
 
-def _summarize_model(attempt: DiscoveryAttempted, score: float | None, known: Callable[[str], bool]) -> ModelSummary:
+def _summarize_model(
+    attempt: DiscoveryAttempted, score: float | None, is_registered: Callable[[str], bool]
+) -> ModelSummary:
     claimed = attempt.claimed
     assert claimed is not None
     assert attempt.iteration is not None
-    familiar = known(claimed.model_name)
+    registered = is_registered(claimed.model_name)
     return ModelSummary(
         iteration=attempt.iteration,
         attempt=attempt.attempt,
@@ -109,6 +111,6 @@ def _summarize_model(attempt: DiscoveryAttempted, score: float | None, known: Ca
         reported_model=attempt.reported_model,
         score=score,
         elapsed_ns=attempt.elapsed_ns,
-        known=familiar,
-        register=None if familiar else registration_command(claimed),
+        known=registered,
+        register=None if registered else registration_command(claimed),
     )

@@ -8,9 +8,9 @@ from hashlib import sha256
 
 from api.service.evaluation.grader import Grader, captured_output, run_on
 from api.service.evaluation.runs import (
+    AttemptKey,
     EvalRun,
     GradedAttempt,
-    Place,
     begin_run,
     find_run,
     finish_run,
@@ -32,60 +32,59 @@ async def record_baselines(
     store: EventStore,
     started: EvalStarted,
     scenarios: Sequence[Scenario],
-    meaning: SemanticMatcher | None,
-    grading: Executor,
+    matcher: SemanticMatcher | None,
+    executor: Executor,
     stop: asyncio.Event,
 ) -> None:
-    """Score the baselines of a run's suite, each once for the suite's contents and its scorer.
+    """Score the baselines of a run's suite, each once per suite digest and scorer version.
 
     Errors: those of appending.
     """
-    known = {scenario.id: scenario for scenario in scenarios}
+    by_id = {scenario.id: scenario for scenario in scenarios}
     for kind in KINDS:
-        run = await _load_or_begin(store, _start_payload(kind, started, len(known)))
+        run = await _load_or_begin(store, _start_payload(kind, started, len(by_id)))
         if run.finished:
             continue
-        grader, reply = (
-            Grader(run.started, meaning),
-            captured_output(await run_on(grading, baseline_answer, kind, scenarios)),
-        )
-        score = partial(_grade_baseline, grading, grader, reply, known)
-        await score_attempts(store, run, [(name, 1) for name in known], score, CAPTURED_JOBS, stop, _report_nothing)
-        if len(run.scored) == len(known):
+        grader = Grader(run.started, matcher)
+        reply = captured_output(await run_on(executor, baseline_answer, kind, scenarios))
+        score = partial(_grade_baseline, executor, grader, reply, by_id)
+        await score_attempts(store, run, [(name, 1) for name in by_id], score, CAPTURED_JOBS, stop, _report_nothing)
+        if len(run.scored) == len(by_id):
             await finish_run(store, run)
 
 
 async def _grade_baseline(
-    grading: Executor, grader: Grader, reply: AgentOutput, known: Mapping[str, Scenario], place: Place
+    executor: Executor, grader: Grader, reply: AgentOutput, by_id: Mapping[str, Scenario], key: AttemptKey
 ) -> GradedAttempt:
-    return await run_on(grading, grader.grade, known[place[0]], place[1], reply)
+    scenario_id, attempt = key
+    return await run_on(executor, grader.grade, by_id[scenario_id], attempt, reply)
 
 
 def _report_nothing(graded: GradedAttempt) -> None:
-    """Report nothing: no progress is shown for a baseline."""
+    """Do nothing: a baseline shows no progress."""
 
 
 async def _load_or_begin(store: EventStore, started: EvalStarted) -> EvalRun:
-    """Return the current state of a baseline's run; begin it if it does not exist."""
+    """Return the run of a baseline; begin it if it does not exist."""
     assert started.run_id is not None, "the id of a baseline's run follows from its suite and scorer"
     while (run := await find_run(store, started.run_id)) is None:
         try:
             return await begin_run(store, started)
         except LifecycleViolation:
-            """Another process began it meanwhile."""
+            pass  # another process began it meanwhile
     return run
 
 
-def _start_payload(kind: Baseline, of: EvalStarted, scenarios: int) -> EvalStarted:
-    text = "\n".join((of.suite, of.suite_digest or "", f"{of.scorer_id}@{of.scorer_version}"))
+def _start_payload(kind: Baseline, run: EvalStarted, scenarios: int) -> EvalStarted:
+    text = "\n".join((run.suite, run.suite_digest or "", f"{run.scorer_id}@{run.scorer_version}"))
     return EvalStarted(
         run_id=f"{sha256(text.encode()).hexdigest()[:12]}.{kind}",
-        suite=of.suite,
+        suite=run.suite,
         agent=AGENT,
         baseline=kind,
         scenarios=scenarios,
         attempts=1,
-        suite_digest=of.suite_digest,
-        scorer_id=of.scorer_id,
-        scorer_version=of.scorer_version,
+        suite_digest=run.suite_digest,
+        scorer_id=run.scorer_id,
+        scorer_version=run.scorer_version,
     )

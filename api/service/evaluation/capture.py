@@ -1,8 +1,8 @@
 """Capture an incident as a scenario: write its files, and record it as an event.
 
-Everything that can be wrong is checked before anything is written: the folder, the ledger, the investigation, and
-the scenario as it will be once edited. The recorded event describes the unedited template, which has no expectations
-yet and so no digest of them; the edited scenario is recorded as a revision.
+All checks come before the first write: of the folder, the ledger, the investigation, and the scenario with placeholder
+texts replaced. The recorded event describes the template before the user edits it: it has no expectations yet, and so
+no digest of them. After editing, `record_scenarios` records the scenario as a revision.
 """
 
 import errno
@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from api.service.evaluation.scenarios import (
+    RecordedScenarios,
     ScenarioInfo,
     alert_fingerprint,
     build_scenario_info,
@@ -40,7 +41,7 @@ from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
 
 MODES = frozenset({"llm", "no-llm"})
-"""Folder names that mean a mode of the scenario above them, without --fixtures."""
+"""Without --fixtures, a folder with one of these names is a mode of the scenario in the folder above it."""
 
 OpenStore = Callable[[], AbstractAsyncContextManager[EventStore]]
 """Opens the ledger, in a file or through a server."""
@@ -57,7 +58,7 @@ _options = {
 
 
 class CaptureFolder(msgspec.Struct, frozen=True):
-    """The folder of a scenario, and its title in the suite: `job-image/llm`."""
+    """The folder of a scenario, and its title in the suite, as in `job-image/llm`."""
 
     folder: Path
     title: str
@@ -72,7 +73,7 @@ class CaptureFolder(msgspec.Struct, frozen=True):
 
 
 class CaptureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A captured scenario: its folder, and its digests as recorded in the ledger."""
+    """A captured scenario: its folder, and its digests in the ledger."""
 
     scenario_id: str
     folder: str
@@ -87,8 +88,8 @@ class CaptureResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 def resolve_folder(output: Path, fixtures: Path | None, *, force: bool) -> CaptureFolder:
     """Return the folder and title of a scenario below the suite's folder. Errors: InvalidQuery, FixtureExists."""
     folder = output.resolve()
-    above = folder.parent.parent if folder.name in MODES else folder.parent
-    root = above if fixtures is None else fixtures.resolve()
+    suite_folder = folder.parent.parent if folder.name in MODES else folder.parent
+    root = suite_folder if fixtures is None else fixtures.resolve()
     parts = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
     if not 1 <= len(parts) <= DEPTH_MAX:
         advice = "Write FIXTURES/NAME or FIXTURES/NAME/MODE, where --fixtures names the suite's folder."
@@ -99,39 +100,41 @@ def resolve_folder(output: Path, fixtures: Path | None, *, force: bool) -> Captu
 
 
 def read_investigation(file: str) -> dict[str, Any]:
-    """Read the investigation in a file, or on standard input as `-`. Errors: InvalidQuery."""
-    name = "standard input" if file == "-" else file
+    """Read an investigation from a file, or from standard input for `-`. Errors: InvalidQuery."""
+    label = "standard input" if file == "-" else file
     try:
-        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as opened:
-            body = opened.read(EVIDENCE_BYTES_MAX + 1)
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
+            body = stream.read(EVIDENCE_BYTES_MAX + 1)
         if len(body) > EVIDENCE_BYTES_MAX:
             raise UnreadableFile(f"is larger than {EVIDENCE_BYTES_MAX:,} bytes", "Leave out what no agent needs.")
         value = json_value(body)
-    except UnreadableFile as unreadable:
-        raise InvalidQuery("investigation", f"{name} {unreadable}.", unreadable.advice) from None
+    except UnreadableFile as error:
+        raise InvalidQuery("investigation", f"{label} {error}.", error.advice) from None
     except OSError as error:
-        raise InvalidQuery("investigation", f"{name} cannot be read: {error.strerror}.", "Name another file.") from None
-    return check_investigation("investigation", name, value)
+        raise InvalidQuery(
+            "investigation", f"{label} cannot be read: {error.strerror}.", "Name another file."
+        ) from None
+    return check_investigation("investigation", label, value)
 
 
-def check_investigation(field: str, name: str, value: object) -> dict[str, Any]:
-    """Return an investigation if it can be scored. Errors: InvalidQuery, naming the option that is wrong."""
+def check_investigation(field: str, label: str, value: object) -> dict[str, Any]:
+    """Check that a value is an investigation that can be scored; return it. Errors: InvalidQuery, naming the field."""
     if not isinstance(value, dict):
         raise InvalidQuery(
-            field, f"{name} is not a JSON object.", "Give an investigation, with alert, evidence and analysis."
+            field, f"{label} is not a JSON object.", "Give an investigation, with alert, evidence and analysis."
         )
     if not any(isinstance(value.get(part), dict | list) for part in _parts):
         advice = "An investigation is an object with at least one of alert, evidence and analysis."
-        raise InvalidQuery(field, f"{name} is not an investigation: it has none of {', '.join(_parts)}.", advice)
+        raise InvalidQuery(field, f"{label} is not an investigation: it has none of {', '.join(_parts)}.", advice)
     faults: list[str] = []
-    check_analysis(value.get("analysis"), lambda key, what, advice: faults.append(f"{key} {what}"))
+    check_analysis(value.get("analysis"), lambda key, fault, advice: faults.append(f"{key} {fault}"))
     if faults:
-        raise InvalidQuery(field, f"{name}: {faults[0]}.", "Correct it: a part that is scored has another type.")
+        raise InvalidQuery(field, f"{label}: {faults[0]}.", "Correct it: a part that is scored has another type.")
     return value
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a path that is not a folder, or that cannot be created or written. Errors: InvalidQuery."""
+    """Check that a folder can be created or written. Errors: InvalidQuery."""
     existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
         code = errno.EACCES if existing.is_dir() else errno.ENOTDIR
@@ -143,45 +146,48 @@ def unwritable_error(folder: Path, why: str) -> InvalidQuery:
     return InvalidQuery("output", f"{folder} cannot be written: {why}.", "Name another folder.")
 
 
-async def check_ledger(opened: OpenStore, place: CaptureFolder) -> None:
-    """Check that the ledger can be read before the investigation runs, which may itself write to it.
+async def check_ledger(open_store: OpenStore, target: CaptureFolder) -> None:
+    """Check that the ledger can be read. Callers do this first: the investigation itself may write to the ledger.
 
     Errors: those of `open_store` and `EventStore.streams`.
     """
-    async with opened() as store:
-        await store.streams([f"scenario/{place.id}"])
+    async with open_store() as store:
+        await store.streams([f"scenario/{target.id}"])
 
 
 async def capture(
-    opened: OpenStore, place: CaptureFolder, details: ScenarioDetails, investigation: dict[str, Any], *, force: bool
+    open_store: OpenStore,
+    target: CaptureFolder,
+    details: ScenarioDetails,
+    investigation: dict[str, Any],
+    *,
+    force: bool,
 ) -> CaptureResult:
     """Write the files, and record them.
 
-    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `opened` and
+    Errors: InvalidQuery, InvalidEvent, BodyTooLarge, FixtureExists: nothing was written; those of `open_store` and
     `EventStore.append`, after which the files exist but the ledger does not contain the scenario.
     """
-    description_data = scenario_description(details, investigation)
-    _check_edited(description_data)
-    account = _build_info(place, details, description_data, json_text(investigation).encode())
+    description = scenario_description(details, investigation)
+    _check_edited(description)
+    info = _build_info(target, details, description, json_text(investigation).encode())
     try:
-        write_scenario(
-            place.folder, description_data, investigation, scenario_readme(details, investigation), force=force
-        )
+        write_scenario(target.folder, description, investigation, scenario_readme(details, investigation), force=force)
     except OSError as error:
-        raise unwritable_error(place.folder, error.strerror or type(error).__name__) from None
+        raise unwritable_error(target.folder, error.strerror or type(error).__name__) from None
     try:
-        async with opened() as store:
-            recorded = await record_batch(store, [account])
+        async with open_store() as store:
+            recorded = await record_batch(store, [info])
     except TallystickError as error:
-        error.advice += f" The files are in {place.folder}; `tallystick eval run` records them once they are edited."
+        error.advice += f" The files are in {target.folder}; `tallystick eval run` records them once they are edited."
         raise
-    event = account.event
+    event = info.event
     assert event.investigation_digest is not None
     return CaptureResult(
-        scenario_id=place.id,
-        folder=str(place.folder),
+        scenario_id=target.id,
+        folder=str(target.folder),
         files=tuple(sorted(FILES)),
-        recorded="captured" if recorded.captured else "revised" if recorded.revised else "unchanged",
+        recorded=_change_of(recorded),
         source=details.source,
         fixture_digest=event.fixture_digest,
         investigation_digest=event.investigation_digest,
@@ -189,46 +195,53 @@ async def capture(
     )
 
 
+def _change_of(recorded: RecordedScenarios) -> Literal["captured", "revised", "unchanged"]:
+    """Return how the ledger changed by recording one scenario."""
+    if recorded.captured:
+        return "captured"
+    return "revised" if recorded.revised else "unchanged"
+
+
 def _build_info(
-    place: CaptureFolder, details: ScenarioDetails, description_data: dict[str, Any], body: bytes
+    target: CaptureFolder, details: ScenarioDetails, description: dict[str, Any], body: bytes
 ) -> ScenarioInfo:
-    """Return the event of the template, checked. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
+    """Build and check the event of the template. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
     try:
         fixture = json_value(body)
-    except UnreadableFile as unreadable:
-        raise InvalidQuery("investigation", f"it {unreadable}.", unreadable.advice) from None
+    except UnreadableFile as error:
+        raise InvalidQuery("investigation", f"it {error}.", error.advice) from None
     assert isinstance(fixture, dict)
     fixture.pop("analysis", None)
     event = EvalScenarioCaptured(
-        scenario_id=place.id,
+        scenario_id=target.id,
         name=details.name,
         family=details.family,
         failure_type=details.failure_type,
-        mode=place.mode,
+        mode=target.mode,
         description=details.description,
-        fixture_digest=fixture_digest(msgspec.convert(description_data, Description), fixture),
+        fixture_digest=fixture_digest(msgspec.convert(description, Description), fixture),
         investigation_digest=digest_of(body),
         source=details.source,
         fingerprint=alert_fingerprint(fixture),
-        captured_at=description_data["captured_at"],
+        captured_at=description["captured_at"],
         captured_by=details.captured_by,
     )
-    return build_scenario_info(place.title, event, body)
+    return build_scenario_info(target.title, event, body)
 
 
-def _check_edited(description_data: dict[str, Any]) -> None:
+def _check_edited(description: dict[str, Any]) -> None:
     """Check that the scenario can be loaded once it is edited. Errors: InvalidQuery, naming the option."""
 
-    def refuse(key: str, what: str, advice: str) -> None:
-        raise InvalidQuery(_options.get(key, key), f"{what}.", advice)
+    def refuse(key: str, fault: str, advice: str) -> None:
+        raise InvalidQuery(_options.get(key, key), f"{fault}.", advice)
 
-    check_scenario(_fill_in(description_data), refuse)
+    check_scenario(_replace_placeholders(description), refuse)
 
 
-def _fill_in(value: Any) -> Any:  # noqa: ANN401 - YAML
-    """Return a template with text in place of each value that the user is to replace."""
+def _replace_placeholders(value: Any) -> Any:  # noqa: ANN401 - YAML
+    """Replace each placeholder of a template, at any depth, by a text."""
     if isinstance(value, dict):
-        return {name: _fill_in(each) for name, each in value.items()}
+        return {name: _replace_placeholders(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_fill_in(each) for each in value]
+        return [_replace_placeholders(each) for each in value]
     return "edited" if isinstance(value, str) and value.startswith(UNEDITED) else value

@@ -1,4 +1,4 @@
-"""Turn an answer into its score event, with the bytes that do not fit on its line."""
+"""Score an answer: build its event, and the evidence for the parts that do not fit on the event's line."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,51 +25,46 @@ _json = msgspec.json.Encoder().encode
 
 
 class Grader:
-    """Scores the answers of one run. `hide` removes secrets from what a score quotes."""
+    """Scores the answers of one run. `hide` removes secrets from the texts that a score quotes."""
 
     def __init__(
         self,
         started: EvalStarted,
-        meaning: SemanticMatcher | None,
+        matcher: SemanticMatcher | None,
         hide: Callable[[Sequence[Component]], tuple[Component, ...]] = tuple,
     ) -> None:
         self._started = started
-        self._meaning = meaning
+        self._matcher = matcher
         self._hide = hide
 
     def grade(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> GradedAttempt:
-        """Score one answer; without an analysis, record why."""
+        """Score one answer. An output without an analysis gives an error event with the failure."""
         score_event = self._base_score(scenario, attempt, reply)
         if reply.analysis is None:
-            return _fit_to_line(
-                structs.replace(
-                    score_event, state="error", failure=reply.failure, detail=reply.detail, said=reply.said
-                ),
-                None,
+            error = structs.replace(
+                score_event, state="error", failure=reply.failure, detail=reply.detail, said=reply.said
             )
-        found = score(scenario, reply.analysis, self._meaning)
-        components = self._hide(found.components)
-        if found.total is None:
-            error = structs.replace(score_event, state="error", failure=found.failure, detail=found.detail)
-            return _fit_to_line(structs.replace(error, components=components), reply.text)
-        return _fit_to_line(
-            structs.replace(
-                score_event,
-                state="scored",
-                total_score=found.total,
-                passed=found.passed,
-                pass_threshold=scenario.about.scoring.pass_threshold,
-                components=components,
-            ),
-            reply.text,
+            return _fit_findings(error)
+        result = score(scenario, reply.analysis, self._matcher)
+        score_event = structs.replace(score_event, components=self._hide(result.components))
+        if result.total is None:
+            error = structs.replace(score_event, state="error", failure=result.failure, detail=result.detail)
+            return _fit_to_line(error, reply.text)
+        scored = structs.replace(
+            score_event,
+            state="scored",
+            total_score=result.total,
+            passed=result.passed,
+            pass_threshold=scenario.about.scoring.pass_threshold,
         )
+        return _fit_to_line(scored, reply.text)
 
     def skip(self, scenario: Scenario, attempt: int, reason: str) -> GradedAttempt:
         """Return the event of a scenario for which no agent was asked."""
         return GradedAttempt(structs.replace(self._base_score(scenario, attempt, AgentOutput()), detail=reason))
 
     def _base_score(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
-        """Return the fields that every score has, whatever its result."""
+        """Return an event with the fields that every result has."""
         started, weight = self._started, scenario.about.weight
         assert started.run_id is not None, "scores are of a run that has begun"
         return EvalScored(
@@ -89,17 +84,17 @@ class Grader:
 
 
 def _fit_to_line(score_event: EvalScored, text: str | None) -> GradedAttempt:
-    """Return a score with its answer.
+    """Return a score with the text of its answer.
 
-    If they are too long for a line, the answer becomes evidence, then the findings do.
+    If the line would be too long, the text becomes evidence; if it still is, the findings do too.
     """
     if text is None:
         return _fit_findings(score_event)
     data = text.encode()
     digest = digest_of(data)
-    whole = structs.replace(score_event, analysis=text, analysis_digest=digest)
-    if len(_json(whole)) <= PAYLOAD_BYTES_MAX:
-        return GradedAttempt(whole)
+    with_text = structs.replace(score_event, analysis=text, analysis_digest=digest)
+    if len(_json(with_text)) <= PAYLOAD_BYTES_MAX:
+        return GradedAttempt(with_text)
     return _fit_findings(structs.replace(score_event, analysis_digest=digest), Blob(data, _JSON))
 
 
@@ -113,7 +108,7 @@ def _fit_findings(score_event: EvalScored, *blobs: Blob) -> GradedAttempt:
 
 
 def captured_output(value: dict[str, Any]) -> AgentOutput:
-    """Return an analysis that exists already as the output of an agent."""
+    """Return a captured analysis in the form of an agent's output."""
     try:
         analysis = parse_answer(value).analysis
     except ValueError as error:

@@ -1,6 +1,5 @@
-"""The options of an evaluation: one declaration for the command line, the pytest plugin and resuming."""
+"""The options of an evaluation, for the command line, the pytest plugin and resumed runs: declared and checked here."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import msgspec
 
 from api.reports import ReportFiles
 from api.service.evaluation.runs import check_id
+from api.service.run_checks import check_time_limit
 from events.evaluation import EvalStarted
 from events.limits import LABEL_CHARS_MAX
 from instruments.evals.agent import Agent
@@ -17,19 +17,17 @@ from instruments.routers.subprocess_io import BadCommand
 from ledger.errors import InvalidQuery
 
 CAPTURED = "captured"
-"""The agent's name if captured answers are scored and no name is given."""
+"""The default name of the agent if captured answers are scored."""
 
 LLM = "enable_llm"
 """The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
 
-TIME_S_MAX = 7 * 86_400.0
-"""The longest accepted time, longer than any answer takes. The check refuses NaN and infinity too."""
-
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options as typed; None, and no `meta`, if left out. Without an agent the captured answers are scored.
+    """The options that the user gave; None, or an empty `meta`, for an omitted one.
 
-    `suite` to `meta` define a run: with `resume` they must match those that it began with.
+    Without an agent, captured answers are scored.
+    The options from `suite` to `meta` define a run: with `resume` they must match those that the run began with.
     """
 
     fixtures: Path
@@ -48,7 +46,7 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     baselines: bool = True
     files: ReportFiles = ReportFiles()
-    """Report files to write; with any, the report data include the answers and the trend over versions."""
+    """Report files to write. If there are any, the report data include the answers and the trend over versions."""
 
     def build_meta(self) -> dict[str, str] | None:
         """Return the `meta` of the run's start."""
@@ -59,7 +57,7 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenarios: int) -> EvalStarted:
-    """Return the start event of a run of so many of a suite's scenarios."""
+    """Return the start event of a run; `scenarios` is how many scenarios of the suite it has."""
     return EvalStarted(
         run_id=options.run_id,
         suite=options.suite or suite.name,
@@ -78,10 +76,7 @@ def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenari
 
 def check_options(options: EvalOptions) -> Agent | None:
     """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
-    if not (math.isfinite(options.timeout_s) and 0 < options.timeout_s <= TIME_S_MAX):
-        raise InvalidQuery(
-            "timeout", f"{options.timeout_s:g} is not a time.", f"Give seconds, up to {TIME_S_MAX:,.0f}."
-        )
+    check_time_limit("timeout", options.timeout_s)
     labels = (("name", options.suite), ("agent_name", options.agent_name), ("agent_version", options.agent_version))
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):

@@ -9,6 +9,7 @@ import msgspec
 
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
+from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
@@ -17,12 +18,11 @@ from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationS
 from projections.evaluation.list_view import summarize_runs
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.run_view import build_evaluation, evidence_digests
-from projections.evaluation.scoreboard import ScoreboardQuery
-from projections.evaluation.scoreboard import build_scoreboard as arrange
+from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, Scoreboard
 
 LATEST = "latest"
-"""In place of a baseline's id: the newest run that the candidate can be compared with."""
+"""Given as a baseline's id, it means the newest run that the candidate can be compared with."""
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Evaluations in short; `next` is the offset of the next page, None on the last."""
+    """Summaries of evaluations; `next` is the offset of the next page, None on the last."""
 
     evaluations: list[EvaluationSummary]
     total: int
@@ -63,46 +63,47 @@ class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
 async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of: int | None = None) -> EvaluationPage:
     """Return a page of evaluations. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    places = projection.find(query.selection)
-    chosen = await to_thread(summarize_runs, projection.scores(), places[query.offset : query.offset + query.limit])
-    after = query.offset + len(chosen)
-    total, dated = len(places), await ledger.dated(position)
-    return EvaluationPage(evaluations=chosen, total=total, next=after if after < total else None, as_of=dated)
+    rows = projection.find(query.selection)
+    summaries = await to_thread(summarize_runs, projection.scores(), rows[query.offset : query.offset + query.limit])
+    after = query.offset + len(summaries)
+    total, dated = len(rows), await ledger.dated(position)
+    return EvaluationPage(evaluations=summaries, total=total, next=after if after < total else None, as_of=dated)
 
 
 async def show_evaluation(
     ledger: LedgerService, run_id: str, as_of: int | None = None, *, analyses: bool = False, prefix: bool = False
 ) -> EvaluationAnswer:
-    """Return one evaluation in full, on request with the answers.
+    """Return one evaluation in full; with `analyses`, the answers too.
 
-    With `prefix` the id may be a unique beginning of it. Errors: NotFound, InvalidQuery.
+    With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    known = dict(projection.known)  # copied before the first await: later events change it
-    found = await _build_evaluation(
-        ledger, _resolve_run_id(projection, run_id, prefix), known, position, analyses=analyses
-    )
-    return EvaluationAnswer(**_fields(found), as_of=await ledger.dated(position))
+    labels = dict(projection.known)  # copied before the first await: later events change it
+    full_id = resolve_id(projection, run_id, "evaluation", prefix=prefix)
+    evaluation = await _build_evaluation(ledger, full_id, labels, position, analyses=analyses)
+    return EvaluationAnswer(**_fields(evaluation), as_of=await ledger.dated(position))
 
 
 async def compare_evaluations(
     ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None, *, prefix: bool = False
 ) -> RunComparisonAnswer:
-    """Compare a candidate evaluation with a baseline; `latest` means what `find_latest` returns for the candidate.
+    """Compare a candidate evaluation with a baseline; `latest` is the baseline that `find_latest` finds for it.
 
     Errors: NotFound, InvalidQuery.
     """
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    second = _resolve_run_id(projection, candidate, prefix)
+    candidate_id = resolve_id(projection, candidate, "evaluation", prefix=prefix)
     if baseline == LATEST and not projection.has(LATEST):
-        first = _find_latest(projection, projection.started(second).suite, second, projection.agent(second))
+        baseline_id = _find_latest(
+            projection, projection.started(candidate_id).suite, candidate_id, projection.agent(candidate_id)
+        )
     else:
-        first = _resolve_run_id(projection, baseline, prefix)
-    known = dict(projection.known)
-    before = await _build_evaluation(ledger, first, known, position)
-    after = await _build_evaluation(ledger, second, known, position)
-    found = await to_thread(compare_runs, before, after)
-    return RunComparisonAnswer(**_fields(found), as_of=await ledger.dated(position))
+        baseline_id = resolve_id(projection, baseline, "evaluation", prefix=prefix)
+    labels = dict(projection.known)
+    baseline_run = await _build_evaluation(ledger, baseline_id, labels, position)
+    candidate_run = await _build_evaluation(ledger, candidate_id, labels, position)
+    comparison = await to_thread(compare_runs, baseline_run, candidate_run)
+    return RunComparisonAnswer(**_fields(comparison), as_of=await ledger.dated(position))
 
 
 async def find_latest(
@@ -113,48 +114,43 @@ async def find_latest(
     agent: str | None = None,
     as_of: int | None = None,
 ) -> str:
-    """Return the newest evaluation that has ended and is not a baseline, of a suite and an agent if they are named.
+    """Return the newest evaluation that has ended and does not score a baseline; of a suite and an agent, if given.
 
-    `before` names one that it must have begun before, with the same selection of scenarios. Errors: NotFound.
+    `before` is the id of an evaluation: the result began earlier, with the same selection of scenarios.
+    Errors: NotFound.
     """
     projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
     return _find_latest(
-        projection, suite, None if before is None else _resolve_run_id(projection, before, prefix=False), agent
+        projection, suite, None if before is None else resolve_id(projection, before, "evaluation", prefix=False), agent
     )
 
 
 async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
-    """Return the scores of each version of each agent, by suite. Errors: InvalidQuery."""
+    """Return by suite the scores of each version of each agent. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    found = await to_thread(arrange, projection.scores(), query)
-    return ScoreboardAnswer(suites=found.suites, as_of=await ledger.dated(position))
+    scoreboard = await to_thread(build_scoreboard, projection.scores(), query)
+    return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position))
 
 
 async def _build_evaluation(
-    ledger: LedgerService, run_id: str, known: Mapping[str, ScenarioLabels], position: int, *, analyses: bool = False
+    ledger: LedgerService, run_id: str, labels: Mapping[str, ScenarioLabels], position: int, *, analyses: bool = False
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
     events = (await ledger.engine.read_streams([subject], position))[subject]
     texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
-    return await to_thread(partial(build_evaluation, events, known, texts, analyses=analyses))
-
-
-def _resolve_run_id(projection: EvaluationIndex, run_id: str, prefix: bool) -> str:
-    found = [run_id] if projection.has(run_id) else projection.ids_starting_with(run_id) if prefix and run_id else []
-    if len(found) != 1:
-        several = f"{run_id} begins more than one id." if found else "Check the id, or list the evaluations to find it."
-        raise NotFound(f"Evaluation not found: {run_id}", several)
-    return found[0]
+    return await to_thread(partial(build_evaluation, events, labels, texts, analyses=analyses))
 
 
 def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:
-    found = projection.latest(suite, before=before, agent=agent)
-    if found is None:
-        like = "" if before is None else f" that began before {before}, on the same selection,"
-        whose = "" if agent is None else f" by {agent}"
-        what = "" if suite is None else f" of {suite}"
-        raise NotFound(f"No evaluation{what}{whose}{like} has ended.", "Name a run, or evaluate the baseline first.")
-    return found
+    latest = projection.latest(suite, before=before, agent=agent)
+    if latest is None:
+        of_suite = "" if suite is None else f" of {suite}"
+        by_agent = "" if agent is None else f" by {agent}"
+        began = "" if before is None else f" that began before {before}, on the same selection,"
+        raise NotFound(
+            f"No evaluation{of_suite}{by_agent}{began} has ended.", "Name a run, or evaluate the baseline first."
+        )
+    return latest
 
 
 def _fields(view: Evaluation | RunComparison) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, ScenarioResult, TrendPoint
 
-NAMED_MAX = 20
-"""At most so many scenarios are listed to a caller that asked for an unknown one."""
+SCENARIOS_LISTED_MAX = 20
+"""An error about an unknown scenario lists no more scenarios than this."""
 
 
 class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What to compare; a run by its id, a unique beginning of it, or `latest`."""
+    """The two runs to compare, and the limits. A run is given by its id, a unique beginning of it, or `latest`."""
 
     baseline: str
     candidate: str = LATEST
@@ -32,13 +32,13 @@ class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateAnswer(RunComparisonAnswer, frozen=True, kw_only=True):
-    """A comparison of two evaluations, and the judgement on the second."""
+    """A comparison of two evaluations, and the gate's judgement on the candidate."""
 
     judgement: GateResult
 
 
 async def build_evaluation_report(ledger: LedgerService, run_id: str, as_of: int | None = None) -> EvaluationReport:
-    """Return the report data of an evaluation, by a unique beginning of its id. Errors: NotFound."""
+    """Return the report data of an evaluation; `run_id` may be a unique beginning of its id. Errors: NotFound."""
     run = await show_evaluation(ledger, run_id, as_of, analyses=True, prefix=True)
     return EvaluationReport(evaluation=run, trend=await _read_trend(ledger, run, as_of))
 
@@ -48,16 +48,16 @@ def find_scenario_result(run: Evaluation, scenario_id: str) -> ScenarioResult:
     for result in run.results:
         if result.scenario_id == scenario_id:
             return result
-    there = ", ".join(result.scenario_id for result in run.results[:NAMED_MAX])
-    more = ", ..." if len(run.results) > NAMED_MAX else ""
-    raise NotFound(f"{scenario_id} is not in {run.run_id}.", f"Its scenarios: {there or 'none'}{more}")
+    listed = ", ".join(result.scenario_id for result in run.results[:SCENARIOS_LISTED_MAX])
+    more = ", ..." if len(run.results) > SCENARIOS_LISTED_MAX else ""
+    raise NotFound(f"{scenario_id} is not in {run.run_id}.", f"Its scenarios: {listed or 'none'}{more}")
 
 
-def without_analyses(found: Evaluation | ScenarioResult) -> Evaluation | ScenarioResult:
-    """Return the same without the answers."""
-    if isinstance(found, ScenarioResult):
-        return _without_analysis(found)
-    return structs.replace(found, results=tuple(map(_without_analysis, found.results)))
+def without_analyses(result: Evaluation | ScenarioResult) -> Evaluation | ScenarioResult:
+    """Return an evaluation, or one of its scenarios, without the answers."""
+    if isinstance(result, ScenarioResult):
+        return _without_analysis(result)
+    return structs.replace(result, results=tuple(map(_without_analysis, result.results)))
 
 
 def _without_analysis(result: ScenarioResult) -> ScenarioResult:
@@ -68,18 +68,19 @@ def _without_analysis(result: ScenarioResult) -> ScenarioResult:
 async def build_comparison_report(
     ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None
 ) -> EvaluationReport:
-    """Compare two evaluations; return the report data of the second with the comparison. Errors: NotFound."""
-    found = await compare_evaluations(ledger, baseline, candidate, as_of, prefix=True)
-    report = await build_evaluation_report(ledger, found.candidate.run_id, as_of)
-    return structs.replace(report, contrast=found)
+    """Compare two evaluations; return the report data of the candidate, with the comparison. Errors: NotFound."""
+    comparison = await compare_evaluations(ledger, baseline, candidate, as_of, prefix=True)
+    report = await build_evaluation_report(ledger, comparison.candidate.run_id, as_of)
+    return structs.replace(report, contrast=comparison)
 
 
 async def judge_run(ledger: LedgerService, query: GateQuery, as_of: int | None = None) -> EvaluationReport:
-    """Judge a run by another. Errors: NotFound, for an unknown run.
+    """Compare a candidate with a baseline, and judge it by limits. Errors: NotFound, for an unknown run.
 
-    The latest candidate is the newest run that has ended and is not a baseline answer: of the named suite, else of the
-    suite of the named baseline, else of any. The latest baseline is the newest such run before the candidate, of the
-    same suite and selection, preferably of the same agent.
+    The latest candidate is the newest run that has ended and does not score a baseline answer. It is of the suite in
+    the query; if the query names none, of the suite of the baseline in the query; otherwise of any suite. The latest
+    baseline is the newest such run before the candidate, of the same suite and selection, and of the same agent if
+    that has one.
     """
     baseline = None if await _is_latest(ledger, query.baseline, as_of) else query.baseline
     candidate = query.candidate
@@ -111,7 +112,7 @@ async def _find_baseline(ledger: LedgerService, run: Evaluation, as_of: int | No
 
 
 async def _is_latest(ledger: LedgerService, run_id: str, as_of: int | None) -> bool:
-    """Tell whether `latest` is meant, and not a run of that name."""
+    """Return whether an id means the latest run: it is `latest`, and no run has that id."""
     projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
     return run_id == LATEST and not projection.has(LATEST)
 
@@ -125,7 +126,7 @@ async def _read_trend(ledger: LedgerService, run: Evaluation, as_of: int | None)
 
 
 def build_gate_answer(report: EvaluationReport) -> GateAnswer:
-    """Return the answer of the gate, for programs."""
+    """Return the answer of the gate in JSON form."""
     assert isinstance(report.contrast, RunComparisonAnswer)
     assert report.judgement is not None
     fields = {name: getattr(report.contrast, name) for name in report.contrast.__struct_fields__}

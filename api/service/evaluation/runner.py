@@ -1,4 +1,4 @@
-"""Run `tallystick eval run`: begin or resume a run, and give its scenarios to the evaluated agent."""
+"""The command `tallystick eval run`: check its options, begin or resume a run, and score each attempt."""
 
 import asyncio
 import time
@@ -22,9 +22,9 @@ from api.service.evaluation.resume import (
     describe_changes,
 )
 from api.service.evaluation.runs import (
+    AttemptKey,
     EvalRun,
     GradedAttempt,
-    Place,
     begin_run,
     find_unfinished,
     finish_run,
@@ -42,46 +42,52 @@ from instruments.evals.suite.loader import Suite, load
 from ledger.errors import InvalidQuery
 
 THREADS = 8
-"""Threads in addition to one for each agent process: writing does not wait until an agent answers."""
+"""Threads in addition to one per job, so that writing does not wait for an agent."""
 
-CHOICE_SHOWN = 20
+TITLES_SHOWN = 20
+"""The most scenarios that an error lists."""
 
 Say = Callable[[str], None]
+"""Prints a line."""
+
 OnScore = Callable[[GradedAttempt | None, int, int], None]
-"""Receives each score once it is durable (None at the start), the number of scores, and that of attempts."""
+"""Called with each durable score (None at the start), the number of scores so far, and the number of attempts."""
 
 
 class EvalRunner:
-    """Checked options, with their scenarios. Errors: BadFixtures, InvalidQuery."""
+    """The command with its checked options and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
-    def __init__(self, options: EvalOptions, meaning: SemanticMatcher | None) -> None:
+    def __init__(self, options: EvalOptions, matcher: SemanticMatcher | None) -> None:
         self._options = options
-        self._meaning = meaning
+        self._matcher = matcher
         self._agent = check_options(options)
         self.suite: Suite = load(options.fixtures)
-        self._chosen = select_scenarios(self.suite, options.selection)
+        self._scenarios = select_scenarios(self.suite, options.selection)
 
     async def run(
         self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
     ) -> EvaluationReport:
-        """Begin or resume, until everything is scored or `stop` is set; return the data of its reports.
+        """Begin or resume a run; score until every attempt is scored or `stop` is set. Return the data of its reports.
 
-        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice how to resume.
+        `say` and `warn` print lines for the user.
+        Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice on how to resume.
         """
         run = await (
             self._begin(store) if self._options.resume is None else self._resume(store, self._options.resume, warn)
         )
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._options.jobs + THREADS))
-        grading = ThreadPoolExecutor(1)
+        executor = ThreadPoolExecutor(1)
         try:
             if self._options.baselines:
-                suite = structs.replace(run.started, suite_digest=self.suite.digest)
-                await record_baselines(store, suite, self.suite.scenarios, self._meaning, grading, stop)
+                start = structs.replace(run.started, suite_digest=self.suite.digest)
+                await record_baselines(store, start, self.suite.scenarios, self._matcher, executor, stop)
             say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring the captured answers'}")
-            await self._score_attempts(store, run, stop, on_score, grading)
-            found = await read_evaluation(store, run.run_id, self.suite.scenarios, analyses=bool(self._options.files))
+            await self._score_attempts(store, run, stop, on_score, executor)
+            evaluation = await read_evaluation(
+                store, run.run_id, self.suite.scenarios, analyses=bool(self._options.files)
+            )
             return EvaluationReport(
-                evaluation=found, trend=await read_trend(store, found) if self._options.files else ()
+                evaluation=evaluation, trend=await read_trend(store, evaluation) if self._options.files else ()
             )
         except TallystickError as error:
             error.advice = (
@@ -89,65 +95,66 @@ class EvalRunner:
             )
             raise
         finally:
-            grading.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False, cancel_futures=True)
 
     async def _begin(self, store: EventStore) -> EvalRun:
-        started = build_start(self._options, self.suite, self._agent, len(self._chosen))
+        started = build_start(self._options, self.suite, self._agent, len(self._scenarios))
         await require_unused_id(store, self._options.run_id)
         await record_scenarios(store, self.suite.scenarios, keep=False)
         return await begin_run(store, started)
 
     async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
-        """Return a run that may continue, with the scenarios that it began with."""
+        """Check that a run can be resumed, and select its scenarios; return it."""
         run = await find_unfinished(store, run_id)
         check_settings(run, self._options, None if self._agent is None else self._agent.name)
-        self._chosen = select_scenarios(self.suite, run.started.selection)
-        check_scenarios(run, self._chosen)
-        if (changed := describe_changes(run, self._chosen, self.suite.digest)) is not None:
-            warn(f"warning: {changed}")
+        self._scenarios = select_scenarios(self.suite, run.started.selection)
+        check_scenarios(run, self._scenarios)
+        if (changes := describe_changes(run, self._scenarios, self.suite.digest)) is not None:
+            warn(f"warning: {changes}")
         await record_scenarios(store, self.suite.scenarios, keep=False)
         return run
 
     async def _score_attempts(
-        self, store: EventStore, run: EvalRun, stop: asyncio.Event, on_score: OnScore, grading: Executor
+        self, store: EventStore, run: EvalRun, stop: asyncio.Event, on_score: OnScore, executor: Executor
     ) -> None:
-        """Score every attempt, and end the run."""
+        """Score the attempts; end the run once all are scored."""
         attempts = range(1, (run.started.attempts or 1) + 1)
-        places = [(scenario.id, attempt) for attempt in attempts for scenario in self._chosen]
+        keys = [(scenario.id, attempt) for attempt in attempts for scenario in self._scenarios]
         began_ns = time.monotonic_ns()
 
-        def scored(graded: GradedAttempt) -> None:
-            on_score(graded, len(run.scored), len(places))
+        def report_score(graded: GradedAttempt) -> None:
+            on_score(graded, len(run.scored), len(keys))
 
-        on_score(None, len(run.scored), len(places))
+        on_score(None, len(run.scored), len(keys))
         jobs = CAPTURED_JOBS if self._agent is None else self._options.jobs
-        await score_attempts(store, run, places, self._make_grade_attempt(run, grading), jobs, stop, scored)
-        if run.scored.keys() >= set(places):
+        await score_attempts(store, run, keys, self._make_grade_attempt(run, executor), jobs, stop, report_score)
+        if run.scored.keys() >= set(keys):
             await finish_run(store, run, run.worked_ns + time.monotonic_ns() - began_ns)
 
-    def _make_grade_attempt(self, run: EvalRun, grading: Executor) -> GradeAttempt:
-        """Return a function that asks the agent, or takes the captured answer, and scores it."""
-        agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._chosen}
-        grader = Grader(run.started, self._meaning, tuple if agent is None else agent.hide)
+    def _make_grade_attempt(self, run: EvalRun, executor: Executor) -> GradeAttempt:
+        """Return a function that gets the answer of one attempt, from the agent or as captured, and scores it."""
+        agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._scenarios}
+        grader = Grader(run.started, self._matcher, tuple if agent is None else agent.hide)
 
-        async def answered(place: Place) -> GradedAttempt:
-            scenario = scenarios[place[0]]
+        async def grade_attempt(key: AttemptKey) -> GradedAttempt:
+            scenario_id, attempt = key
+            scenario = scenarios[scenario_id]
             if agent is None and scenario.captured is None:
-                return grader.skip(scenario, place[1], NOT_CAPTURED)
+                return grader.skip(scenario, attempt, NOT_CAPTURED)
             reply = await agent.ask(scenario) if agent is not None else captured_output(scenario.captured or {})
-            return await run_on(grading, grader.grade, scenario, place[1], reply)
+            return await run_on(executor, grader.grade, scenario, attempt, reply)
 
-        return answered
+        return grade_attempt
 
 
 def select_scenarios(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
-    """Return the scenarios that an expression selects, all without one. Errors: InvalidQuery, if it selects none."""
+    """Return the scenarios that an expression selects; without one, all. Errors: InvalidQuery, if it selects none."""
     if expression is None:
         return suite.scenarios
-    chosen = select(suite.scenarios, expression)
-    if not chosen:
+    selected = select(suite.scenarios, expression)
+    if not selected:
         titles = [scenario.title for scenario in suite.scenarios]
-        more = f", and {len(titles) - CHOICE_SHOWN} more" if len(titles) > CHOICE_SHOWN else ""
-        there = f"{', '.join(titles[:CHOICE_SHOWN])}{more}"
-        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {there}.")
-    return chosen
+        more = f", and {len(titles) - TITLES_SHOWN} more" if len(titles) > TITLES_SHOWN else ""
+        listed = f"{', '.join(titles[:TITLES_SHOWN])}{more}"
+        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {listed}.")
+    return selected

@@ -1,8 +1,8 @@
 """The operations on an evaluation run: begin it, add scores, end it; in a ledger file or through a server.
 
-The state of a run is in the log alone. Each append names exactly the version that was read of its stream, so that
-each attempt at each scenario is scored once, even if another process continues the same run. While a server cannot be
-reached, scores are kept and written later; scores that were written before are found there and not written twice.
+The state of a run is in the log alone. Each append expects the version of the stream that was read, so that each
+attempt is scored once, even if two processes continue the same run. If a server cannot be reached, the scores are kept
+and the append is tried again; it leaves out scores that an earlier try wrote.
 """
 
 import re
@@ -19,6 +19,7 @@ from msgspec import structs
 from api.errors import RunEnded
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_unavailable
+from api.service.run_checks import run_exists_error
 from api.service.store import EventStore, without_erased
 from events.decode_errors import explain_decode_error
 from events.envelope import Draft, Event
@@ -36,8 +37,8 @@ from ledger.errors import (
     StreamConflict,
 )
 
-Place = tuple[str, int]
-"""A scenario's id, and the number of an attempt."""
+AttemptKey = tuple[str, int]
+"""A scenario's id, and the number of an attempt at it, from 1."""
 
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored)
 _id = re.compile(STREAM_ID_PATTERN)
@@ -47,27 +48,27 @@ _finished = VOCABULARY.kinds["eval.finished.v1"].draft
 
 
 class GradedAttempt(msgspec.Struct, frozen=True):
-    """A score to be added, and the bytes that it names by digest."""
+    """A score to add to a run, and the bytes that it names by digest."""
 
     score: EvalScored
     blobs: tuple[Blob, ...] = ()
 
     @property
-    def place(self) -> Place:
+    def key(self) -> AttemptKey:
         """The scenario and the attempt."""
         return self.score.scenario_id, self.score.attempt
 
 
 class EvalRun(msgspec.Struct, kw_only=True):
-    """A run as its stream was last read or written.
+    """The state of a run after the last read or append.
 
-    `version` is the number of events in the stream, `scored` the scored attempts, each with the digest of its fixture;
-    `worked_ns` the time during which an agent was being asked, as of the first read.
+    `version` is the number of events in the stream, `scored` has the scored attempts with the digests of their
+    fixtures, `worked_ns` is the time that agents took to answer before this process began to work on the run.
     """
 
     started: EvalStarted
     version: int
-    scored: dict[Place, str | None]
+    scored: dict[AttemptKey, str | None]
     finished: bool
     worked_ns: int
 
@@ -79,7 +80,7 @@ class EvalRun(msgspec.Struct, kw_only=True):
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> "EvalRun":
-        """Return the run of a stream's events, of which the first is its start."""
+        """Return the run of a stream's events; the first event is its start."""
         started, last = events[0].data, events[-1]
         assert isinstance(started, EvalStarted)
         scores = [event.data for event in events if isinstance(event.data, EvalScored)]
@@ -118,26 +119,26 @@ def check_id(run_id: str) -> None:
 
 
 async def require_unused_id(store: EventStore, run_id: str | None) -> None:
-    """Refuse an id that a run has. Errors: LifecycleViolation; those of reading."""
+    """Refuse the id of an existing run. Errors: LifecycleViolation; those of reading."""
     if run_id is not None and await find_run(store, run_id) is not None:
-        raise _exists_error(run_id)
+        raise run_exists_error("evaluation", run_id)
 
 
 async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
-    """Begin a run; without an id it gets a random one.
+    """Begin a run; a run without an id gets a random one.
 
     Errors: InvalidEvent; LifecycleViolation, if a run of that id exists; those of appending.
     """
     while True:
-        begun = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
-        run = EvalRun(started=begun, version=1, scored={}, finished=False, worked_ns=0)
+        start = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
+        run = EvalRun(started=start, version=1, scored={}, finished=False, worked_ns=0)
         try:
             await require_unused_id(store, run.run_id)
             await retry(partial(_start, store, run), while_unavailable)
         except (LifecycleViolation, StreamConflict, IdentityConflict):
             if started.run_id is None:
                 continue
-            raise _exists_error(run.run_id) from None
+            raise run_exists_error("evaluation", run.run_id) from None
         return run
 
 
@@ -146,7 +147,7 @@ async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
 
 
 async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
-    """Add scores to a run in one append; those that it has already, from any process, are left out.
+    """Add scores to a run in one append; leave out those that it has already, from this or another process.
 
     Errors: InvalidEvent, RunEnded; those of appending, after waiting for a server that cannot be reached.
     """
@@ -154,27 +155,27 @@ async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAtt
     async def attempt(again: bool) -> None:
         if again:
             await _refresh(store, run)
-        named = True
-        while unscored := [graded_attempt for graded_attempt in graded if graded_attempt.place not in run.scored]:
+        with_ids = True
+        while unscored := [each for each in graded if each.key not in run.scored]:
             if run.finished:
                 raise RunEnded(f"Evaluation {run.run_id} was ended meanwhile.", "Start another.")
             version = run.version
             try:
-                await _append(store, _drafts(run, unscored, named=named), unscored)
+                await _append(store, _drafts(run, unscored, with_ids=with_ids), unscored)
             except AppendRefused as error:
                 await _refresh(store, run)
                 if run.version == version and not isinstance(error, IdentityConflict):
                     raise
-                named = named and run.version != version
+                with_ids = with_ids and run.version != version
                 continue
             run.version += len(unscored)
-            run.scored |= {graded_attempt.place: graded_attempt.score.fixture_digest for graded_attempt in unscored}
+            run.scored |= {each.key: each.score.fixture_digest for each in unscored}
 
     await retry(attempt, while_unavailable)
 
 
 async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
-    """End a run; one that another process has ended is left as it is. Errors: those of appending."""
+    """End a run; do nothing if another process has ended it. Errors: those of appending."""
 
     async def attempt(again: bool) -> None:
         if again:
@@ -197,34 +198,34 @@ async def _refresh(store: EventStore, run: EvalRun) -> None:
     run.version, run.scored, run.finished = stored.version, stored.scored, stored.finished
 
 
-def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, named: bool) -> list[Draft]:
-    """Return scores as drafts, each at the next version; without ids if another event has one of these."""
+def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, with_ids: bool) -> list[Draft]:
+    """Return scores as drafts, each at the next version; without event ids if another event has one of them."""
     return [
         _scored(
-            data=_validate(structs.replace(graded_attempt.score, run_id=run.run_id)),
-            id=_event_id(run.run_id, graded_attempt.place) if named else None,
+            data=_validate(structs.replace(each.score, run_id=run.run_id)),
+            id=_event_id(run.run_id, each.key) if with_ids else None,
             expectedversion=run.version + number,
         )
-        for number, graded_attempt in enumerate(graded)
+        for number, each in enumerate(graded)
     ]
 
 
 def _validate(payload: _Payload) -> _Payload:
-    """Check a payload made in code by the limits of a posted one. Errors: InvalidEvent."""
+    """Check a payload that was made in code, not decoded. Errors: InvalidEvent."""
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise explain_decode_error(error, VOCABULARY.types) from None
 
 
-def _event_id(run_id: str, place: Place) -> str:
-    event_id = f"eval:{run_id}:{place[0]}:{place[1]}"
+def _event_id(run_id: str, key: AttemptKey) -> str:
+    event_id = f"eval:{run_id}:{key[0]}:{key[1]}"
     return event_id if len(event_id) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(event_id.encode()).hexdigest()}"
 
 
 async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[GradedAttempt]) -> None:
     """Append scores with the bytes that they name. Erased bytes are not stored again; their digest remains."""
-    blobs = list({digest_of(blob.data): blob for graded_attempt in graded for blob in graded_attempt.blobs}.values())
+    blobs = list({digest_of(blob.data): blob for each in graded for blob in each.blobs}.values())
     while True:
         try:
             async with store.keep(blobs) as stored:
@@ -235,26 +236,17 @@ async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[Grade
 
 
 def _worked_ns(events: Sequence[Event]) -> int:
-    """Return how long answers were waited for, concurrent ones counted once.
+    """Return how long agents took to answer; time in which several answered is added once.
 
-    Gaps between them are interruptions, and not counted.
+    Gaps between the answers are interruptions, and are not added.
     """
     spans = []
     for event in events:
         if isinstance(event.data, EvalScored) and event.data.elapsed_ns is not None:
             end_ns = int(datetime.fromisoformat(event.recordedtime).timestamp() * 1e6) * 1_000
             spans.append((end_ns - event.data.elapsed_ns, end_ns))
-    worked_ns, until_ns = 0, 0
+    worked_ns, covered_until_ns = 0, 0
     for start_ns, end_ns in sorted(spans):
-        worked_ns += max(0, end_ns - max(start_ns, until_ns))
-        until_ns = max(until_ns, end_ns)
+        worked_ns += max(0, end_ns - max(start_ns, covered_until_ns))
+        covered_until_ns = max(covered_until_ns, end_ns)
     return worked_ns
-
-
-def _exists_error(run_id: str) -> LifecycleViolation:
-    return LifecycleViolation(
-        f"run {run_id} is there already; nothing was written.",
-        f"--resume {run_id} continues it if it has not ended; give another id for another run.",
-        subject=f"evaluation/{run_id}",
-        index=0,
-    )

@@ -1,7 +1,7 @@
-"""Record scenarios: each once, and again if it has changed.
+"""Record scenarios in the ledger: each once, and again if it has changed.
 
-The ledger is read for many scenarios at once. Each append names the version of each stream that it follows: of two
-callers that record the same change one writes it, and the other reads again and finds it there.
+One read of the ledger is for many scenarios. Each append expects the version of each stream that was read: if two
+callers record the same change, one writes it, and the other reads again and has nothing to write.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,17 +26,17 @@ SCENARIOS_PER_BATCH = 100
 """Scenarios in one read of the ledger and one append; each has two streams."""
 
 DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""The most bytes of a payload that fit on a line with the longest attributes."""
+"""The most bytes of a payload: a line has space for them beside the longest attributes."""
 
 _encode = msgspec.json.Encoder().encode
 _captured = VOCABULARY.kinds["eval.scenario_captured.v1"].draft
 _revised = VOCABULARY.kinds["eval.scenario_revised.v1"].draft
-_apart = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
-"""Fields that may differ without a revision: who captured a scenario, when and from where."""
+_NOT_REVISED = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
+"""Fields whose change is not a revision: who captured a scenario, when, and from where."""
 
 
 class RecordedScenarios(msgspec.Struct, frozen=True):
-    """How many scenarios are new, how many have changed, and how many were known unchanged."""
+    """How many scenarios were new, changed and unchanged."""
 
     captured: int = 0
     revised: int = 0
@@ -44,7 +44,7 @@ class RecordedScenarios(msgspec.Struct, frozen=True):
 
 
 class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The event of a scenario, and the bytes of its investigation if they are to be kept."""
+    """The event of a scenario, and the bytes of its investigation if they are evidence to store."""
 
     title: str
     event: EvalScenarioCaptured
@@ -56,43 +56,43 @@ async def record_scenarios(
 ) -> RecordedScenarios:
     """Record new scenarios as captured, changed ones as revised, and nothing for the others.
 
-    `source` says where all of them come from; without it each scenario's own source is used. With `keep` the bytes of
-    each investigation.json are kept as evidence, except those that were erased before.
+    `source` is the source of all of them; by default each scenario's own. With `keep`, the bytes of each
+    investigation.json are stored as evidence, except those that were erased before.
     Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing was written; InvalidQuery, for a file that
     changed since it was loaded, and those of `EventStore.append`: what was written before stays, and recording again
     is safe.
     """
-    accounts = [_scenario_info(scenario, source) for scenario in scenarios]
+    infos = [_scenario_info(scenario, source) for scenario in scenarios]
     if keep:
         for scenario in scenarios:
             _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
-    done = RecordedScenarios()
-    for part in _split_batches(scenarios, accounts, keep=keep):
-        more = await record_batch(store, part)
-        done = RecordedScenarios(
-            done.captured + more.captured, done.revised + more.revised, done.unchanged + more.unchanged
+    total = RecordedScenarios()
+    for batch in _split_batches(scenarios, infos, keep=keep):
+        recorded = await record_batch(store, batch)
+        total = RecordedScenarios(
+            total.captured + recorded.captured, total.revised + recorded.revised, total.unchanged + recorded.unchanged
         )
-    return done
+    return total
 
 
-async def record_batch(store: EventStore, accounts: Sequence[ScenarioInfo]) -> RecordedScenarios:
-    """Record at most ASKED scenarios, each once, all or none. Errors: those of `EventStore.append`."""
+async def record_batch(store: EventStore, infos: Sequence[ScenarioInfo]) -> RecordedScenarios:
+    """Record at most SCENARIOS_PER_BATCH scenarios, all or none. Errors: those of `EventStore.append`."""
 
     async def attempt(again: bool) -> RecordedScenarios:
-        known = await _read_known(store, accounts)
-        drafts = [draft for account in accounts if (draft := known.draft(account.event)) is not None]
-        blobs = [blob for account in accounts if (blob := known.blob(account)) is not None]
+        state = await _read_state(store, infos)
+        drafts = [draft for info in infos if (draft := state.draft(info.event)) is not None]
+        blobs = [blob for info in infos if (blob := state.blob(info)) is not None]
         async with store.keep(blobs) as evidence:
             if evidence or drafts:
                 await store.append([*evidence, *drafts])
         captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
-        return RecordedScenarios(captured, len(drafts) - captured, len(accounts) - len(drafts))
+        return RecordedScenarios(captured, len(drafts) - captured, len(infos) - len(drafts))
 
     return await retry(attempt, while_refused)
 
 
 def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
-    """Return the event of a scenario, checked. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
+    """Check a scenario's event; return it with its bytes. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
     if investigation is not None:
         _check_size(title, len(investigation))
     line = _encode(_captured(data=event))
@@ -149,20 +149,20 @@ def _check_size(title: str, size_bytes: int) -> None:
 
 
 def _split_batches(
-    scenarios: Sequence[Scenario], accounts: Sequence[ScenarioInfo], *, keep: bool
+    scenarios: Sequence[Scenario], infos: Sequence[ScenarioInfo], *, keep: bool
 ) -> Iterator[list[ScenarioInfo]]:
-    """Yield scenarios to record together, with the bytes to keep. Errors: InvalidQuery, OSError."""
-    part: list[ScenarioInfo] = []
+    """Yield batches of scenarios, each with the bytes to store if `keep`. Errors: InvalidQuery, OSError."""
+    batch: list[ScenarioInfo] = []
     size_bytes = 0
-    for scenario, account in zip(scenarios, accounts, strict=True):
+    for scenario, info in zip(scenarios, infos, strict=True):
         data = _read_investigation(scenario) if keep else b""
         size_bytes += len(data)
-        if part and (len(part) == SCENARIOS_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
-            yield part
-            part, size_bytes = [], len(data)
-        part.append(msgspec.structs.replace(account, investigation=data) if keep else account)
-    if part:
-        yield part
+        if batch and (len(batch) == SCENARIOS_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
+            yield batch
+            batch, size_bytes = [], len(data)
+        batch.append(msgspec.structs.replace(info, investigation=data) if keep else info)
+    if batch:
+        yield batch
 
 
 def _read_investigation(scenario: Scenario) -> bytes:
@@ -173,46 +173,48 @@ def _read_investigation(scenario: Scenario) -> bytes:
     return data
 
 
-class _Known(msgspec.Struct, frozen=True):
-    """The current state in the ledger: the version and last event of each scenario, and the known evidence."""
+class _StoredState(msgspec.Struct, frozen=True):
+    """The state in the ledger: the version and last event of each scenario, and the digests that have events."""
 
     versions: dict[str, int]
     last: dict[str, EvalScenarioCaptured | EvalScenarioRevised]
     evidence: set[str]
 
     def draft(self, event: EvalScenarioCaptured) -> Draft | None:
-        """Return the event to append; None if nothing is new."""
+        """Return the event to append; None if nothing has changed."""
         assert event.scenario_id is not None
         last = self.last.get(event.scenario_id)
         draft: Draft
         if last is None:
             draft = _captured(data=event, expectedversion=0)
             return draft
-        if all(getattr(last, name) == getattr(event, name) for name in event.__struct_fields__ if name not in _apart):
+        if all(
+            getattr(last, name) == getattr(event, name) for name in event.__struct_fields__ if name not in _NOT_REVISED
+        ):
             return None
         data = EvalScenarioRevised(**msgspec.structs.asdict(event))
         draft = _revised(data=data, expectedversion=self.versions[event.scenario_id])
         return draft
 
-    def blob(self, account: ScenarioInfo) -> Blob | None:
-        """Return the bytes to keep; None if they are stored, were erased, or are not to be kept."""
-        if account.investigation is None or account.event.investigation_digest in self.evidence:
+    def blob(self, info: ScenarioInfo) -> Blob | None:
+        """Return the bytes to store; None if they are stored already, were erased, or are not requested."""
+        if info.investigation is None or info.event.investigation_digest in self.evidence:
             return None
-        return Blob(account.investigation, "application/json", f"Investigation of scenario {account.event.scenario_id}")
+        return Blob(info.investigation, "application/json", f"Investigation of scenario {info.event.scenario_id}")
 
 
-async def _read_known(store: EventStore, accounts: Sequence[ScenarioInfo]) -> _Known:
-    scenarios = [f"scenario/{account.event.scenario_id}" for account in accounts]
+async def _read_state(store: EventStore, infos: Sequence[ScenarioInfo]) -> _StoredState:
+    subjects = [f"scenario/{info.event.scenario_id}" for info in infos]
     evidence_subjects = {
-        f"evidence/{account.event.investigation_digest}" for account in accounts if account.investigation is not None
+        f"evidence/{info.event.investigation_digest}" for info in infos if info.investigation is not None
     }
-    known = _Known({}, {}, set())
-    for fact in VOCABULARY.facts(await store.streams([*scenarios, *sorted(evidence_subjects)])):
+    state = _StoredState({}, {}, set())
+    for fact in VOCABULARY.facts(await store.streams([*subjects, *sorted(evidence_subjects)])):
         data = fact.data
         if isinstance(data, EvidenceStored | EvidenceErased):
-            known.evidence.add(data.digest)
+            state.evidence.add(data.digest)
         elif isinstance(data, EvalScenarioCaptured | EvalScenarioRevised):
             assert data.scenario_id is not None
-            known.versions[data.scenario_id] = known.versions.get(data.scenario_id, 0) + 1
-            known.last[data.scenario_id] = data
-    return known
+            state.versions[data.scenario_id] = state.versions.get(data.scenario_id, 0) + 1
+            state.last[data.scenario_id] = data
+    return state

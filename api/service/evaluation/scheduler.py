@@ -1,6 +1,6 @@
-"""Score the attempts of an evaluation concurrently; each answer is written before its worker asks for the next.
+"""Score the attempts of an evaluation in concurrent workers; a worker waits until its score is written.
 
-There is one writer: the answers that arrive while it writes are its next batch.
+One task writes: the scores that arrive while it appends a batch are its next batch.
 """
 
 import asyncio
@@ -9,18 +9,18 @@ from contextlib import suppress
 from typing import Any
 
 from api.service.evaluation.runs import (
+    AttemptKey,
     EvalRun,
     GradedAttempt,
-    Place,
     add_scores,
 )
 from api.service.store import EventStore
 
 CAPTURED_JOBS = 100
-"""Captured answers that are scored and written at once."""
+"""Workers for captured answers, and so the most scores in one append."""
 
-GradeAttempt = Callable[[Place], Awaitable[GradedAttempt]]
-"""Asks for one attempt at one scenario, and scores it. Cancelling it ends the request."""
+GradeAttempt = Callable[[AttemptKey], Awaitable[GradedAttempt]]
+"""Gets the answer of one attempt, and scores it. Cancellation ends the request."""
 
 OnScore = Callable[[GradedAttempt], None]
 """Called with each score, once it is durable."""
@@ -29,57 +29,57 @@ OnScore = Callable[[GradedAttempt], None]
 async def score_attempts(
     store: EventStore,
     run: EvalRun,
-    places: Iterable[Place],
-    answer: GradeAttempt,
+    keys: Iterable[AttemptKey],
+    grade: GradeAttempt,
     jobs: int,
     stop: asyncio.Event,
     on_score: OnScore,
 ) -> None:
-    """Score the attempts that are not yet scored, `jobs` of them at once, until all are or `stop` is set.
+    """Score the attempts that have no score yet, in `jobs` workers, until all are scored or `stop` is set.
 
-    On `stop`, pending requests are cancelled; completed answers are written. Errors: those of `add_scores`.
+    On `stop`, pending requests are cancelled; finished scores are written. Errors: those of `add_scores`.
     """
-    unscored = iter([place for place in places if place not in run.scored])
-    answered: list[tuple[GradedAttempt, asyncio.Future[None]]] = []
-    woken = asyncio.Event()
+    unscored = iter([key for key in keys if key not in run.scored])
+    waiting: list[tuple[GradedAttempt, asyncio.Future[None]]] = []
+    changed = asyncio.Event()
 
     async def work() -> None:
         try:
-            for place in unscored:
-                graded = None if stop.is_set() else await _run_until(stop, answer(place))
+            for key in unscored:
+                graded = None if stop.is_set() else await _run_until(stop, grade(key))
                 if graded is None:
                     return
                 written = asyncio.get_running_loop().create_future()
-                answered.append((graded, written))
-                woken.set()
+                waiting.append((graded, written))
+                changed.set()
                 await written
         finally:
-            woken.set()
+            changed.set()
 
-    working = [asyncio.create_task(work()) for _ in range(jobs)]
+    workers = [asyncio.create_task(work()) for _ in range(jobs)]
     try:
-        while answered or not all(task.done() for task in working):
-            await woken.wait()
-            woken.clear()
-            batch, answered[:] = answered[:], []
+        while waiting or not all(task.done() for task in workers):
+            await changed.wait()
+            changed.clear()
+            batch, waiting[:] = waiting[:], []
             await add_scores(store, run, [graded for graded, _ in batch])
             for graded, written in batch:
                 written.set_result(None)
                 on_score(graded)
-        for task in working:
+        for task in workers:
             task.result()
     finally:
-        await _cancel(working)
+        await _cancel(workers)
 
 
 async def _run_until(stop: asyncio.Event, work: Awaitable[GradedAttempt]) -> GradedAttempt | None:
-    """Return the result of some work; None if `stop` was set first."""
-    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    """Return the result of work; None if `stop` was set first."""
+    work_task, stop_task = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
     try:
-        await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
+        await asyncio.wait([work_task, stop_task], return_when=asyncio.FIRST_COMPLETED)
+        return work_task.result() if work_task.done() else None
     finally:
-        await _cancel([stopping, working])
+        await _cancel([stop_task, work_task])
 
 
 async def _cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:

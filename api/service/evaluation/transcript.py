@@ -1,4 +1,4 @@
-"""Build an evaluation and its trend from streams, in a ledger file or through a server."""
+"""Read an evaluation and its trend from an event store: a ledger file or a server."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _types = [kind.name for kind in VOCABULARY.kinds.values() if kind.payload in Eva
 async def read_evaluation(
     store: EventStore, run_id: str, scenarios: Sequence[Scenario], *, analyses: bool = False
 ) -> Evaluation:
-    """Return an existing run in full, with the scenario names of the given files, and on request with the answers.
+    """Return an existing run in full, with the names of `scenarios`; with `analyses`, the answers too.
 
     Errors: those of reading.
     """
@@ -30,9 +30,10 @@ async def read_evaluation(
         except Gone:
             texts[digest] = None
         except (NotFound, Damaged):
-            """The evaluation is built without this text."""
-    known = {one.id: ScenarioLabels(one.about.name, one.about.family, one.about.failure_type) for one in scenarios}
-    return build_evaluation(facts, known, texts, analyses=analyses)
+            pass  # the evaluation is built without this text
+    abouts = {scenario.id: scenario.about for scenario in scenarios}
+    labels = {name: ScenarioLabels(about.name, about.family, about.failure_type) for name, about in abouts.items()}
+    return build_evaluation(facts, labels, texts, analyses=analyses)
 
 
 async def read_trend(store: EventStore, run: Evaluation) -> tuple[TrendPoint, ...]:

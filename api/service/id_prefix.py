@@ -1,0 +1,28 @@
+"""Resolve an id that may be given by a unique beginning of it."""
+
+from typing import Protocol
+
+from ledger.errors import NotFound
+
+
+class IdIndex(Protocol):
+    """A projection that knows the ids of one kind of stream."""
+
+    def has(self, name: str, /) -> bool:
+        """Return whether an id exists."""
+        ...
+
+    def ids_starting_with(self, prefix: str, /) -> list[str]:
+        """Return the first two ids that begin with a text."""
+        ...
+
+
+def resolve_id(index: IdIndex, given: str, noun: str, *, prefix: bool) -> str:
+    """Return an existing id: `given`, or with `prefix` the only id that begins with it. Errors: NotFound."""
+    if index.has(given):
+        return given
+    matches = index.ids_starting_with(given) if prefix and given else []
+    if len(matches) == 1:
+        return matches[0]
+    advice = f"{given} begins more than one id." if matches else f"Check the id, or list the {noun}s to find it."
+    raise NotFound(f"{noun.capitalize()} not found: {given}", advice)
