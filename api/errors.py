@@ -102,7 +102,7 @@ class ErrorCodes(NamedTuple):
     exit: int
 
 
-TABLE: dict[type[TallystickError], ErrorCodes] = {
+ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     MalformedInput: ErrorCodes("Malformed input", 400, INVALID_PARAMS, 2),
     LineTooLong: ErrorCodes("Event too long", 413, INVALID_PARAMS, 2),
     InvalidEvent: ErrorCodes("Invalid event", 422, INVALID_PARAMS, 2),
@@ -163,14 +163,14 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 def error_codes(error: TallystickError) -> ErrorCodes:
     """Return the codes of an error."""
-    return TABLE[type(error)]
+    return ERROR_TABLE[type(error)]
 
 
 def make_problem(error: TallystickError, request_id: str | None = None) -> Problem:
     """Return the problem document of an error."""
     codes = error_codes(error)
     return Problem(
-        type=f"urn:tallystick:problem:{slug(type(error).__name__)}",
+        type=f"urn:tallystick:problem:{problem_name(type(error).__name__)}",
         title=codes.title,
         status=codes.status,
         detail=error.detail,
@@ -181,6 +181,6 @@ def make_problem(error: TallystickError, request_id: str | None = None) -> Probl
     )
 
 
-def slug(name: str) -> str:
+def problem_name(name: str) -> str:
     """Return the last part of a problem's type: `invalid-event` for the class name InvalidEvent."""
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")

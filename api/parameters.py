@@ -107,7 +107,7 @@ def choice_parameter(
     )
 
 
-def list_parameter(name: str, description: str, choices: Collection[_Word]) -> Parameter[tuple[_Word, ...]]:
+def choice_list_parameter(name: str, description: str, choices: Collection[_Word]) -> Parameter[tuple[_Word, ...]]:
     """Declare a list of words from `choices`, separated by commas; empty by default."""
     return Parameter(
         name=name,
@@ -118,7 +118,7 @@ def list_parameter(name: str, description: str, choices: Collection[_Word]) -> P
     )
 
 
-def texts_parameter(name: str, description: str) -> Parameter[tuple[str, ...]]:
+def text_list_parameter(name: str, description: str) -> Parameter[tuple[str, ...]]:
     """Declare a list of texts, separated by commas; empty by default."""
     return Parameter(
         name=name,
@@ -191,7 +191,7 @@ def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
     return TimeRange(begin, end)
 
 
-def index_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def parameters_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the parameters of a query string by name. Errors: InvalidQuery, if a name occurs twice."""
     parameters: dict[str, str] = {}
     for name, text in pairs:
@@ -201,7 +201,7 @@ def index_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return parameters
 
 
-def check_names(names: Collection[str], declared: Collection[Parameter[Any]]) -> None:
+def check_parameter_names(names: Collection[str], declared: Collection[Parameter[Any]]) -> None:
     """Refuse undeclared names, so that a misspelt filter is an error and not ignored. Errors: InvalidQuery."""
     allowed = {parameter.name for parameter in declared}
     for name in names:

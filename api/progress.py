@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Reports progress. Takes the amount done and the total."""
 
-OpenProgress = Callable[[str, str], AbstractContextManager[Report]]
+OpenProgress = Callable[[str, str], AbstractContextManager[ReportProgress]]
 """Opens a `with` block during which progress is shown. Takes a label and a unit ("events")."""
 
 
 @contextmanager
-def no_progress(label: str, unit: str) -> Iterator[Report]:
+def no_progress(label: str, unit: str) -> Iterator[ReportProgress]:
     """Show nothing."""
     yield lambda done, total: None

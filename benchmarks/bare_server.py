@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http.server import bind_any, uvicorn_config
+from api.http.server import listen_on_any_address, uvicorn_config
 
 
 async def post(request: Request) -> Response:
@@ -19,7 +19,7 @@ async def post(request: Request) -> Response:
 
 def main() -> None:
     """Serve until terminated; write the address to standard error."""
-    listening = bind_any("127.0.0.1", 0)
+    listening = listen_on_any_address("127.0.0.1", 0)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", file=sys.stderr, flush=True)
     uvicorn.Server(uvicorn_config(Starlette(routes=[Route("/events", post, methods=["POST"])]))).run([listening])
 

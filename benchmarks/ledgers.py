@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from api.importers.runs.reader import decode
+from api.importers.runs.reader import decode_report
 from api.importers.runs.to_events import run_events
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
@@ -30,8 +30,8 @@ SINGLE = (
 BATCH_BODY = b"\n".join([SINGLE] * BATCH)
 """A thousand such events as NDJSON."""
 
-_recorded = VOCABULARY.kinds["decision.recorded.v1"].draft
-_reviewed = VOCABULARY.kinds["decision.reviewed.v1"].draft
+_recorded = VOCABULARY.event_types["decision.recorded.v1"].draft
+_reviewed = VOCABULARY.event_types["decision.reviewed.v1"].draft
 
 
 async def make_ledger(path: Path, events: int, *, seed: int = 7) -> None:
@@ -79,7 +79,7 @@ async def make_run_ledger(path: Path, runs: int, attempts: int, *, seed: int = 7
         batch: list[Draft] = []
         for number in range(runs):
             converted = run_events(
-                "", decode(msgspec.json.encode(make_run_report(f"run-{number:06}", attempts, rng))), "agent-0"
+                "", decode_report(msgspec.json.encode(make_run_report(f"run-{number:06}", attempts, rng))), "agent-0"
             )
             if len(batch) + len(converted.drafts) > BATCH:
                 await log.append(batch)

@@ -19,9 +19,9 @@ SECONDS = 3
 MS_MAX = 500.0
 PASS_POINTS = 70.0
 
-_started = VOCABULARY.kinds["eval.started.v1"].draft
-_scored = VOCABULARY.kinds["eval.scored.v1"].draft
-_finished = VOCABULARY.kinds["eval.finished.v1"].draft
+_started = VOCABULARY.event_types["eval.started.v1"].draft
+_scored = VOCABULARY.event_types["eval.scored.v1"].draft
+_finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
 
 def measure_scoreboard(folder: Path, runs: int) -> Iterator[Measure]:

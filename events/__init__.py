@@ -7,7 +7,12 @@ from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
-from events.model_names import canonical, is_unresolved, is_wrapper, key_of
+from events.model_names import (
+    canonical_name,
+    claim_key,
+    is_unresolved,
+    is_wrapper,
+)
 from events.payload import Payload
 from events.probe import ProbeScored
 from events.registry import VOCABULARY, EventType, Life, Vocabulary
@@ -50,12 +55,12 @@ __all__ = [
     "ThoughtRecorded",
     "Vocabulary",
     "agent_of",
-    "canonical",
+    "canonical_name",
+    "claim_key",
     "encode_line",
     "is_unresolved",
     "is_wrapper",
     "json_schema",
-    "key_of",
     "source_of",
     "timestamp",
 ]

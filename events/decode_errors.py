@@ -8,7 +8,7 @@ import msgspec
 
 from events.errors import InvalidEvent, MalformedInput
 
-UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of a JSON decoder on a client's bytes: not JSON, not UTF-8, or nested too deeply."""
 
 LEDGER_FIELDS = frozenset({"position", "recordedtime", "streamversion"})

@@ -45,7 +45,7 @@ ALIAS_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 """Patterns and replacements that give all names of a model one form. Apply in this order, until nothing changes."""
 
 
-def key_of(model_name: str) -> str:
+def claim_key(model_name: str) -> str:
     """Return the key of a claimed name: `GPT-X ` and `gpt-x` are the same claim."""
     return model_name.strip().lower()
 
@@ -53,7 +53,7 @@ def key_of(model_name: str) -> str:
 @lru_cache(CACHED_NAMES_MAX)
 def is_wrapper(model_name: str) -> bool:
     """Return whether a name is a host's own: one of WRAPPERS, or a compound of them."""
-    words = [word for word in _parts.split(key_of(model_name)) if word]
+    words = [word for word in _parts.split(claim_key(model_name)) if word]
     return any(word in WRAPPERS for word in words) and all(
         word in WRAPPERS or word in FILLERS or _version.fullmatch(word) for word in words
     )
@@ -62,17 +62,17 @@ def is_wrapper(model_name: str) -> bool:
 @lru_cache(CACHED_NAMES_MAX)
 def is_unresolved(model_name: str) -> bool:
     """Return whether a name identifies no model: `unknown`, a placeholder, or an empty name."""
-    key = key_of(model_name)
-    return canonical(key) == "" or key in UNRESOLVED or (key[0] in "<[{" and key[-1] in ">]}")
+    key = claim_key(model_name)
+    return canonical_name(key) == "" or key in UNRESOLVED or (key[0] in "<[{" and key[-1] in ">]}")
 
 
 @lru_cache(CACHED_NAMES_MAX)
-def canonical(model_name: str) -> str:
+def canonical_name(model_name: str) -> str:
     """Return the form that a model's dated, prefixed and differently written names share.
 
     It is valid as the id of a stream, or empty where the rules leave nothing.
     """
-    name, previous = key_of(model_name), ""
+    name, previous = claim_key(model_name), ""
     while name != previous:
         previous = name
         for pattern, replacement in ALIAS_RULES:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.decode_errors import UNDECODABLE, explain_decode_error
+from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent
@@ -101,13 +101,13 @@ class Vocabulary:
     """
 
     def __init__(self, event_types: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
-        self.kinds = {event_type.name: event_type for event_type in event_types}
-        self.types = tuple(self.kinds)
+        self.event_types = {event_type.name: event_type for event_type in event_types}
+        self.type_names = tuple(self.event_types)
         self._upcasters = dict(upcasters or {})
-        self._by_payload = {event_type.payload: event_type for event_type in self.kinds.values()}
-        drafts: Any = reduce(or_, (event_type.draft for event_type in self.kinds.values()))
-        events: Any = reduce(or_, (event_type.event for event_type in self.kinds.values()))
-        facts: Any = reduce(or_, (event_type.fact for event_type in self.kinds.values()))
+        self._by_payload = {event_type.payload: event_type for event_type in self.event_types.values()}
+        drafts: Any = reduce(or_, (event_type.draft for event_type in self.event_types.values()))
+        events: Any = reduce(or_, (event_type.event for event_type in self.event_types.values()))
+        facts: Any = reduce(or_, (event_type.fact for event_type in self.event_types.values()))
         self._fact = msgspec.json.Decoder(facts)
         self._draft = msgspec.json.Decoder(drafts)
         self._drafts = msgspec.json.Decoder(list[drafts])
@@ -117,25 +117,25 @@ class Vocabulary:
         """Decode one event as a client posts it. Errors: MalformedInput, InvalidEvent with its field."""
         try:
             draft: Draft = self._draft.decode(body)
-        except UNDECODABLE as error:
-            raise explain_decode_error(error, self.types) from None
+        except DECODE_ERRORS as error:
+            raise explain_decode_error(error, self.type_names) from None
         return draft
 
     def drafts(self, body: bytes) -> list[Draft]:
         """Decode a JSON array of events. Errors: as `draft`, with the index of the event."""
         try:
             drafts: list[Draft] = self._drafts.decode(body)
-        except UNDECODABLE as error:
-            raise explain_decode_error(error, self.types) from None
+        except DECODE_ERRORS as error:
+            raise explain_decode_error(error, self.type_names) from None
         return drafts
 
     def draft_lines(self, body: bytes) -> list[Draft]:
         """Decode NDJSON, one event a line. Errors: as `draft`, with the 0-based index of the event."""
         try:
             drafts: list[Draft] = self._draft.decode_lines(body)
-        except UNDECODABLE as error:
+        except DECODE_ERRORS as error:
             self._refuse_line(body)
-            raise explain_decode_error(error, self.types) from None
+            raise explain_decode_error(error, self.type_names) from None
         return drafts
 
     def _refuse_line(self, body: bytes) -> None:
@@ -144,8 +144,8 @@ class Vocabulary:
         for index, line in enumerate(lines):
             try:
                 self._draft.decode(line)
-            except UNDECODABLE as error:
-                raise explain_decode_error(error, self.types, index) from None
+            except DECODE_ERRORS as error:
+                raise explain_decode_error(error, self.type_names, index) from None
 
     def stored(self, line: bytes) -> Event:
         """Decode one stored line in the version in which it was written."""

@@ -13,7 +13,7 @@ def json_schema(vocabulary: Vocabulary = VOCABULARY, ref_template: str = "#/$def
     `oneOf` lists each draft that a client may post, `$defs` every struct. A draft's `x-stream` names the stream of its
     type, `x-life` the place that the type may have in it.
     """
-    types = list(vocabulary.kinds.values())
+    types = list(vocabulary.event_types.values())
     refs, components = msgspec.json.schema_components(
         [type_.draft for type_ in types] + [type_.event for type_ in types], ref_template=ref_template
     )

@@ -63,7 +63,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
     Errors: InvalidEvent, with field and index.
     """
     assert draft.source is not None, "the interface fills in the source"
-    event_type = vocabulary.kinds[draft.name]
+    event_type = vocabulary.event_types[draft.name]
     try:
         stream_id = event_type.stream_id(draft.data)
     except InvalidEvent as error:
@@ -87,7 +87,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
     return PreparedEvent(draft, event_type, subject, draft.data, id_generated=stream_id is None)
 
 
-def stream_name(position: int, rng: random.Random) -> str:
+def generate_stream_id(position: int, rng: random.Random) -> str:
     """Return an id of 8 hex digits for a new stream: four that grow with the log, four at random.
 
     Growing digits keep inserts into the index side by side (with random ones the append rate at 5,000,000 events falls
@@ -96,9 +96,9 @@ def stream_name(position: int, rng: random.Random) -> str:
     return f"{position >> 8 & 0xFFFF:04x}{rng.getrandbits(16):04x}"
 
 
-def name_stream(entry: PreparedEvent, position: int, rng: random.Random) -> PreparedEvent:
+def assign_stream_id(entry: PreparedEvent, position: int, rng: random.Random) -> PreparedEvent:
     """Return the event with a new id for its stream."""
-    name = stream_name(position, rng)
+    name = generate_stream_id(position, rng)
     data = structs.replace(entry.draft.data, **{entry.event_type.id_field: name})
     return PreparedEvent(entry.draft, entry.event_type, f"{entry.event_type.stream}/{name}", data, id_generated=True)
 
@@ -229,7 +229,7 @@ class GroupAdmission:
         elif event_type.begins:
             detail = f"{subject} is already in the log, and {event_type.name} must be the first event of a stream"
             advice = f"Use another {event_type.id_field}, or leave it out and let the ledger make one."
-        elif self._vocabulary.kinds[head.type].ends:
+        elif self._vocabulary.event_types[head.type].ends:
             detail = (
                 f"{subject} was closed by {head.type} at version {head.version}, and cannot have a {event_type.name}"
             )

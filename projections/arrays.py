@@ -11,11 +11,11 @@ Floats = npt.NDArray[np.float64]
 
 Ints = npt.NDArray[np.int64]
 
-Places = npt.NDArray[np.intp]
+RowNumbers = npt.NDArray[np.intp]
 """Row numbers: indices into the columns of a state."""
 
 
-def group_places(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[Places]:
+def row_numbers_by_group(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[RowNumbers]:
     """Yield, for each group 0..size-1, the ascending row numbers at which `numbers` has the number of the group."""
     order = np.argsort(numbers, kind="stable")
     bounds = np.searchsorted(numbers[order], np.arange(size + 1))

@@ -3,12 +3,12 @@
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
 from projections.decisions.decision_index import DecisionIndex
-from projections.decisions.pending_thoughts import ThoughtIndex
+from projections.decisions.thought_index import ThoughtIndex
+from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.run_index import RunIndex
-from projections.discovery.sighting_index import SightingIndex
 from projections.evaluation.evaluation_index import EvaluationIndex
-from projections.evidence import EvidenceIndex
+from projections.evidence_index import EvidenceIndex
 from projections.projection import Projection
 
 PROJECTIONS: tuple[type[Projection], ...] = (
@@ -17,7 +17,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ReasonIndex,
     ThoughtIndex,
     RunIndex,
-    SightingIndex,
+    AttemptIndex,
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,

@@ -5,23 +5,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
+from tallystick.base_client import BaseClient, FixedEndpoint
 from tallystick.calibration import Advice, Calibration
 from tallystick.decision_block import AsyncDecisionBlock
-from tallystick.endpoint import BaseClient, FixedEndpoint
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream
-from tallystick.exchange import (
-    TIMED_OUT,
-    Answered,
-    Failure,
-    Flow,
-    Question,
-    Request,
-    Response,
-    Step,
-    StepOutcome,
-    answered,
-)
 from tallystick.fields import (
     AmendFields,
     CalibrationFilter,
@@ -35,6 +23,18 @@ from tallystick.fields import (
     Plan,
     ReviewFields,
     ThoughtFields,
+)
+from tallystick.request_flow import (
+    TIMED_OUT,
+    Failure,
+    Flow,
+    PromptStep,
+    Request,
+    Response,
+    Step,
+    StepOutcome,
+    TimedReply,
+    timed_reply,
 )
 from tallystick.results import (
     AppendResult,
@@ -190,7 +190,7 @@ class AsyncClient(BaseClient):
     async def _do(self, step: Step, ask: Ask | None) -> StepOutcome:
         if isinstance(step, Request):
             return await self._send(step)
-        if isinstance(step, Question):
+        if isinstance(step, PromptStep):
             assert ask is not None
             return await _answer(ask, step)
         await _sleep(step.seconds)
@@ -234,7 +234,7 @@ async def _in_thread(function: Callable[[], _Result]) -> _Result:
     return await asyncio.to_thread(function)
 
 
-async def _answer(ask: Ask, question: Question) -> Answered:
+async def _answer(ask: Ask, question: PromptStep) -> TimedReply:
     """Call the caller's function with a prompt, and measure its time."""
     began_ns = time.perf_counter_ns()
     try:
@@ -242,4 +242,4 @@ async def _answer(ask: Ask, question: Question) -> Answered:
         answer = await returned if isinstance(returned, Awaitable) else returned
     except TimeoutError:
         answer = TIMED_OUT
-    return answered(answer, time.perf_counter_ns() - began_ns)
+    return timed_reply(answer, time.perf_counter_ns() - began_ns)

@@ -6,23 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
+from tallystick.base_client import BaseClient
 from tallystick.calibration import Advice, Calibration
 from tallystick.decision_block import DecisionBlock
-from tallystick.endpoint import BaseClient
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream
-from tallystick.exchange import (
-    TIMED_OUT,
-    Answered,
-    Failure,
-    Flow,
-    Question,
-    Request,
-    Response,
-    Step,
-    StepOutcome,
-    answered,
-)
 from tallystick.fields import (
     AmendFields,
     CalibrationFilter,
@@ -36,6 +24,18 @@ from tallystick.fields import (
     Plan,
     ReviewFields,
     ThoughtFields,
+)
+from tallystick.request_flow import (
+    TIMED_OUT,
+    Failure,
+    Flow,
+    PromptStep,
+    Request,
+    Response,
+    Step,
+    StepOutcome,
+    TimedReply,
+    timed_reply,
 )
 from tallystick.results import (
     AppendResult,
@@ -224,7 +224,7 @@ class Client(BaseClient):
     def _do(self, step: Step, ask: Callable[[str], str | Reply] | None) -> StepOutcome:
         if isinstance(step, Request):
             return self._send(step)
-        if isinstance(step, Question):
+        if isinstance(step, PromptStep):
             assert ask is not None
             return _answer(ask, step)
         time.sleep(step.seconds)
@@ -252,11 +252,11 @@ class Client(BaseClient):
             return self._http
 
 
-def _answer(ask: Callable[[str], str | Reply], question: Question) -> Answered:
+def _answer(ask: Callable[[str], str | Reply], question: PromptStep) -> TimedReply:
     """Call the caller's function with a prompt, and measure its time."""
     began_ns = time.perf_counter_ns()
     try:
         answer = ask(question.prompt)
     except TimeoutError:
         answer = TIMED_OUT
-    return answered(answer, time.perf_counter_ns() - began_ns)
+    return timed_reply(answer, time.perf_counter_ns() - began_ns)

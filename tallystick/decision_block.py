@@ -4,9 +4,9 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack, cast
 
 from tallystick.errors import TallystickError
-from tallystick.exchange import Flow
 from tallystick.fields import AmendFields, DecisionFields, EventFields, Outcome, ReviewFields, ThoughtFields
 from tallystick.operations import Operations
+from tallystick.request_flow import Flow
 from tallystick.results import DecisionEvent, ThoughtEvent
 
 _Result = TypeVar("_Result")

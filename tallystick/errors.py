@@ -176,7 +176,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
     try:
         problem = msgspec.json.decode(body, type=_Problem)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return unexpected(status, url, headers)
+        return unexpected_answer(status, url, headers)
     code = problem.type.rpartition(":")[2]
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status) or (ServerFault if status >= 500 else Refused)
     return kind(
@@ -192,7 +192,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes, url: str) -> 
     )
 
 
-def unexpected(status: int, url: str, headers: Mapping[str, str]) -> TallystickError:
+def unexpected_answer(status: int, url: str, headers: Mapping[str, str]) -> TallystickError:
     """Return the error for an answer that is not a Tallystick server's: Busy if it is a busy proxy's."""
     retry_after_s = seconds_of(headers.get("retry-after"))
     detail = f"{url} answered {status}, but not as a Tallystick server does."

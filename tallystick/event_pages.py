@@ -1,8 +1,8 @@
 """Reads many events page by page, without I/O of its own."""
 
-from tallystick.exchange import Flow
 from tallystick.fields import EventSelection
 from tallystick.operations import PAGE_EVENTS, Operations
+from tallystick.request_flow import Flow
 from tallystick.results import Event
 
 

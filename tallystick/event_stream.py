@@ -5,9 +5,14 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from tallystick.errors import UnexpectedAnswer
-from tallystick.exchange import Failure, Request, Response, wait_after
 from tallystick.fields import EventFilter
 from tallystick.operations import event_query, query_text
+from tallystick.request_flow import (
+    Failure,
+    Request,
+    Response,
+    wait_after,
+)
 from tallystick.results import Event
 from tallystick.retry import Backoff
 

@@ -39,7 +39,7 @@ LINES_KEPT = 40
 """Lines of a server's messages that are kept for an error."""
 
 
-class Holder(msgspec.Struct, frozen=True):
+class LockHolder(msgspec.Struct, frozen=True):
     """The contents of the lock file: the process that writes the ledger, and its address if it is a server."""
 
     pid: int
@@ -172,7 +172,7 @@ class _ServerProcess:
     """A server process that we started, and its output."""
 
     def __init__(self, ledger: Path) -> None:
-        from tallystick import private_server  # noqa: PLC0415 - it runs as __main__ and must not be imported there
+        from tallystick import local_server_process  # noqa: PLC0415 - it runs as __main__ and must not be imported there
 
         arguments = ["--ledger", str(ledger), "serve", "--port", "0"]
         self._owner = os.getpid()
@@ -180,7 +180,7 @@ class _ServerProcess:
         self._address: str | None = None
         self._reported = threading.Event()
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-m", private_server.__name__, *arguments],
+            [sys.executable, "-P", "-m", local_server_process.__name__, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -237,10 +237,10 @@ class _ServerProcess:
         self._reported.set()
 
 
-def holder_of(ledger: Path) -> Holder | None:
+def holder_of(ledger: Path) -> LockHolder | None:
     """Return the contents of a ledger's lock file; None if it cannot be read."""
     try:
-        return msgspec.json.decode(_lock_path(ledger).read_bytes(), type=Holder)
+        return msgspec.json.decode(_lock_path(ledger).read_bytes(), type=LockHolder)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 

@@ -9,9 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from tallystick.calibration import Advice, Calibration
-from tallystick.drafts import Draft, Drafts, encoded
 from tallystick.errors import Conflict, InvalidArgument, NotAllowed
-from tallystick.exchange import Answered, Flow, Question, Request, decoded, send
+from tallystick.event_drafts import Draft, Drafts, encode_json
 from tallystick.fields import (
     AmendFields,
     CalibrationFilter,
@@ -24,6 +23,14 @@ from tallystick.fields import (
     ThoughtFields,
 )
 from tallystick.ids import new_event_id, new_stream_id, reviewed_event_id
+from tallystick.request_flow import (
+    Flow,
+    PromptStep,
+    Request,
+    TimedReply,
+    decode_response,
+    send,
+)
 from tallystick.results import (
     AppendedEvent,
     AppendResult,
@@ -150,8 +157,8 @@ class Operations:
         step = yield from self._submit("/discovery", config, _Prompt)
         run = f"/discovery/{quote(step.run_id, safe='')}"
         while step.prompt is not None:
-            answered = yield Question(step.prompt)
-            assert isinstance(answered, Answered)
+            answered = yield PromptStep(step.prompt)
+            assert isinstance(answered, TimedReply)
             reply = msgspec.to_builtins(answered.reply)
             if isinstance(reply.get("response"), str):  # an answer of a model may contain lone surrogates
                 reply["response"] = reply["response"].encode(errors="replace").decode()
@@ -168,13 +175,13 @@ class Operations:
 
     def _submit(self, path: str, value: object, kind: type[_Kind]) -> Flow[_Kind]:
         """Post a value. It is encoded once, so that each retry sends the same bytes."""
-        request = Request(method="POST", path=path, body=encoded(value))
+        request = Request(method="POST", path=path, body=encode_json(value))
         request.headers.update(JSON)
-        return decoded((yield from send(request, self._settings.retry_s)), kind)
+        return decode_response((yield from send(request, self._settings.retry_s)), kind)
 
     def _get(self, path: str, query: Mapping[str, object], kind: type[_Kind]) -> Flow[_Kind]:
         request = Request(method="GET", path=path, query=query_text(query))
-        return decoded((yield from send(request, self._settings.retry_s)), kind)
+        return decode_response((yield from send(request, self._settings.retry_s)), kind)
 
     def _with_agent(self, selection: Mapping[str, object]) -> Flow[dict[str, object]]:
         """Add this client's agent to a selection, unless it names an agent, or None for all."""

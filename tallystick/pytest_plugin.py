@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Load the scenarios if the session asks for them. Errors: pytest.UsageError."""
     given = [name for name, *_ in _OPTIONS if config.getoption(name) is not None]
     if "--tallystick-fixtures" in given:
-        from tallystick._scenarios.session import ScenarioSession  # noqa: PLC0415 - only now is it needed
+        from tallystick._pytest_plugin.session import ScenarioSession  # noqa: PLC0415 - only now is it needed
 
         config.pluginmanager.register(ScenarioSession(config), "tallystick-scenarios")
     elif given:

@@ -35,7 +35,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"Settings(url={self.url!r}, agent={self.agent!r})"
 
 
-def settings_of(url: str | None, agent: str | None, token: str | None, *, retry_s: float, timeout_s: float) -> Settings:
+def make_settings(
+    url: str | None, agent: str | None, token: str | None, *, retry_s: float, timeout_s: float
+) -> Settings:
     """Return settings from arguments, or if these are None from environment variables. Errors: InvalidArgument."""
     url = url or os.environ.get("TALLYSTICK_URL") or DEFAULT_URL
     token = token or os.environ.get("TALLYSTICK_TOKEN") or None

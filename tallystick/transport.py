@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from tallystick.exchange import Failure, Request, Response
+from tallystick.request_flow import Failure, Request, Response
 from tallystick.settings import Settings
 
 CONNECT_S = 10.0

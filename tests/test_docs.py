@@ -15,15 +15,15 @@ import pytest
 from docs._generate.insert import GENERATORS, inserted
 from docs._generate.program import (
     BURST_DEFAULT,
+    ERROR_TABLE,
     RATE_DEFAULT,
     SCOPES,
-    TABLE,
     VOCABULARY,
     limits,
     metrics,
     plugin_options,
+    problem_name,
     routes_named,
-    slug,
     variables_read,
     verbs,
 )  # fmt: skip
@@ -94,10 +94,10 @@ def test_every_make_target_of_the_documents_exists() -> None:
 
 
 def test_every_event_type_and_its_fields_are_documented() -> None:
-    missing = [name for name in VOCABULARY.types if not named(name)]
+    missing = [name for name in VOCABULARY.type_names if not named(name)]
     missing += [
         f"{kind.name}: {field}"
-        for kind in VOCABULARY.kinds.values()
+        for kind in VOCABULARY.event_types.values()
         for field in kind.payload.__struct_fields__
         if not named(field)
     ]
@@ -129,7 +129,7 @@ def test_every_option_of_the_pytest_plugin_is_documented() -> None:
 
 
 def test_every_error_is_documented() -> None:
-    missing = [slug(error.__name__) for error in TABLE if not named(slug(error.__name__))]
+    missing = [problem_name(error.__name__) for error in ERROR_TABLE if not named(problem_name(error.__name__))]
     assert not missing
 
 
@@ -184,7 +184,7 @@ def test_the_limits_of_the_manual_are_those_of_the_code() -> None:
     wanted |= {round(RATE_DEFAULT), round(BURST_DEFAULT)}
     assert len(wanted) > 15
     assert {str(figure) for figure in wanted} <= figures
-    statuses = {str(answer.status) for answer in TABLE.values()}
+    statuses = {str(answer.status) for answer in ERROR_TABLE.values()}
     assert set(re.findall(r"\|([45]\d\d)\|$", text, re.MULTILINE)) <= statuses
 
 

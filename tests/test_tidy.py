@@ -193,9 +193,9 @@ WORDED_FILES: frozenset[str] = frozenset(
     {
         "instruments/discovery/identity_parser.py",
         "instruments/discovery/prompts.py",
-        "instruments/probes/text/debugging.py",
+        "instruments/probes/text/debugging_probe.py",
         "instruments/probes/text/mentions.py",
-        "instruments/probes/text/summarising.py",
+        "instruments/probes/text/summarising_probe.py",
     }
 )
 """Files whose strings are data that must not change, such as texts of published probes: only comments are checked."""

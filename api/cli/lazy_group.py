@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from api.cli.ledger_target import add_typed
+from api.cli.ledger_target import update_stored_options
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -87,7 +87,7 @@ def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
             add_completion=False,
             context_settings=CONTEXT_SETTINGS,
         )
-        app.callback()(add_typed)
+        app.callback()(update_stored_options)
     else:
         app = typer.Typer(add_completion=False, context_settings=CONTEXT_SETTINGS)
         app.command(verb.name)(_function_of(verb.function))

@@ -45,12 +45,12 @@ class LedgerTarget(NamedTuple):
     """Whether --url was typed, and not only set as an environment variable."""
 
 
-def begin(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
+def store_options(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Store the options before the verb in the context, whether typed or set as environment variables."""
     context.obj = LedgerTarget(ledger, url, token, as_json, url_typed=_is_typed(context, "url"))
 
 
-def add_typed(
+def update_stored_options(
     context: typer.Context,
     ledger: LedgerOption = DEFAULT_LEDGER,
     url: UrlOption = None,
@@ -61,7 +61,7 @@ def add_typed(
     context.obj = with_typed(context, {"ledger": ledger, "url": url, "token": token, "as_json": as_json})
 
 
-_, *_common = inspect.signature(add_typed).parameters.values()
+_, *_common = inspect.signature(update_stored_options).parameters.values()
 
 
 def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:

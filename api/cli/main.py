@@ -11,7 +11,14 @@ import typer
 
 from api.cli.commands import VERBS
 from api.cli.lazy_group import CONTEXT_SETTINGS, lazy_group
-from api.cli.ledger_target import DEFAULT_LEDGER, JsonOption, LedgerOption, TokenOption, UrlOption, begin
+from api.cli.ledger_target import (
+    DEFAULT_LEDGER,
+    JsonOption,
+    LedgerOption,
+    TokenOption,
+    UrlOption,
+    store_options,
+)
 
 app = typer.Typer(
     name="tallystick",
@@ -42,7 +49,7 @@ def _options(
     ] = False,
 ) -> None:
     """A ledger for AI agents: what they decided, how confident they were, how it turned out, and the proof."""
-    begin(context, ledger, url, token, as_json)
+    store_options(context, ledger, url, token, as_json)
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
-from api.progress import Report
-from api.text import to_json
+from api.progress import ReportProgress
+from api.text_format import to_json
 
 if TYPE_CHECKING:
     from projections.stats.intervals import Interval
@@ -108,7 +108,7 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def show_progress(label: str, unit: str) -> Iterator[Report]:
+def show_progress(label: str, unit: str) -> Iterator[ReportProgress]:
     """Show a bar with rate and remaining time, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None

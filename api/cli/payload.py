@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.decode_errors import UNDECODABLE, explain_decode_error
+from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent
 from events.payload import Payload
 
@@ -26,7 +26,7 @@ def convert_options(
         msgspec.json.encode(payload)
     except UnicodeEncodeError:
         raise InvalidEvent("A text is not valid Unicode.", "Type it in UTF-8. Nothing was written.") from None
-    except UNDECODABLE as error:
+    except DECODE_ERRORS as error:
         raise _name_option(explain_decode_error(error, ()), options or {}) from None
     return payload
 

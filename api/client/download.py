@@ -7,16 +7,16 @@ from zipfile import BadZipFile, ZipFile
 
 import httpx
 
-from api.client.remote import client_of, error_of
-from api.export.manifest import MANIFEST, Manifest, decode
+from api.client.remote_store import decode_error, make_client
+from api.export.manifest import MANIFEST, Manifest, decode_manifest
 from api.export.output_path import is_archive, temporary_output
-from api.progress import Report
-from events.decode_errors import UNDECODABLE
+from api.progress import ReportProgress
+from events.decode_errors import DECODE_ERRORS
 from ledger.errors import InvalidQuery, LedgerUnavailable
 
 
 async def download_export(
-    url: str, token: str | None, parameters: Mapping[str, str], output: Path, report: Report
+    url: str, token: str | None, parameters: Mapping[str, str], output: Path, report: ReportProgress
 ) -> Manifest:
     """Download an export into a ZIP file; return its manifest. If the download breaks off, no file is left.
 
@@ -26,10 +26,13 @@ async def download_export(
         raise InvalidQuery("output", "a server exports only as a ZIP.", "Name a file that ends in .zip.")
     with temporary_output(output) as part:
         try:
-            async with client_of(url, token) as client, client.stream("GET", "/export", params=parameters) as response:
+            async with (
+                make_client(url, token) as client,
+                client.stream("GET", "/export", params=parameters) as response,
+            ):
                 if response.status_code != 200:
                     await response.aread()
-                    raise error_of(response)
+                    raise decode_error(response)
                 await _receive(response, part, report)
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
@@ -38,7 +41,7 @@ async def download_export(
         return _manifest(part, url)
 
 
-async def _receive(response: httpx.Response, part: Path, report: Report) -> None:
+async def _receive(response: httpx.Response, part: Path, report: ReportProgress) -> None:
     received_bytes = 0
     with part.open("xb") as file:
         async for piece in response.aiter_bytes():
@@ -53,6 +56,6 @@ def _manifest(part: Path, url: str) -> Manifest:
     """Read the manifest of the download. Errors: InvalidQuery, if it is not an export."""
     try:
         with ZipFile(part) as archive:
-            return decode(archive.read(MANIFEST))
-    except (BadZipFile, KeyError, *UNDECODABLE):
+            return decode_manifest(archive.read(MANIFEST))
+    except (BadZipFile, KeyError, *DECODE_ERRORS):
         raise InvalidQuery("url", f"{url} answered, but not as Tallystick does.", "Check the address.") from None

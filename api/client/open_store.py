@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from api.client.remote import RemoteStore, client_of
+from api.client.remote_store import RemoteStore, make_client
 from api.progress import OpenProgress, no_progress
 from api.service.ledger import LedgerService
 from api.service.store import EmptyStore, EventStore, LocalStore
@@ -48,5 +48,5 @@ async def open_store(
 @asynccontextmanager
 async def open_remote_store(url: str, token: str | None) -> AsyncIterator[RemoteStore]:
     """Open the server at an address. Errors: InvalidQuery."""
-    async with client_of(url, token) as client:
+    async with make_client(url, token) as client:
         yield RemoteStore(client, url)

@@ -8,10 +8,20 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, parse_period, refuse_params
+from api.cstp.params_schema import (
+    ParameterError,
+    ParamsSchema,
+    parse_period,
+    wrong_params_error,
+)
 from api.errors import INVALID_PARAMS
 from api.service.ledger import LedgerService
-from api.service.outcome_attribution import AttributionQuery, Candidate, OutcomeEvidence, attribute
+from api.service.outcome_attribution import (
+    AttributionQuery,
+    Candidate,
+    OutcomeEvidence,
+    attribute_candidates,
+)
 from events.decision import Outcome
 from events.limits import ITEMS_MAX
 from events.payload import Text
@@ -53,7 +63,7 @@ async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: d
     errors: list[ParameterError] = []
     values, evidence = _schema.convert(params, errors), _parse_evidence(params.get("evidence"), errors)
     if errors:
-        raise refuse_params(errors)
+        raise wrong_params_error(errors)
     request = _AttributionParams(**values)
     if not request.project:
         raise RpcError(INVALID_PARAMS, "project is required", {"fields": ["project"]})
@@ -61,7 +71,7 @@ async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: d
     since = parse_period(request.since or None, None, now).since
     age = timedelta(days=request.stability_days)
     query = AttributionQuery(project=request.project, since=since, age=age, evidence=evidence, dry_run=dry_run)
-    attribution = await attribute(ledger, caller, query)
+    attribution = await attribute_candidates(ledger, caller, query)
     candidates = attribution.candidates
     stable = sum(candidate.updated for candidate in candidates)
     answer: dict[str, object] = {

@@ -7,11 +7,16 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.get_calibration import rounded
-from api.cstp.params import ParamsSchema, to_camel_json
+from api.cstp.params_schema import ParamsSchema, to_camel_json
 from api.service.calibration import detect_recent_drift
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.recent_drift import DriftAlert, DriftLimits, DriftWindow, RecentDrift
+from projections.calibration.window_comparison import (
+    DriftAlert,
+    DriftLimits,
+    DriftWindow,
+    RecentDrift,
+)
 
 _ERROR_ABOVE: Mapping[str, float] = {"brier_degradation": 0.5, "accuracy_drop": 0.25}
 """Relative changes above which an alert is an error instead of a warning."""

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from api.service.deliberation import build_deliberation
+from api.service.deliberation_steps import build_deliberation
 from events.decision import DecisionReviewed
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 

@@ -8,13 +8,19 @@ import msgspec
 from msgspec import UNSET, structs
 
 from api.auth import Principal
-from api.cstp.params import ParamsSchema, merge_filters, parse_period, to_camel, to_camel_json
+from api.cstp.params_schema import (
+    ParamsSchema,
+    merge_filters,
+    parse_period,
+    to_camel,
+    to_camel_json,
+)
 from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail, compute_calibration_by_category
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup, GroupBy
-from projections.calibration.history import HISTORY_PARTS, HistoryPart
-from projections.calibration.recommendations import CategoryScores
+from projections.calibration.history_view import HISTORY_PARTS, HistoryPart
+from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.time_range import TimeRange

@@ -9,7 +9,7 @@ import msgspec
 from api.auth import Principal
 from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParamsSchema, missing_param, parse_period
+from api.cstp.params_schema import ParamsSchema, missing_param_error, parse_period
 from api.errors import INVALID_PARAMS
 from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
 from api.service.ledger import LedgerService
@@ -70,7 +70,7 @@ async def get_decision(ledger: LedgerService, caller: Principal, params: dict[st
     """Return one decision, by its id or an unambiguous prefix of it."""
     decision_id = _id_schema.decode(params).id
     if not decision_id:
-        raise missing_param("id")
+        raise missing_param_error("id")
     if len(decision_id) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(decision_id) is None:
         raise RpcError(INVALID_PARAMS, f"Invalid decision ID: {decision_id}", {"fields": ["id"]})
     return {"found": True, "decision": decision_json(await find_decision(ledger, decision_id, prefix=True))}

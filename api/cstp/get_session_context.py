@@ -9,13 +9,13 @@ import msgspec
 from api.auth import Principal
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
 from api.cstp.get_calibration import rounded
-from api.cstp.params import ParamsSchema
+from api.cstp.params_schema import ParamsSchema
 from api.cstp.session_markdown import markdown
 from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
 from api.service.calibration import CalibrationQuery, compute_calibration
-from api.service.decision_patterns import SharedPatterns, find_shared_patterns
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
+from api.service.shared_patterns import SharedPatterns, find_shared_patterns
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup
 from projections.decisions.decision_index import DecisionSelection
 

@@ -7,7 +7,7 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
-from api.cstp.params import ParameterError, ParamsSchema, refuse_params
+from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.record_decision import DECISION, record_decision
 from api.cstp.unsupported import BreakerAction, parse_action
 from api.service.calibration import CalibrationQuery, compute_calibration
@@ -70,12 +70,12 @@ def _options_of(params: dict[str, Any]) -> _Options:
     """Return the options, from `options` or beside it; `options` takes precedence. Errors: RpcError."""
     options, errors = params.get("options"), list[ParameterError]()
     if options is not None and not isinstance(options, dict):
-        raise refuse_params([ParameterError("options", f"must be an object, got {type(options).__name__}")])
+        raise wrong_params_error([ParameterError("options", f"must be an object, got {type(options).__name__}")])
     inside = _options.convert(options or {}, errors, "options.")
     set_inside = {name for name, value in (options or {}).items() if value is not None}
     beside = _options.convert({name: value for name, value in params.items() if name not in set_inside}, errors)
     if errors:
-        raise refuse_params(errors)
+        raise wrong_params_error(errors)
     return _Options(**{**beside, **inside})
 
 
@@ -88,7 +88,7 @@ def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
     errors: list[ParameterError] = []
     DECISION.convert(recording, errors)
     if errors:
-        raise refuse_params(
+        raise wrong_params_error(
             [ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in errors]
         )
     return recording

@@ -10,7 +10,13 @@ import msgspec
 from api.auth import Principal
 from api.cstp.calibration_note import note_on_plan
 from api.cstp.decision_json import decision_row
-from api.cstp.params import ParameterError, ParamsSchema, merge_filters, parse_period, refuse_params
+from api.cstp.params_schema import (
+    ParameterError,
+    ParamsSchema,
+    merge_filters,
+    parse_period,
+    wrong_params_error,
+)
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
 from api.service.search import SearchQuery, SearchResult, search_decisions
@@ -111,7 +117,7 @@ def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSele
     dates = _filters.spelling("date_after", merged), _filters.spelling("date_before", merged)
     if filters.min_confidence > filters.max_confidence:
         low, high = (_filters.spelling(name, merged) for name in ("min_confidence", "max_confidence"))
-        raise refuse_params([ParameterError(low, f"must not be above {high}")])
+        raise wrong_params_error([ParameterError(low, f"must not be above {high}")])
     statuses: tuple[Status, ...] = filters.status or ("pending", "reviewed")
     if filters.has_outcome is not None:
         statuses = tuple(status for status in statuses if (status == "reviewed") is filters.has_outcome)

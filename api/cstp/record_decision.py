@@ -11,13 +11,13 @@ from api.auth import Principal
 from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
-from api.cstp.params import ParameterError, ParamsSchema, refuse_params
+from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.service.decision_thoughts import record_with_thoughts
 from api.service.ledger import LedgerService
-from api.service.thoughts import decide
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
 from events.payload import Count, Label
-from projections.decisions.pending_thoughts import ThoughtScope
+from projections.decisions.thought_index import ThoughtScope
 
 Category = Literal["architecture", "process", "integration", "tooling", "security"]
 
@@ -82,7 +82,7 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     decision, options = _decode(params)
     check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
     scope = ThoughtScope(options.agent_id, options.decision_id)
-    decided = await decide(
+    decided = await record_with_thoughts(
         ledger,
         caller,
         scope,
@@ -117,7 +117,7 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
         spelling = _record_options.spelling("review_in", params)
         errors.append(ParameterError(spelling, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
     if errors:
-        raise refuse_params(errors)
+        raise wrong_params_error(errors)
     options = _RecordOptions(**option_values)
     if options.project_context is not None:
         for name, value in structs.asdict(options.project_context).items():

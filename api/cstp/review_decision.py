@@ -7,7 +7,7 @@ import msgspec
 from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, refuse_params
+from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.errors import INTERNAL_ERROR
 from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
@@ -31,7 +31,7 @@ async def review_decision(ledger: LedgerService, caller: Principal, params: dict
     errors: list[ParameterError] = []
     values, options = _review.convert(params, errors), _options.convert(params, errors)
     if errors:
-        raise refuse_params(errors)
+        raise wrong_params_error(errors)
     review, key = DecisionReviewed(**values), options.get("idempotency_key")
     check_key(key, _options.spelling("idempotency_key", params))
     try:

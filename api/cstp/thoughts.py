@@ -8,18 +8,18 @@ import msgspec
 from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParamsSchema, missing_param
+from api.cstp.params_schema import ParamsSchema, missing_param_error
 from api.errors import INVALID_PARAMS
-from api.service.decision_writer import append_payload
-from api.service.deliberation import STEP_TYPE
-from api.service.ledger import LedgerService
-from api.service.thoughts import (
+from api.service.decision_thoughts import (
     PendingThoughts,
     StoredThought,
     list_adopted,
     list_pending,
     step_number,
 )
+from api.service.decision_writer import append_payload
+from api.service.deliberation_steps import STEP_TYPE
+from api.service.ledger import LedgerService
 from events.decision import DecisionThought
 from events.envelope import EventId
 from events.errors import InvalidEvent
@@ -27,7 +27,7 @@ from events.limits import ITEMS_MAX
 from events.payload import Label, Text
 from events.thought import ThoughtRecorded
 from ledger.errors import LifecycleViolation
-from projections.decisions.pending_thoughts import ThoughtScope
+from projections.decisions.thought_index import ThoughtScope
 
 CONSUMED_MAX = 20
 """Decisions whose adopted thoughts debugTracker lists."""
@@ -64,7 +64,7 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     """
     thought = _thought.decode(params)
     if not thought.text:
-        raise missing_param("text")
+        raise missing_param_error("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         addition = DecisionThought(decision_id=thought.id, text=thought.text)

@@ -12,7 +12,12 @@ import msgspec
 from api.auth import Principal, Scope
 from api.cstp.decision_json import decision_json
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params import ParameterError, ParamsSchema, missing_param, refuse_params
+from api.cstp.params_schema import (
+    ParameterError,
+    ParamsSchema,
+    missing_param_error,
+    wrong_params_error,
+)
 from api.cstp.query_decisions import AGENT
 from api.errors import INVALID_PARAMS
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
@@ -95,11 +100,11 @@ def parse_action(params: dict[str, Any]) -> BreakerAction:
     """Return the action of the parameter `action`. Errors: RpcError."""
     fields = params.get("action")
     if fields is None or fields == {}:
-        raise missing_param("action")
+        raise missing_param_error("action")
     errors: list[ParameterError] = []
     action = _action.convert_object(fields, errors, "action")
     if action is None:
-        raise refuse_params(errors)
+        raise wrong_params_error(errors)
     return action
 
 
@@ -120,9 +125,9 @@ def _no_breaker(request: _Breaker) -> Mapping[str, object]:
 
 def _no_link(request: _Link) -> Mapping[str, object]:
     if request.source_id == request.target_id:
-        raise refuse_params([ParameterError("targetId", "must be another decision than sourceId")])
+        raise wrong_params_error([ParameterError("targetId", "must be another decision than sourceId")])
     if request.weight <= 0:
-        raise refuse_params([ParameterError("weight", "must be above 0")])
+        raise wrong_params_error([ParameterError("weight", "must be above 0")])
     return {"success": False, "error": "This ledger keeps no links between decisions; nothing was written."}
 
 

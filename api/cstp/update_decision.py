@@ -6,7 +6,12 @@ import msgspec
 
 from api.auth import Principal
 from api.cstp.idempotency_key import check_key
-from api.cstp.params import ParameterError, ParamsSchema, missing_param, refuse_params
+from api.cstp.params_schema import (
+    ParameterError,
+    ParamsSchema,
+    missing_param_error,
+    wrong_params_error,
+)
 from api.cstp.record_decision import BRIDGE, REASON
 from api.service.decision_writer import append_payload
 from api.service.ledger import LedgerService
@@ -35,16 +40,16 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
     errors: list[ParameterError] = []
     update, updates = _update.convert(params, errors), params.get("updates")
     if not update.get("id") and not errors:
-        raise missing_param("id")
+        raise missing_param_error("id")
     if updates is None and not errors:
-        raise missing_param("updates")
+        raise missing_param_error("updates")
     values: dict[str, Any] = {}
     if isinstance(updates, dict):
         values = _amendment.convert(updates, errors, "updates.")
     elif updates is not None:
         errors.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
     if errors:
-        raise refuse_params(errors)
+        raise wrong_params_error(errors)
     if not values:
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")

@@ -44,7 +44,7 @@ decode_row = msgspec.json.Decoder(CsvRow).decode
 """Decode the columns of a stored line."""
 
 
-class CsvSheet:
+class CsvEncoder:
     """Encodes pages as rows; the header row comes with the first page."""
 
     def __init__(self) -> None:

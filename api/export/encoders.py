@@ -3,7 +3,7 @@
 import zlib
 from typing import Protocol
 
-from api.export.csv_rows import CsvSheet
+from api.export.csv_rows import CsvEncoder
 from api.export.manifest import Format
 from ledger import Page
 
@@ -37,7 +37,7 @@ class NdjsonEncoder:
         return ()
 
 
-class Gzip:
+class GzipEncoder:
     """Compresses the output of another encoder."""
 
     def __init__(self, inner: Encoder) -> None:
@@ -57,5 +57,5 @@ def encoder_of(format_: Format, *, gzipped: bool) -> Encoder:
         from api.export.parquet import ParquetEncoder  # noqa: PLC0415 - pyarrow is an extra
 
         return ParquetEncoder()
-    encoder: Encoder = CsvSheet() if format_ == "csv" else NdjsonEncoder()
-    return Gzip(encoder) if gzipped else encoder
+    encoder: Encoder = CsvEncoder() if format_ == "csv" else NdjsonEncoder()
+    return GzipEncoder(encoder) if gzipped else encoder

@@ -23,6 +23,7 @@ import msgspec
 
 from api.export.checkpoint import ExportCheckpoint, choose_checkpoint
 from api.export.encoders import Parts, encoder_of
+from api.export.event_pages import scan
 from api.export.evidence import STORED, evidence_of
 from api.export.manifest import (
     CHECKPOINT,
@@ -37,11 +38,10 @@ from api.export.manifest import (
     EvidenceSum,
     FileSum,
     Manifest,
-    encode,
+    encode_manifest,
     events_name,
 )
 from api.export.readme import readme
-from api.export.scan import scan
 from api.export.selection import ExportSelection
 from api.export.targets import ExportTarget, FileWriter
 from api.service.evidence import EvidenceService
@@ -155,7 +155,7 @@ class Export:
                     yield Member(f"{EVIDENCE}/{digest}", _whole(data))
         yield Member(README, _whole(readme(selection, earlier=earlier is not None).encode()))
         self.manifest = await self._manifest_of(earlier)
-        yield Member(MANIFEST, _whole(encode(self.manifest)))
+        yield Member(MANIFEST, _whole(encode_manifest(self.manifest)))
 
     def _pages(self, **changed: object) -> AsyncGenerator[Page, None]:
         return scan(self._reader, msgspec.structs.replace(self._selection.query, **changed), self.size)

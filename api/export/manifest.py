@@ -84,11 +84,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the manifest's bytes with an empty digest. It proves nothing, but shows accidental changes."""
 
 
-decode = msgspec.json.Decoder(Manifest).decode
+decode_manifest = msgspec.json.Decoder(Manifest).decode
 """Read a manifest. Errors: msgspec.DecodeError."""
 
 
-def encode(manifest: Manifest) -> bytes:
+def encode_manifest(manifest: Manifest) -> bytes:
     """Encode a manifest, indented for people, with its digest."""
     blank = _indented(structs.replace(manifest, digest=""))
     return _indented(structs.replace(manifest, digest=sha256(blank).hexdigest()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from api.export.export import Export
 from api.export.manifest import Manifest
 from api.export.targets import ExportTarget, FolderTarget, ZipTarget
-from api.progress import Report
+from api.progress import ReportProgress
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
 from ledger.threads import run_on_thread
@@ -61,7 +61,7 @@ def temporary_output(output: Path) -> Iterator[Path]:
         _clear(part)
 
 
-async def write_export(export: Export, output: Path, report: Report) -> Manifest:
+async def write_export(export: Export, output: Path, report: ReportProgress) -> Manifest:
     """Write an export to a folder, or to a ZIP if the path is named as one; return its manifest.
 
     Errors: those of `Export.write` and `temporary_output`.
@@ -81,7 +81,7 @@ async def write_export(export: Export, output: Path, report: Report) -> Manifest
     return export.manifest
 
 
-async def _write(export: Export, target: ExportTarget, report: Report) -> None:
+async def _write(export: Export, target: ExportTarget, report: ReportProgress) -> None:
     async with aclosing(export.write(target)) as written:
         async for position in written:
             report(position, export.size)

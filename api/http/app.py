@@ -16,10 +16,10 @@ from starlette.routing import BaseRoute, Match
 
 from api.errors import NoRoute, WrongMethod
 from api.http.metrics import Metrics
-from api.http.middleware import TelemetryMiddleware
 from api.http.origin_guard import OriginGuard
 from api.http.problems import answer_error
 from api.http.route_table import OPERATIONS, openapi_json
+from api.http.telemetry import TelemetryMiddleware
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
 

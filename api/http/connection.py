@@ -17,11 +17,18 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from api.errors import AddressTooLong, HeadTooLarge, StalledReader, TooManyConnections, TooSlow, slug
+from api.errors import (
+    AddressTooLong,
+    HeadTooLarge,
+    StalledReader,
+    TooManyConnections,
+    TooSlow,
+    problem_name,
+)
 from api.http.metrics import Metrics
-from api.http.middleware import NO_STORE
 from api.http.problems import problem_response
 from api.http.security_headers import SecurityHeaders
+from api.http.telemetry import NO_STORE
 from api.service.ledger import LedgerService
 from events.errors import MalformedInput, TallystickError
 from events.limits import (
@@ -292,7 +299,7 @@ class HttpConnection(HttpToolsProtocol):
             self.transport.write_eof()
 
     def _log_refusal(self, error: TallystickError, status: int, request_id: str) -> None:
-        reason = slug(type(error).__name__)
+        reason = problem_name(type(error).__name__)
         self._metrics.refusals[reason] += 1
         request_fields: dict[str, object] = {}
         if self._phase is _Phase.BODY:

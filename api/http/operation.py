@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.auth import Scope
-from api.http.media import JSON, NOTE
+from api.http.media_types import JSON, NOTE
 from api.http.request import Call, read_request
 from api.parameters import JsonSchema, Parameter
 

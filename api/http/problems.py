@@ -4,8 +4,8 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Scope
 
-from api.errors import make_problem, slug
-from api.http.media import PROBLEM
+from api.errors import make_problem, problem_name
+from api.http.media_types import PROBLEM
 from api.rate_limit import RateLimited
 from events.errors import TallystickError
 from ledger.errors import LedgerBusy
@@ -30,5 +30,5 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
 
 def answer_error(scope: Scope, error: TallystickError) -> Response:
     """Return the answer to an error, and store the error's name in the scope for the log and the metrics."""
-    scope["refusal"] = slug(type(error).__name__)
+    scope["refusal"] = problem_name(type(error).__name__)
     return problem_response(error, scope["request_id"].decode())

@@ -13,11 +13,11 @@ from starlette.types import Receive, Scope
 from api.auth import Principal
 from api.auth import Scope as TokenScope
 from api.errors import BodyTooLarge, UnsupportedMedia
-from api.http.media import JSON
-from api.parameters import Parameter, check_names, index_pairs
+from api.http.media_types import JSON
+from api.parameters import Parameter, check_parameter_names, parameters_by_name
 from api.service.ledger import LedgerService
-from api.text import to_json
-from events.decode_errors import UNDECODABLE, explain_decode_error
+from api.text_format import to_json
+from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.limits import BODY_BYTES_MAX
 
 Headers = dict[bytes, bytes]
@@ -50,8 +50,8 @@ def read_request(request: Request, scopes: Collection[TokenScope], query: Collec
     caller = ledger.tokens.identify(request.headers.get("authorization"))
     for scope in scopes:
         caller.require(scope)
-    parameters = index_pairs(request.query_params.multi_items())
-    check_names(parameters.keys(), query)
+    parameters = parameters_by_name(request.query_params.multi_items())
+    check_parameter_names(parameters.keys(), query)
     return Call(request, ledger, caller, parameters)
 
 
@@ -83,7 +83,7 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     body = await read_body(headers_of(request.scope), request.receive)
     try:
         decoded: _Shape = _decoder(shape).decode(body or b"{}")
-    except UNDECODABLE as error:
+    except DECODE_ERRORS as error:
         raise explain_decode_error(error, (), fields=shape.__struct_fields__) from None
     return decoded
 

@@ -29,6 +29,9 @@ from api.parameters import JsonSchema
 
 OPERATIONS: Sequence[Operation] = (
     events.post_events,
+    health.get_healthz,
+    cstp.post_cstp,
+    calibration.get_calibration,
     events.get_events,
     events.get_event,
     events.get_stream,
@@ -36,9 +39,7 @@ OPERATIONS: Sequence[Operation] = (
     decisions.get_decision,
     decisions.post_decision,
     decisions.post_review,
-    calibration.get_calibration,
     calibration.get_advice,
-    cstp.post_cstp,
     cstp.get_health,
     cstp.get_agent_card,
     discovery.post_discovery,
@@ -70,7 +71,6 @@ OPERATIONS: Sequence[Operation] = (
     projections.get_projections,
     projections.get_projection,
     home.get_home,
-    health.get_healthz,
     health.get_readyz,
     health.get_status,
     health.get_metrics,

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from api.http.app import make_app
 from api.http.connection import HttpConnection
-from api.http.logging import configure_logging
+from api.http.json_log import configure_logging
 from api.http.origin_guard import is_loopback
 from api.http.security_headers import HEADERS, TLS_HEADERS
 from api.rate_limit import Rate
@@ -123,7 +123,7 @@ class Server(uvicorn.Server):
             await self.lifespan.shutdown()
 
 
-def bind(host: str, port: int, ledger: Path) -> socket.socket:
+def listen(host: str, port: int, ledger: Path) -> socket.socket:
     """Listen on an address. Errors: InvalidQuery, if it is in use, or is not loopback and no token exists."""
     if not is_loopback(host) and not TokenStore(ledger).list():
         raise InvalidQuery(
@@ -131,10 +131,10 @@ def bind(host: str, port: int, ledger: Path) -> socket.socket:
             f"listening on {host} without any token would let everyone on the network write.",
             "Make a token first: tallystick token add AGENT. Or listen on 127.0.0.1.",
         )
-    return bind_any(host, port)
+    return listen_on_any_address(host, port)
 
 
-def bind_any(host: str, port: int) -> socket.socket:
+def listen_on_any_address(host: str, port: int) -> socket.socket:
     """Listen on any address. Errors: InvalidQuery, if it is in use."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

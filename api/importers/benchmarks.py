@@ -13,9 +13,9 @@ from typing import get_args
 
 import msgspec
 
-from api.progress import Report
+from api.progress import ReportProgress
 from api.service.evaluation.capture import check_writable, unwritable_error
-from api.service.evaluation.scenarios import RecordedScenarios, record_scenarios
+from api.service.evaluation.scenario_recorder import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
 from instruments.evals import Scenario
 from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, read_cases
@@ -34,7 +34,7 @@ SHOWN = 10
 NOTHING = "Nothing was written."
 
 
-class ImportedCases(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkImportResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an import.
 
     Fixtures: `written` are new, `replaced` were different, `there` existed and are equal. Scenarios: `captured` are new
@@ -61,7 +61,14 @@ class BenchmarkImport:
     """
 
     def __init__(
-        self, kind: Format, path: Path, output: Path, report: Report, *, prefix: str | None = None, force: bool = False
+        self,
+        kind: Format,
+        path: Path,
+        output: Path,
+        report: ReportProgress,
+        *,
+        prefix: str | None = None,
+        force: bool = False,
     ) -> None:
         self._began = time.monotonic()
         self._kind = kind
@@ -74,7 +81,7 @@ class BenchmarkImport:
         if self._different and not force:
             raise _existing_fixtures(output, self._different)
 
-    async def write(self, store: EventStore, report: Report) -> ImportedCases:
+    async def write(self, store: EventStore, report: ReportProgress) -> BenchmarkImportResult:
         """Write and record the cases; call `report` with the number done, and of all.
 
         Errors: InvalidQuery; those of `record_scenarios`. Fixtures written before stay, each complete: run it again.
@@ -94,7 +101,7 @@ class BenchmarkImport:
             written = [msgspec.structs.replace(scenario, folder=self._output / scenario.title) for scenario in batch]
             recorded = _sum(recorded, await record_scenarios(store, written, source=self._kind))
             report(start + len(batch), len(self._scenarios))
-        return ImportedCases(
+        return BenchmarkImportResult(
             format=self._kind,
             cases=len(self._cases),
             written=len(self._new),
@@ -138,7 +145,7 @@ def _by_folder(cases: Iterable[Case | FixtureFault], prefix: str | None) -> dict
     return by_folder
 
 
-def _write_and_load(cases: dict[str, Case], folder: Path, report: Report) -> tuple[Scenario, ...]:
+def _write_and_load(cases: dict[str, Case], folder: Path, report: ReportProgress) -> tuple[Scenario, ...]:
     """Write every case to a folder, and load them. Errors: BadFixtures, with the source of each faulty case."""
     for number, (name, case) in enumerate(cases.items(), 1):
         write_scenario(folder / name, case.description, case.investigation, case.readme)

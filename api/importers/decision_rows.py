@@ -42,9 +42,9 @@ _OUTCOMES: dict[str, Outcome] = {
 }  # fmt: skip
 
 _encode = msgspec.json.Encoder().encode
-_recorded = VOCABULARY.kinds["decision.recorded.v1"].draft
-_asked = VOCABULARY.kinds["decision.asked.v1"].draft
-_reviewed = VOCABULARY.kinds["decision.reviewed.v1"].draft
+_recorded = VOCABULARY.event_types["decision.recorded.v1"].draft
+_asked = VOCABULARY.event_types["decision.asked.v1"].draft
+_reviewed = VOCABULARY.event_types["decision.reviewed.v1"].draft
 
 
 class DecisionRow(NamedTuple):

@@ -11,7 +11,7 @@ from api.importers.pipeline import AppendTotals, Batch, append_batches, count_li
 from api.importers.tables import TableFault, TableRows, open_rows
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
-from api.text import many, one_line
+from api.text_format import one_line, pluralize
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from ledger.errors import InvalidQuery
@@ -76,7 +76,7 @@ class DecisionImport:
                     report(self._rows.read_bytes, self._rows.size_bytes)
         if self._result.skipped and not skip_bad:
             raise InvalidEvent(
-                f"{many(self._result.skipped, 'row')} of {path} cannot be imported; nothing was written.\n"
+                f"{pluralize(self._result.skipped, 'row')} of {path} cannot be imported; nothing was written.\n"
                 + "\n".join(bad_row_lines(self._result)),
                 "Correct the listed rows, or skip them with --skip-bad.",
             )

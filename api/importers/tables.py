@@ -10,7 +10,7 @@ from typing import BinaryIO, TextIO
 
 import msgspec
 
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from ledger.errors import InvalidQuery
 
 FIELD_CHARS_MAX = 16 * 1024 * 1024
@@ -134,7 +134,7 @@ class JsonRows(TableRows):
             for _, line in zip(range(PEEK_ROWS), _lines(file), strict=False):
                 try:
                     columns.update(dict.fromkeys(decode(line[1])))
-                except UNDECODABLE:
+                except DECODE_ERRORS:
                     continue
         return list(columns)
 
@@ -145,7 +145,7 @@ class JsonRows(TableRows):
                 self.read_bytes += len(line)
                 try:
                     row = decode(line)
-                except UNDECODABLE as error:
+                except DECODE_ERRORS as error:
                     shown = line[:VALUE_CHARS_MAX].decode("utf-8", "replace").strip()
                     yield number, TableFault(number, "line", shown, f"one JSON object ({error})")
                     continue

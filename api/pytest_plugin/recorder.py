@@ -11,7 +11,7 @@ import msgspec
 
 from api.client.open_store import open_store
 from api.service.evaluation.baselines import record_baselines
-from api.service.evaluation.runs import (
+from api.service.evaluation.run_operations import (
     AttemptKey,
     EvalRun,
     GradedAttempt,
@@ -19,7 +19,7 @@ from api.service.evaluation.runs import (
     begin_run,
     finish_run,
 )
-from api.service.evaluation.scenarios import record_scenarios
+from api.service.evaluation.scenario_recorder import record_scenarios
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
 from instruments.evals import Scenario, SemanticMatcher

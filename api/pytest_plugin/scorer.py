@@ -11,7 +11,7 @@ from msgspec import structs
 from api.pytest_plugin.failure_text import error_text, failure_text, properties
 from api.service.evaluation.grader import NOT_CAPTURED, Grader, captured_output
 from api.service.evaluation.options import EvalOptions, build_start, check_options
-from api.service.evaluation.runs import GradedAttempt
+from api.service.evaluation.run_operations import GradedAttempt
 from events.evaluation import EvalStarted
 from instruments.evals import (
     Scenario,
@@ -20,7 +20,13 @@ from instruments.evals import (
     matcher_from_environment,
 )
 from instruments.evals.suite.loader import SCENARIO_FILES
-from tallystick._scenarios.messages import AttemptOutcome, Load, Loaded, LoadedScenario, Scored
+from tallystick._pytest_plugin.messages import (
+    AttemptOutcome,
+    Load,
+    Loaded,
+    LoadedScenario,
+    Scored,
+)
 
 _encode = msgspec.json.encode
 

@@ -14,11 +14,12 @@ from api.pytest_plugin.failure_text import usage_text
 from api.pytest_plugin.recorder import RunRecorder
 from api.pytest_plugin.scorer import AttemptScorer
 from events.errors import TallystickError
-from tallystick._scenarios.messages import (
+from tallystick._pytest_plugin.messages import (
     Answer,
     Begin,
     Begun,
     Call,
+    CallRefused,
     Cancel,
     Cancelled,
     Close,
@@ -29,7 +30,6 @@ from tallystick._scenarios.messages import (
     Open,
     Record,
     Recorded,
-    Refused,
     Score,
     Skip,
     WorkerReply,
@@ -98,7 +98,7 @@ class Worker:
             os.environ.update(call.environment)
             reply = await self._reply(call.request)
         except TallystickError as error:
-            reply = Refused(text=self._error_text(call.request, error))
+            reply = CallRefused(text=self._error_text(call.request, error))
         except asyncio.CancelledError:
             reply = Cancelled()
         except Exception:  # noqa: BLE001 - pytest prints our bug to the user, and the session goes on

@@ -1,6 +1,5 @@
 """The gate of an evaluation, and its reports as HTML, Markdown and JUnit XML. Only `files` reads and writes files."""
 
-from api.reports.files import ReportFiles
 from api.reports.gate import (
     GateLimits,
     GateResult,
@@ -11,6 +10,7 @@ from api.reports.html.report_page import html_page
 from api.reports.junit import junit
 from api.reports.markdown import markdown
 from api.reports.report import EvaluationReport
+from api.reports.report_files import ReportFiles
 
 __all__ = [
     "EvaluationReport",

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from api.reports.escape import one_line
-from api.reports.excerpt import Excerpt, excerpt_finder
 from api.reports.format import points
+from api.reports.match_excerpt import Excerpt, excerpt_finder
 from api.reports.report import COMPONENTS, is_forbidden
 from events.evaluation import Component, PatternFinding
 from projections.evaluation.view_types import ScoreRow

@@ -11,9 +11,9 @@ from msgspec import structs
 from api.service.calibration import detect_recent_drift
 from api.service.decisions import count_decisions, decision_states
 from api.service.ledger import LedgerService
-from projections.arrays import Places
+from projections.arrays import RowNumbers
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.recent_drift import DriftAlert, DriftLimits
+from projections.calibration.window_comparison import DriftAlert, DriftLimits
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.time_range import TimeRange
@@ -73,7 +73,7 @@ class _Group(NamedTuple):
 
     kind: Kind
     priority: Priority
-    rows: Places
+    rows: RowNumbers
     items: Sequence[ActionItem] = ()
 
 
@@ -150,7 +150,7 @@ def _group_decisions(projection: DecisionIndex, query: ActionItemQuery, now: dat
             yield _Group("stale_pending", priority, _find(projection, structs.replace(undated, range=recorded)))
 
 
-def _find(projection: DecisionIndex, selection: DecisionSelection) -> Places:
+def _find(projection: DecisionIndex, selection: DecisionSelection) -> RowNumbers:
     return projection.sort_places(projection.find(selection), "created_at", descending=False)
 
 

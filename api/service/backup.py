@@ -22,7 +22,7 @@ from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
-from ledger.sqlite.file_copy import (
+from ledger.sqlite.backup import (
     SQLITE_SUFFIXES,
     copy_ledger,
     is_erased,

@@ -24,13 +24,18 @@ from projections.calibration.calibration import (
     score_categories,
 )
 from projections.calibration.change_point import Drift
-from projections.calibration.counts import CountTable
-from projections.calibration.history import CalibrationHistory, HistoryPart, build_history
+from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
+from projections.calibration.outcome_counts import CountTable
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
-from projections.calibration.recent_drift import DriftLimits, RecentDrift, compare_windows, examined_range
-from projections.calibration.recommendations import CategoryScores
+from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
+from projections.calibration.window_comparison import (
+    DriftLimits,
+    RecentDrift,
+    compare_windows,
+    examined_range,
+)
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)

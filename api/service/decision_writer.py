@@ -7,9 +7,9 @@ import msgspec
 from msgspec import structs
 
 from api.auth import Principal
+from api.service.decision_thoughts import record_with_thoughts
 from api.service.decisions import find_decision_id
 from api.service.ledger import LedgerService
-from api.service.thoughts import decide
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import agent_of
 from events.errors import InvalidEvent
@@ -17,9 +17,9 @@ from events.payload import Payload
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, Query
 from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
-from projections.decisions.pending_thoughts import ThoughtScope
+from projections.decisions.thought_index import ThoughtScope
 
-_drafts = {kind.payload: kind.draft for kind in VOCABULARY.kinds.values()}
+_drafts = {kind.payload: kind.draft for kind in VOCABULARY.event_types.values()}
 
 
 class AppendedPayload(NamedTuple):
@@ -93,7 +93,7 @@ async def record_decision(
     agent = _act_as(caller, source)
     if event_id is None and decision.decision_id is not None:
         event_id = f"decision/{decision.decision_id}/recorded"
-    recorded = await decide(ledger, agent, ThoughtScope(), lambda _: decision, event_id, question)
+    recorded = await record_with_thoughts(ledger, agent, ThoughtScope(), lambda _: decision, event_id, question)
     return RecordedDecision(
         decision_id=recorded.placed.subject.removeprefix("decision/"),
         position=recorded.placed.position,

@@ -30,7 +30,7 @@ from ledger import AppendedEvent, EvidenceStore, LogReader, Query
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerUnavailable, LifecycleViolation, NotFound
 from ledger.threads import run_on_thread
 from projections.engine import Engine
-from projections.evidence import EvidenceEntry, EvidenceIndex
+from projections.evidence_index import EvidenceEntry, EvidenceIndex
 
 Record = Callable[[Sequence[Draft], Principal], Awaitable[list[AppendedEvent]]]
 """Appends a batch in the name of a principal: `LedgerService.record`."""
@@ -39,8 +39,8 @@ EVIDENCE = frozenset({EvidenceStored, EvidenceErased})
 """Payloads that only this module appends, so that no event is without its bytes, and no bytes without their event."""
 
 _Result = TypeVar("_Result")
-_stored = VOCABULARY.kinds["evidence.stored.v1"].draft
-_erased = VOCABULARY.kinds["evidence.erased.v1"].draft
+_stored = VOCABULARY.event_types["evidence.stored.v1"].draft
+_erased = VOCABULARY.event_types["evidence.erased.v1"].draft
 _media_type = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+( *;[ -~]*)?", re.ASCII)
 
 

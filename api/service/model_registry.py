@@ -7,8 +7,15 @@ import msgspec
 
 from api.auth import is_valid_agent
 from api.service.store import AppendResult, EventStore
-from api.text import one_line
-from events import VOCABULARY, ModelIdentity, canonical, is_unresolved, is_wrapper, source_of
+from api.text_format import one_line
+from events import (
+    VOCABULARY,
+    ModelIdentity,
+    canonical_name,
+    is_unresolved,
+    is_wrapper,
+    source_of,
+)
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 from ledger.errors import InvalidQuery, LifecycleViolation
@@ -58,7 +65,7 @@ def registration_command(claimed: ModelIdentity) -> str | None:
     """Return the command that registers a claimed model; None for the name of a wrapper or of no model."""
     if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
         return None
-    words = [canonical(claimed.model_name)]
+    words = [canonical_name(claimed.model_name)]
     if provider := one_line(claimed.provider or "").strip("- "):
         words += ["--provider", provider]
     return _command("register", *words, "--name", one_line(claimed.model_name).strip())
@@ -85,7 +92,7 @@ def _check_new_key(key: str) -> None:
 
 def _check_shape(key: str) -> None:
     if _key.fullmatch(key) is None or len(key) > STREAM_ID_CHARS_MAX:
-        suggestion = canonical(key)
+        suggestion = canonical_name(key)
         advice = f"Write {suggestion}, which its other names come to, too." if suggestion else "Write its plain name."
         shape = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
         raise InvalidQuery("key", f"{key!r} is not {shape}.", advice)

@@ -16,7 +16,7 @@ from ledger.errors import StreamConflict
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.time_range import TimeRange
 
-_review = VOCABULARY.kinds["decision.reviewed.v1"].draft
+_review = VOCABULARY.event_types["decision.reviewed.v1"].draft
 
 
 class OutcomeEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
-async def attribute(ledger: LedgerService, caller: Principal, query: AttributionQuery) -> Attribution:
+async def attribute_candidates(ledger: LedgerService, caller: Principal, query: AttributionQuery) -> Attribution:
     """Review in the caller's name each candidate whose pull request has evidence. With `dry_run`, only list candidates.
 
     Reviews are appended in batches of BATCH_EVENTS_MAX, each all or nothing. Errors: those of `LedgerService.record`.

@@ -94,5 +94,5 @@ def _kind_of(name: str) -> type[Projection]:
 
 
 def _info(kind: type[Projection], position: int) -> dict[str, object]:
-    types = [event.name for event in VOCABULARY.kinds.values() if event.payload in kind.reads]
+    types = [event.name for event in VOCABULARY.event_types.values() if event.payload in kind.reads]
     return {"name": kind.name, "version": kind.version, "types": types, "position": position}

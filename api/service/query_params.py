@@ -15,13 +15,13 @@ from api.parameters import (
     UNTIL,
     WINDOW,
     Parameter,
+    choice_list_parameter,
     choice_parameter,
     integer_parameter,
-    list_parameter,
     parse_time_range,
     probability_parameter,
+    text_list_parameter,
     text_parameter,
-    texts_parameter,
 )
 from api.service.calibration import DETAILS, CalibrationQuery
 from api.service.decisions import DecisionQuery
@@ -33,7 +33,7 @@ from ledger import Query, microseconds
 from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, CalibrationFilter, GroupBy
-from projections.calibration.history import HISTORY_PARTS
+from projections.calibration.history_view import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES as STAKES_CHOICES
 from projections.decisions.decision_index import DecisionSelection, SortField
@@ -58,8 +58,8 @@ LIMIT = integer_parameter("limit", "The largest number of results.", 1, PAGE_EVE
 OFFSET = integer_parameter("offset", "How many results to skip: the `next` of the previous page.", 0, default=0)
 ORDER_ASCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="asc")
 ORDER_DESCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="desc")
-TYPE = list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.types)
-SUBJECT = texts_parameter("subject", "Events of these streams, separated by commas.")
+TYPE = choice_list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.type_names)
+SUBJECT = text_list_parameter("subject", "Events of these streams, separated by commas.")
 SOURCE = text_parameter("source", "Events of one agent: its name, or /agents/NAME.")
 AS_OF = text_parameter(
     "as_of",
@@ -90,7 +90,7 @@ MIN_REVIEWED = integer_parameter(
 DETAIL = choice_parameter(
     "detail", "What to compute: figures, or also curve, band and recalibration map.", DETAILS, default="figures"
 )
-INCLUDE = list_parameter(
+INCLUDE = choice_list_parameter(
     "include",
     "What to add, separated by commas: the trend, a test for drift, the comparison of agents.",
     HISTORY_PARTS,
@@ -101,7 +101,7 @@ TREND_WINDOW = integer_parameter(
 
 STATUS = choice_parameter("status", "Decisions with or without a review. Empty: all.", ("pending", "reviewed", ""))
 OUTCOME = choice_parameter("outcome", "Decisions with this outcome. Empty: all.", (*OUTCOMES, ""))
-TAG = texts_parameter("tag", "Decisions with any of these tags, separated by commas.")
+TAG = text_list_parameter("tag", "Decisions with any of these tags, separated by commas.")
 SEARCH = text_parameter("search", "Decisions whose texts contain every one of these words, as whole words.")
 SORT = choice_parameter("sort", "What to sort by.", SORTS, default="created_at")
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.progress import Report
+from api.progress import ReportProgress
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import Draft
-from events.model_names import canonical
+from events.model_names import canonical_name
 from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import (
@@ -45,7 +45,7 @@ UNNAMED = "(unnamed)"
 RUNS = ("discovery.started.v1", "discovery.attempted.v1")
 SCORES = ("probe.scored.v1",)
 
-_scored = VOCABULARY.kinds["probe.scored.v1"].draft
+_scored = VOCABULARY.event_types["probe.scored.v1"].draft
 
 OutputKey = tuple[str, int]
 """Run and attempt."""
@@ -115,7 +115,7 @@ class OutputScore(msgspec.Struct, frozen=True):
 ScoresByOutput = dict[OutputKey, dict[str, OutputScore]]
 
 
-async def rescore(store: EventStore, query: RescoreQuery, report: Report) -> RescoreResult:
+async def rescore(store: EventStore, query: RescoreQuery, report: ReportProgress) -> RescoreResult:
     """Score stored outputs, append the new scores, and compare old and new; `report` receives the progress.
 
     Errors: InvalidQuery for an unknown scorer or probe, NotFound for an unknown run; those of `EventStore.append`:
@@ -292,7 +292,7 @@ def _compare(result: RescoreResult, outputs: dict[OutputKey, StoredOutput], scor
     result.scorers = [*sorted(names - {result.scorer}), result.scorer]
     models: dict[str, list[dict[str, OutputScore]]] = {}
     for key, output in outputs.items():
-        name = canonical(output.model_name or "") or UNNAMED
+        name = canonical_name(output.model_name or "") or UNNAMED
         models.setdefault(name, []).append(scores[key])
     result.models = [
         ModelRow(model=model, outputs=len(rows), scorers={name: _summarize(name, rows) for name in result.scorers})

@@ -17,11 +17,11 @@ from ledger import Query
 from ledger.sqlite.lock import find_writer
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_inventory import build_inventory
 from projections.discovery.run_index import RunIndex, RunSelection
-from projections.discovery.sighting_index import SightingIndex
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
-from projections.evidence import EvidenceIndex
+from projections.evidence_index import EvidenceIndex
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
@@ -120,7 +120,7 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
     index, position = await ledger.engine.at(DecisionIndex)
     counts = index.count(index.find(DecisionSelection()))
     reviewed = index.count(index.find(DecisionSelection(status="reviewed"))).by_agent
-    attempts = _live(ledger, SightingIndex).attempts()
+    attempts = _live(ledger, AttemptIndex).attempts()
     runs = len(_live(ledger, RunIndex).find(RunSelection()))
     evaluations = len(_live(ledger, EvaluationIndex).find(EvaluationSelection()))
     evidence = len(_live(ledger, EvidenceIndex))

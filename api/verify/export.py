@@ -22,14 +22,14 @@ from api.export.manifest import (
     README,
     Filters,
     Manifest,
-    decode,
-    encode,
+    decode_manifest,
+    encode_manifest,
 )
-from api.progress import Report
-from api.verify.checkpoint import CheckpointCheck, CompleteCheck, SelectionCheck
-from api.verify.event_files import pages_of
+from api.progress import ReportProgress
+from api.verify.event_lines import pages_of
+from api.verify.line_checks import CompleteCheck, LineCheck, SelectionCheck
 from api.verify.package import UNREADABLE, HashedReader, Package, open_hashed, open_package
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from ledger.errors import UnusableExport
 from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
@@ -39,8 +39,8 @@ from ledger.verify import (
     Findings,
     LineHeader,
     LineHeaders,
-    NoteCheck,
     OrderCheck,
+    SignatureCheck,
     bundled_key,
 )
 
@@ -62,7 +62,7 @@ def verify_export(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
-    progress: Report = lambda done, total: None,
+    progress: ReportProgress = lambda done, total: None,
     on_page: OnPage | None = None,
 ) -> FileFindings:
     """Verify an export, in a folder or a ZIP; add faults to `findings`.
@@ -88,8 +88,8 @@ def read_manifest(package: Package, path: Path) -> tuple[Manifest, bytes]:
     except UNREADABLE as error:
         raise UnusableExport(f"{MANIFEST} of {path} cannot be read: {error}.", "Copy the export again.") from error
     try:
-        manifest = decode(raw)
-    except UNDECODABLE as error:
+        manifest = decode_manifest(raw)
+    except DECODE_ERRORS as error:
         raise UnusableExport(f"{MANIFEST} of {path} is not a manifest: {error}.", "Copy the export again.") from error
     if manifest.format != FORMAT:
         raise UnusableExport(
@@ -110,19 +110,19 @@ class _Export:
         self._manifest = manifest
         self._statements = findings.check("manifest", "statements")
         self._files = findings.check("files", "files")
-        self._notes = NoteCheck(findings)
+        self._notes = SignatureCheck(findings)
         self._evidence = EvidenceCheck()
         self._checkpoint: Checkpoint | None = None
         self._key = key
         self._earlier = earlier
 
-    def run(self, raw: bytes, progress: Report, on_page: OnPage | None) -> FileFindings:
+    def run(self, raw: bytes, progress: ReportProgress, on_page: OnPage | None) -> FileFindings:
         """Verify everything."""
         manifest = self._manifest
-        self._claim(raw == encode(manifest), "its bytes are not as an export writes them.")
+        self._claim(raw == encode_manifest(manifest), "its bytes are not as an export writes them.")
         self._check_names()
         self._read_notes()
-        lines: CheckpointCheck
+        lines: LineCheck
         if manifest.complete:
             lines = CompleteCheck(self._findings, self._notes, LineHeader if on_page is None else LineHeaders)
         else:
@@ -209,7 +209,7 @@ class _Export:
             return None
         return self._notes.read(data, name)
 
-    def _read_lines(self, lines: CheckpointCheck, report_progress: Callable[[], None], on_page: OnPage | None) -> None:
+    def _read_lines(self, lines: LineCheck, report_progress: Callable[[], None], on_page: OnPage | None) -> None:
         """Check every page of events."""
         format_ = self._findings.check("events' file", "files")
         format_.count += 1
@@ -265,15 +265,15 @@ class _Export:
             size_bytes += actual.bytes
             digest = name.removeprefix(prefix)
             if actual.sha256 != digest:
-                position, _ = self._evidence.kept.get(digest, (None, 0))
+                position, _ = self._evidence.stored.get(digest, (None, 0))
                 check.fault(f"the bytes of {name} do not match its name.", position)
         self._claim((stated.files, stated.bytes) == (len(names), size_bytes), "its count of evidence is wrong.")
         if manifest.complete:
             listed = {name.removeprefix(prefix) for name in names} | set(stated.absent)
-            for digest, (position, _) in self._evidence.kept.items():
+            for digest, (position, _) in self._evidence.stored.items():
                 if digest not in listed:
                     check.fault(f"evidence {digest} is missing, and the manifest does not list it as absent.", position)
-            for digest in sorted(listed - set(self._evidence.kept)):
+            for digest in sorted(listed - set(self._evidence.stored)):
                 check.fault(f"no event names evidence {digest}.")
         if stated.absent:
             self._findings.notes.append(

@@ -10,14 +10,22 @@ from itertools import takewhile
 import httpx
 import msgspec
 
-from api.client.remote import client_of, error_of
-from api.progress import Report
-from events.decode_errors import UNDECODABLE
+from api.client.remote_store import decode_error, make_client
+from api.progress import ReportProgress
+from events.decode_errors import DECODE_ERRORS
 from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
 from ledger.transparency.tiles import WIDTH, Tile, TileAddress, tile_width
-from ledger.verify import FileFindings, Findings, LineHeader, NoteCheck, OrderCheck, TreeRebuild, difference
+from ledger.verify import (
+    FileFindings,
+    Findings,
+    LineHeader,
+    OrderCheck,
+    SignatureCheck,
+    TreeRebuild,
+    describe_difference,
+)
 
 GROUP_TILES = 8
 """Tiles that are fetched at once, with their entries."""
@@ -39,14 +47,14 @@ async def verify_served(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
-    progress: Report = lambda done, total: None,
+    progress: ReportProgress = lambda done, total: None,
 ) -> FileFindings:
     """Verify the entries and tiles under a server's checkpoint; add faults to `findings`.
 
     `earlier` is a checkpoint that was published before.
     Errors: LedgerUnavailable, if the server cannot be reached; the errors that it answers instead of a checkpoint.
     """
-    async with client_of(url, token) as client:
+    async with make_client(url, token) as client:
         client.headers["accept-encoding"] = "identity"
         try:
             return await _Served(findings, client, key).run(earlier, progress)
@@ -66,15 +74,15 @@ class _Served:
         self._findings = findings
         self._client = client
         self._key = key
-        self._notes = NoteCheck(findings)
+        self._notes = SignatureCheck(findings)
         self._entries = findings.check("entries", "bundles")
         self._tiles = findings.check("tiles", "tiles")
 
-    async def run(self, earlier: bytes | None, progress: Report) -> FileFindings:
+    async def run(self, earlier: bytes | None, progress: ReportProgress) -> FileFindings:
         """Verify everything."""
         response = await self._get("checkpoint")
         if response.status_code != 200:
-            raise error_of(response)
+            raise decode_error(response)
         checkpoint = self._notes.read(response.content, "the server's checkpoint")
         older = self._notes.read(earlier, "the earlier checkpoint") if earlier is not None else None
         if self._key is None:
@@ -93,7 +101,9 @@ class _Served:
         self._notes.compare_roots(rebuild, "the tiles")
         return FileFindings(rebuild.edge.size, rebuild.edge.root(), self._key)
 
-    async def _read(self, size: int, rebuild: TreeRebuild, order: OrderCheck[LineHeader], progress: Report) -> None:
+    async def _read(
+        self, size: int, rebuild: TreeRebuild, order: OrderCheck[LineHeader], progress: ReportProgress
+    ) -> None:
         """Read every entry with its tile of level 0, and the tiles above as they fill."""
         for first in range(0, -(-size // WIDTH), GROUP_TILES):
             numbers = range(first, min(first + GROUP_TILES, -(-size // WIDTH)))
@@ -133,7 +143,7 @@ class _Served:
             if len(expected) < address.width * HASH_BYTES:
                 continue
             if served != expected:
-                self._tiles.fault(*difference(Tile(0, address.number, expected), served))
+                self._tiles.fault(*describe_difference(Tile(0, address.number, expected), served))
             comparable.append((served or b"", len(expected)))
         undamaged = takewhile(lambda tile: len(tile[0]) == tile[1], comparable)
         return b"".join(served for served, _ in undamaged)
@@ -149,7 +159,7 @@ class _Served:
         self._tiles.count += 1
         served = await self._fetch(f"tile/{tile.level}/{TileAddress(tile.number, width)}")
         if served != tile.hashes:
-            self._tiles.fault(*difference(tile, served))
+            self._tiles.fault(*describe_difference(tile, served))
 
     async def _check_consistency(self, older: Checkpoint, newer: Checkpoint) -> None:
         """Check that the server's own consistency proof shows that its log continues the earlier checkpoint."""
@@ -158,7 +168,7 @@ class _Served:
         response = await self._get(f"proofs/consistency?from={older.size}&to={newer.size}")
         try:
             hashes = msgspec.json.decode(response.content, type=_Consistency).hashes
-        except UNDECODABLE:
+        except DECODE_ERRORS:
             hashes = None
         if hashes is None or not verify_consistency(older.size, newer.size, hashes, older.root, newer.root):
             check.fault("the proof does not show that the log continues the earlier checkpoint.")

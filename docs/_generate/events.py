@@ -21,8 +21,8 @@ _source = re.compile(r"\s*Source: (.+?)\.?$", re.DOTALL)
 def reference() -> str:
     """Return every type with its fields, and every part that fields are made of."""
     shapes = vocabulary_schema()["$defs"]
-    types = [_type(kind, shapes) for kind in VOCABULARY.kinds.values()]
-    payloads = {kind.payload.__name__ for kind in VOCABULARY.kinds.values()}
+    types = [_type(kind, shapes) for kind in VOCABULARY.event_types.values()]
+    payloads = {kind.payload.__name__ for kind in VOCABULARY.event_types.values()}
     parts = [
         joined([f"### {code(name)}", prose(_about(part)), _fields(part, shapes[name])])
         for name, part in sorted(_parts().items())
@@ -69,7 +69,7 @@ def _meaning(text: str, shape: Mapping[str, Any]) -> Iterator[str]:
 
 def _parts() -> dict[str, type]:
     """Return every struct of the modules that define payloads, by its name."""
-    modules = {inspect.getmodule(kind.payload) for kind in VOCABULARY.kinds.values()}
+    modules = {inspect.getmodule(kind.payload) for kind in VOCABULARY.event_types.values()}
     return {
         name: value
         for module in modules

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from api.auth import SCOPES
 from api.cli.main import app
-from api.errors import TABLE, slug
+from api.errors import ERROR_TABLE, problem_name
 from api.http.app import routes
 from api.http.route_table import openapi_document
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
@@ -26,8 +26,23 @@ from events import VOCABULARY, json_schema, limits
 from events.payload import COUNT_MAX
 
 __all__ = [
-    "BURST_DEFAULT", "COUNT_MAX", "RATE_DEFAULT", "SCOPES", "TABLE", "VOCABULARY", "Verb", "command", "limits",
-    "metrics", "openapi", "plugin_options", "routes_named", "slug", "variables_read", "verbs", "vocabulary_schema",
+    "BURST_DEFAULT",
+    "COUNT_MAX",
+    "ERROR_TABLE",
+    "RATE_DEFAULT",
+    "SCOPES",
+    "VOCABULARY",
+    "Verb",
+    "command",
+    "limits",
+    "metrics",
+    "openapi",
+    "plugin_options",
+    "problem_name",
+    "routes_named",
+    "variables_read",
+    "verbs",
+    "vocabulary_schema",
 ]  # fmt: skip
 
 SHIPPED = ("events", "ledger", "projections", "instruments", "api", "tallystick")

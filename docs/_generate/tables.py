@@ -4,7 +4,7 @@ import inspect
 
 from docs._generate import command_line, docstrings
 from docs._generate.markdown import code, prose, table
-from docs._generate.program import TABLE, limits, slug
+from docs._generate.program import ERROR_TABLE, limits, problem_name
 
 
 def limits_table() -> str:
@@ -18,10 +18,10 @@ def errors() -> str:
     """Return every error: the end of its problem's type, its title, its codes, and what it means."""
     rows = (
         [
-            code(slug(error.__name__)), answer.title, str(answer.status), str(answer.rpc), str(answer.exit),
+            code(problem_name(error.__name__)), answer.title, str(answer.status), str(answer.rpc), str(answer.exit),
             prose(inspect.getdoc(error) or ""),
         ]
-        for error, answer in sorted(TABLE.items(), key=lambda row: (row[1].status, row[0].__name__))
+        for error, answer in sorted(ERROR_TABLE.items(), key=lambda row: (row[1].status, row[0].__name__))
     )  # fmt: skip
     return table(["problem", "title", "HTTP", "JSON-RPC", "exit", "what it means"], rows)
 

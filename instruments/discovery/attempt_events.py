@@ -6,7 +6,7 @@ from events.limits import LABEL_CHARS_MAX
 from events.payload import COUNT_MAX
 from events.probe import score_id_of
 from instruments.answer import RouterAnswer
-from instruments.discovery.analyze import ResponseAnalysis
+from instruments.discovery.answer_analysis import ResponseAnalysis
 from instruments.probes import Probe, ProbeScore
 from instruments.stored_text import sha256_hex, storable_text
 

@@ -58,7 +58,7 @@ class _Number(str):
 _decoder = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_Number)
 
 
-class IdentityClaim(NamedTuple):
+class IdentityClaims(NamedTuple):
     """The identities that an answer claims, and the answer without them."""
 
     claims: list[ModelIdentity]
@@ -74,7 +74,7 @@ def one_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaim:
+def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaims:
     """Extract the identities from an answer's blocks.
 
     A line with `model_name` is always used. A line with `model` is used only if no JSON object states an identity.
@@ -96,7 +96,7 @@ def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaim:
         statements += block_statements
         rest.append(CodeBlock(text, block.label))
     identities = [_identity(statement) for statement in statements]
-    return IdentityClaim(
+    return IdentityClaims(
         claims=[identity for identity in identities if isinstance(identity, ModelIdentity)],
         complaints=[complaint for complaint in identities if isinstance(complaint, str)],
         rest=[block for block in rest if block.text.strip()],

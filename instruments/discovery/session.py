@@ -20,12 +20,12 @@ from events import (
     EventFacts,
     ModelIdentity,
     Payload,
-    canonical,
-    key_of,
+    canonical_name,
+    claim_key,
 )
 from events.discovery import AttemptOutcome, Ending
 from instruments.answer import RouterAnswer
-from instruments.discovery.analyze import ResponseAnalysis, analyze
+from instruments.discovery.answer_analysis import ResponseAnalysis, analyze
 from instruments.discovery.attempt_events import attempt_event, score_event
 from instruments.discovery.prompts import build_exclusion, build_prompt
 from instruments.probes import Probe
@@ -147,7 +147,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         if analysis.verdict != "identified":
             return analysis.verdict
         assert analysis.identity is not None
-        return "repeat" if canonical(analysis.identity.model_name) in self.seen else "accepted"
+        return "repeat" if canonical_name(analysis.identity.model_name) in self.seen else "accepted"
 
     def _unanswered_events(self, answer: RouterAnswer) -> list[Payload]:
         """Build the events of an attempt without an answer."""
@@ -208,8 +208,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def _describe_repeat(self, claimed: ModelIdentity | None) -> str:
         """Describe a repeat; name the model's earlier name if it was different."""
         assert claimed is not None
-        key = key_of(claimed.model_name)
-        first = self.seen[canonical(key)]
+        key = claim_key(claimed.model_name)
+        first = self.seen[canonical_name(key)]
         reason = f"repeat at iteration {self.iterations}: model {key} seen at iteration {first.iteration}"
         return reason if first.key == key else f"{reason} as {first.key}"
 
@@ -240,8 +240,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         iterations = self.iterations + (attempt.outcome == "accepted")
         if attempt.claimed is None:
             return msgspec.structs.replace(self, iterations=iterations)
-        name, key = canonical(attempt.claimed.model_name), key_of(attempt.claimed.model_name)
-        is_excluded = any(key_of(identity.model_name) == key for identity in self.excluded)
+        name, key = canonical_name(attempt.claimed.model_name), claim_key(attempt.claimed.model_name)
+        is_excluded = any(claim_key(identity.model_name) == key for identity in self.excluded)
         return msgspec.structs.replace(
             self,
             iterations=iterations,

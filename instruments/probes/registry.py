@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from instruments.probes.probe import Probe, Scorer
 from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
-from instruments.probes.text.debugging import DEBUGGING
-from instruments.probes.text.summarising import SUMMARISING
-from instruments.probes.text.weighting import WEIGHTING
+from instruments.probes.text.debugging_probe import DEBUGGING
+from instruments.probes.text.summarising_probe import SUMMARISING
+from instruments.probes.text.weighting_probe import WEIGHTING
 
 PROBES: tuple[Probe, ...] = (DEBUGGING, REFACTOR_GO, REFACTOR_PYTHON, SUMMARISING, WEIGHTING)
 """All versions of all probes; of several versions of a probe, the newest is the last."""

@@ -33,7 +33,7 @@ from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.reader import SqliteReader, check_identity, connect_reader
 from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILE_COUNT, UNTILED_VERSION
 from ledger.sqlite.wal_check import require_undamaged
-from ledger.sqlite.wal_size import MOVE_WAL, WalGauge, flush_wal
+from ledger.sqlite.wal_flush import MOVE_WAL, WalGauge, flush_wal
 from ledger.sqlite.writer import SqliteWriter, insert_events
 from ledger.transparency.tiles import WIDTH, TreeEdge
 from ledger.transparency.tree import LogTree

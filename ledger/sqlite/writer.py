@@ -15,7 +15,14 @@ import msgspec
 
 from events.errors import TallystickError
 from events.registry import Vocabulary
-from ledger.admission import ExistingEvent, GroupAdmission, Lookups, PreparedEvent, StreamHead, name_stream
+from ledger.admission import (
+    ExistingEvent,
+    GroupAdmission,
+    Lookups,
+    PreparedEvent,
+    StreamHead,
+    assign_stream_id,
+)
 from ledger.clock import Clock
 from ledger.log import AppendedEvent, Head
 from ledger.sqlite.connection import SqliteConnection
@@ -115,7 +122,7 @@ class SqliteWriter:
                 return lookups, named_batches
 
     def _name(self, entry: PreparedEvent, position: int, subjects: set[str]) -> PreparedEvent:
-        while (named_entry := name_stream(entry, position, self._rng)).subject in subjects:
+        while (named_entry := assign_stream_id(entry, position, self._rng)).subject in subjects:
             pass
         subjects.add(named_entry.subject)
         return named_entry

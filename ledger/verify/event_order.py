@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from ledger.verify.findings import Findings
 from ledger.verify.stream_versions import StreamVersionCheck
 
@@ -91,7 +91,7 @@ class OrderCheck(Generic[Header]):
         first = self.events + 1
         try:
             headers = self._decode_page(b"\n".join(lines))
-        except UNDECODABLE:
+        except DECODE_ERRORS:
             headers = []
         if len(headers) == len(lines):
             return headers, range(first, first + len(lines))
@@ -100,7 +100,7 @@ class OrderCheck(Generic[Header]):
             try:
                 headers.append(self._decode(line))
                 numbers.append(number)
-            except UNDECODABLE as error:
+            except DECODE_ERRORS as error:
                 position = number if self._complete else None
                 self._lines.fault(f"line {number:,} is not an event: {error}.", position)
         return headers, numbers

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from ledger.errors import Damaged
 from ledger.evidence_store import EvidenceStore
 from ledger.verify.event_order import LineHeader
@@ -30,7 +30,7 @@ class EvidenceCheck:
     """Collects evidence events: `kept` has the position and size in bytes of each piece, `erased` the position."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, tuple[int, int]] = {}
+        self.stored: dict[str, tuple[int, int]] = {}
         self.erased: dict[str, int] = {}
 
     def add(self, headers: Sequence[LineHeader], lines: Sequence[bytes]) -> None:
@@ -42,12 +42,12 @@ class EvidenceCheck:
                 continue
             try:
                 piece = _decode(line).data
-            except UNDECODABLE:
+            except DECODE_ERRORS:
                 continue
             if header.type == STORED:
-                self.kept[piece.digest] = header.position, piece.size_bytes
+                self.stored[piece.digest] = header.position, piece.size_bytes
             else:
-                self.kept.pop(piece.digest, None)
+                self.stored.pop(piece.digest, None)
                 self.erased[piece.digest] = header.position
 
     def check(self, findings: Findings, store: EvidenceStore, erased_since: Callable[[str], bool]) -> None:
@@ -57,7 +57,7 @@ class EvidenceCheck:
         `pending/` until the ledger is next opened; they are not faults.
         """
         check = findings.check("evidence", "pieces")
-        for digest, (position, size_bytes) in self.kept.items():
+        for digest, (position, size_bytes) in self.stored.items():
             check.count += 1
             try:
                 store.read(digest, size_bytes)

@@ -21,12 +21,12 @@ from ledger.transparency.keys import path_beside
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.signed_note import Signer, Verifier
 from ledger.transparency.tiles import HEIGHT, TILE_BYTES, WIDTH, Tile
+from ledger.verify.checkpoints import SignatureCheck, bundled_key
 from ledger.verify.columns import ColumnCheck
 from ledger.verify.event_order import LineHeaders, OrderCheck
 from ledger.verify.evidence import ERASED, EvidenceCheck
 from ledger.verify.findings import Findings
-from ledger.verify.merkle_rebuild import TreeRebuild, difference
-from ledger.verify.signatures import NoteCheck, bundled_key
+from ledger.verify.merkle_rebuild import TreeRebuild, describe_difference
 
 PAGE_EVENTS = 8 * WIDTH
 """Rows read at a time: the lines of eight tiles."""
@@ -98,9 +98,9 @@ def _check_wal(findings: Findings, path: Path) -> None:
             raise LedgerUnusable(f"{log} cannot be read: {error}.", "Check its permissions.") from error
 
 
-def _read_notes(findings: Findings, path: Path, earlier: bytes | None) -> NoteCheck:
+def _read_notes(findings: Findings, path: Path, earlier: bytes | None) -> SignatureCheck:
     """Read the signed notes beside a ledger, and the given one."""
-    notes = NoteCheck(findings)
+    notes = SignatureCheck(findings)
     if earlier is not None:
         notes.read(earlier, "the earlier checkpoint")
     for ending in ("imported", "witnessed", "checkpoint"):
@@ -249,7 +249,7 @@ class _RowScan:
         level, number, hashes = tile
         stored = leaves.get(number) if level == 0 else self._tile(level, number)
         if stored != hashes:
-            self._tiles.fault(*difference(tile, stored))
+            self._tiles.fault(*describe_difference(tile, stored))
 
     def _tile(self, level: int, number: int) -> object:
         row = self._connection.execute(TILE_PAGE, (level, number, number + 1)).fetchone()

@@ -88,7 +88,7 @@ class TreeRebuild:
             self.roots[self._root_sizes.pop()] = self.root()
 
 
-def difference(tile: Tile, stored: object) -> tuple[str, int | None]:
+def describe_difference(tile: Tile, stored: object) -> tuple[str, int | None]:
     """Describe how a stored tile differs from the lines' tile; return the text, and the position if it is one line."""
     level, number, hashes = tile
     if stored is None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
-from projections.calibration.counts import CountTable
+from projections.calibration.outcome_counts import CountTable
 from projections.calibration.scores import TOLERANCE
 from projections.stats.intervals import Interval, wilson_interval
 

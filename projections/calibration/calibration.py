@@ -14,16 +14,16 @@ from events.payload import Payload
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
-from projections.calibration.counts import CountTable, KeyFilter, OutcomeCounts
+from projections.calibration.outcome_counts import CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
-from projections.calibration.recommendations import (
+from projections.calibration.review_history import ReviewHistory
+from projections.calibration.score_recommendations import (
     CategoryScores,
     Recommendation,
     recommend_from_scores,
     recommend_more_reviews,
     warn_about_categories,
 )
-from projections.calibration.review_history import ReviewHistory
 from projections.calibration.scores import (
     BUCKETS,
     BrierRating,

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
-from projections.calibration.counts import Counts
-from projections.outcomes import OUTCOME_VALUES
+from projections.calibration.outcome_counts import Counts
+from projections.outcome_codes import OUTCOME_VALUES
 
 REVIEWED_VALUES = OUTCOME_VALUES[1:]
 """The values of the outcomes success, partial, failure, abandoned."""

@@ -17,7 +17,7 @@ from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonTyp
 from events.envelope import EventFacts
 from events.payload import Payload
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.counts import CountRows, OutcomeCounts
+from projections.calibration.outcome_counts import DecisionRows, OutcomeCounts
 from projections.calibration.reason_stats import (
     REASON_TYPES,
     ReasonCounts,
@@ -28,7 +28,7 @@ from projections.calibration.reason_stats import (
     recommend_from_reasons,
 )
 from projections.columns import as_array, pack
-from projections.outcomes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
+from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 
 REVIEWED_MIN = 3
@@ -146,7 +146,7 @@ class ReasonIndex(Projection):
             recommendations=list(recommend_from_reasons(types, counts, mean_types, min_reviewed)),
         )
 
-    def _tally(self, rows: CountRows, lists: npt.NDArray[np.uint32]) -> ReasonCounts:
+    def _tally(self, rows: DecisionRows, lists: npt.NDArray[np.uint32]) -> ReasonCounts:
         stated = ~np.isnan(rows.confidence)
         confidence = np.where(stated, rows.confidence, 0.0)
         error = np.where(stated & (rows.outcome != UNREVIEWED), (confidence - _VALUES[rows.outcome]) ** 2, 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from events.decision import ReasonType
-from projections.calibration.recommendations import Recommendation, Severity
+from projections.calibration.score_recommendations import Recommendation, Severity
 from projections.calibration.scores import TOLERANCE
 
 REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
 from projections.columns import GroupKey
-from projections.outcomes import OUTCOME_VALUES
+from projections.outcome_codes import OUTCOME_VALUES
 
 
 class ReviewHistory(msgspec.Struct, frozen=True):

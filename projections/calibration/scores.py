@@ -16,8 +16,8 @@ from msgspec import structs
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
-from projections.calibration.counts import Counts
-from projections.outcomes import UNREVIEWED
+from projections.calibration.outcome_counts import Counts
+from projections.outcome_codes import UNREVIEWED
 from projections.stats.intervals import GapSide, Interval, gap_interval, reviews_needed, supports, wilson_interval
 
 Verdict = Literal[

@@ -20,7 +20,7 @@ from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from ledger import microseconds, moment_of
-from projections.arrays import Places, sum_by_name
+from projections.arrays import RowNumbers, sum_by_name
 from projections.columns import (
     GroupKey,
     as_array,
@@ -30,7 +30,7 @@ from projections.columns import (
     pack_names,
     unpack_names,
 )
-from projections.outcomes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
+from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
@@ -198,7 +198,7 @@ class DecisionIndex(Projection):
         subjects = names_starting_with(self.index, f"decision/{prefix}", limit)
         return [subject.removeprefix("decision/") for subject in subjects]
 
-    def find(self, selection: DecisionSelection) -> Places:
+    def find(self, selection: DecisionSelection) -> RowNumbers:
         """Return the row numbers of the decisions that pass a filter, the oldest first."""
         group_matches = np.array([_matches(selection, group) for group in self._groups], dtype=bool)
         keep = group_matches[as_array(self._group, np.uint32)]
@@ -235,7 +235,7 @@ class DecisionIndex(Projection):
             keep &= _mask_of(rows, len(keep)) == selection.dated
         return keep
 
-    def sort_places(self, rows: Places, sort: SortField, *, descending: bool) -> Places:
+    def sort_places(self, rows: RowNumbers, sort: SortField, *, descending: bool) -> RowNumbers:
         """Return row numbers sorted by a field, ties by age. Missing values come last in both directions."""
         keys = self._sort_keys(sort)[rows]
         missing = np.isnan(keys)
@@ -259,27 +259,27 @@ class DecisionIndex(Projection):
             ranks = [float("nan") if group[1] is None else names[group[1]] for group in self._groups]
         return np.array(ranks, dtype=np.float64)[as_array(self._group, np.uint32)]
 
-    def subjects(self, rows: Places) -> list[str]:
+    def subjects(self, rows: RowNumbers) -> list[str]:
         """Return the streams of the decisions in `rows`."""
         return [self._subjects[row] for row in rows.tolist()]
 
-    def recorded_within(self, rows: Places, since: datetime) -> int:
+    def recorded_within(self, rows: RowNumbers, since: datetime) -> int:
         """Count the decisions in `rows` that were made at or after a time."""
         return int((as_array(self._time_us, np.int64)[rows] >= microseconds(since)).sum())
 
-    def pull_requests(self, rows: Places) -> dict[int, int]:
+    def pull_requests(self, rows: RowNumbers) -> dict[int, int]:
         """Return the pull requests of the decisions in `rows` that state one, by row number."""
         pr_rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
         selected = np.isin(pr_rows, rows.astype(np.uint64))
         return dict(zip(pr_rows[selected].tolist(), prs[selected].tolist(), strict=True))
 
-    def review_times(self, rows: Places) -> dict[int, datetime]:
+    def review_times(self, rows: RowNumbers) -> dict[int, datetime]:
         """Return the review dates of the decisions in `rows` that have one, by row number."""
         due_rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         selected = np.isin(due_rows, rows)
         return dict(zip(due_rows[selected].tolist(), map(moment_of, dues[selected].tolist()), strict=True))
 
-    def shared_patterns(self, rows: Places, limit: int) -> tuple[int, list[Places]]:
+    def shared_patterns(self, rows: RowNumbers, limit: int) -> tuple[int, list[RowNumbers]]:
         """Count the patterns that more than one decision in `rows` has.
 
         Return that count, and the row numbers of the decisions of each of the `limit` most frequent patterns.
@@ -295,7 +295,7 @@ class DecisionIndex(Projection):
         ranked = repeated[np.lexsort((pattern_rows[starts[repeated]], -counts[repeated]))][:limit]
         return len(repeated), [pattern_rows[starts[number] : starts[number] + counts[number]] for number in ranked]
 
-    def count(self, rows: Places) -> DecisionCounts:
+    def count(self, rows: RowNumbers) -> DecisionCounts:
         """Count the decisions in `rows` by category, stakes, status, agent, day (UTC, newest first) and tag."""
         by_group = np.bincount(as_array(self._group, np.uint32)[rows], minlength=len(self._groups))
         weighted = [(key, int(n)) for key, n in zip(self._groups, by_group, strict=True) if n]
@@ -313,7 +313,7 @@ class DecisionIndex(Projection):
             top_tags=self._count_tags(rows),
         )
 
-    def _count_tags(self, rows: Places) -> list[tuple[str, int]]:
+    def _count_tags(self, rows: RowNumbers) -> list[tuple[str, int]]:
         tagsets = np.bincount(as_array(self._tags, np.uint32)[rows], minlength=len(self._tagsets))
         by_tag: Counter[str] = Counter()
         for tags, n in zip(self._tagsets, tagsets, strict=True):

@@ -26,7 +26,7 @@ from events.decision import DecisionAmended, DecisionReviewed
 from events.envelope import EventFacts
 from ledger.errors import LedgerUnavailable
 from ledger.sqlite.connection import connect
-from projections.arrays import Places
+from projections.arrays import RowNumbers
 from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
 from projections.snapshots import primary_code, remove_database
@@ -89,15 +89,15 @@ class SearchHits(NamedTuple):
     Scores are bm25, higher is better. `words_found` counts different words of the query.
     """
 
-    places: Places
+    places: RowNumbers
     scores: npt.NDArray[np.float64]
     words_found: npt.NDArray[np.int64]
 
-    def filter_places(self, places: Places, words_min: int) -> Places:
+    def filter_places(self, places: RowNumbers, words_min: int) -> RowNumbers:
         """Return those of `places`, in their order, that have at least `words_min` of the words."""
         return places[np.isin(places, self.places[self.words_found >= words_min])]
 
-    def ranked(self, places: Places) -> "SearchHits":
+    def ranked(self, places: RowNumbers) -> "SearchHits":
         """Return the hits in `places`, the highest score first; of equal scores, the newest first."""
         selected = np.flatnonzero(np.isin(self.places, places))
         ranked = selected[np.lexsort((-self.places[selected], -self.scores[selected]))]

@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Places, group_places, sum_by_name
+from projections.arrays import RowNumbers, row_numbers_by_group, sum_by_name
+from projections.discovery.attempt_index import DIGEST_BYTES, AttemptClaim, AttemptColumns
 from projections.discovery.model_names import Kind, ResolvedName
-from projections.discovery.sighting_index import DIGEST_BYTES, AttemptClaim, AttemptColumns
 
 SIGHTED_OUTCOMES = ("accepted", "repeat")
 """Outcomes of attempts whose answer names a model."""
@@ -85,7 +85,9 @@ def resolve_claims(attempts: AttemptColumns) -> Claims:
     return Claims(list(numbers), claimed[attempts.claim], counted[attempts.claim])
 
 
-def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, limit: int) -> list[IdentityConflictRow]:
+def find_identity_conflicts(
+    attempts: AttemptColumns, model: ResolvedName | None, limit: int
+) -> list[IdentityConflictRow]:
     """Find the pairs of different models that answers claim and endpoints report, the most frequent first.
 
     A dated or prefixed name of the same model is not a conflict. With `model`, return only conflicts of that model.
@@ -101,12 +103,14 @@ def find_contradictions(attempts: AttemptColumns, model: ResolvedName | None, li
                 and model in (None, claimed_name, reported_name)
             ):
                 pair_of[number] = pairs.setdefault((claimed_name.key, reported_name.key), len(pairs))
-    rows_by_pair = zip(pairs, group_places(pair_of[attempts.claim], len(pairs)), strict=True)
+    rows_by_pair = zip(pairs, row_numbers_by_group(pair_of[attempts.claim], len(pairs)), strict=True)
     conflicts = [_contradiction(attempts, pair, pair_rows, limit) for pair, pair_rows in rows_by_pair]
     return sorted(conflicts, key=lambda row: (-row.sightings, row.claimed, row.reported))
 
 
-def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], rows: Places, limit: int) -> IdentityConflictRow:
+def _contradiction(
+    attempts: AttemptColumns, pair: tuple[str, str], rows: RowNumbers, limit: int
+) -> IdentityConflictRow:
     claims = count_claims(attempts, rows)
     return IdentityConflictRow(
         claimed=pair[0],
@@ -114,7 +118,7 @@ def _contradiction(attempts: AttemptColumns, pair: tuple[str, str], rows: Places
         claims=sum_by_name((None if identity is None else identity.model_name, n) for (_, identity, _), n in claims),
         reports=sum_by_name((reported, n) for (_, _, reported), n in claims),
         sightings=len(rows),
-        where=attempt_places(attempts, rows, limit),
+        where=attempt_references(attempts, rows, limit),
     )
 
 
@@ -131,7 +135,7 @@ def find_identical_outputs(
     shared_number = np.full(len(digests), NO_NAME, dtype=np.uint32)
     shared_number[shared] = np.arange(len(shared))
     rows = []
-    for number, selected in zip(shared, group_places(shared_number[numbers], len(shared)), strict=True):
+    for number, selected in zip(shared, row_numbers_by_group(shared_number[numbers], len(shared)), strict=True):
         digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
         answers = _answers(attempts, claims, usable_rows[selected], limit)
         if model is None or any((answer.kind, answer.key) == model for answer in answers):
@@ -139,23 +143,23 @@ def find_identical_outputs(
     return sorted(rows, key=lambda row: (-len(row.answers), row.output_digest))
 
 
-def _answers(attempts: AttemptColumns, claims: Claims, attempt_rows: Places, limit: int) -> list[SameAnswer]:
+def _answers(attempts: AttemptColumns, claims: Claims, attempt_rows: RowNumbers, limit: int) -> list[SameAnswer]:
     names = claims.claimed[attempt_rows]
     rows = []
     for number in np.unique(names).tolist():
         name_rows, name = attempt_rows[names == number], claims.names[number]
-        where = attempt_places(attempts, name_rows, limit)
+        where = attempt_references(attempts, name_rows, limit)
         rows.append(SameAnswer(kind=name.kind, key=name.key, count=len(name_rows), where=where))
     return sorted(rows, key=lambda answer: (-answer.count, answer.kind, answer.key))
 
 
-def count_claims(attempts: AttemptColumns, attempt_rows: Places) -> list[tuple[AttemptClaim, int]]:
+def count_claims(attempts: AttemptColumns, attempt_rows: RowNumbers) -> list[tuple[AttemptClaim, int]]:
     """Count the different claims and outcomes of some attempts."""
     claims, counts = np.unique(attempts.claim[attempt_rows], return_counts=True)
     return [(attempts.claims[claim], n) for claim, n in zip(claims.tolist(), counts.tolist(), strict=True)]
 
 
-def attempt_places(attempts: AttemptColumns, attempt_rows: Places, limit: int) -> list[AttemptPlace]:
+def attempt_references(attempts: AttemptColumns, attempt_rows: RowNumbers, limit: int) -> list[AttemptPlace]:
     """Return up to `limit` attempts, the newest in the log first."""
     return [
         AttemptPlace(run_id=attempts.runs[attempts.run[row_number]], attempt=int(attempts.number[row_number]))

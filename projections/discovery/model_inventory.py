@@ -14,19 +14,19 @@ import msgspec
 import numpy as np
 
 from ledger import moment_of
-from projections.arrays import Places, group_places, sum_by_name
+from projections.arrays import RowNumbers, row_numbers_by_group, sum_by_name
+from projections.discovery.attempt_index import AttemptColumns
 from projections.discovery.identity_conflicts import (
     NO_NAME,
     Claims,
     IdenticalOutputs,
     IdentityConflictRow,
     count_claims,
-    find_contradictions,
     find_identical_outputs,
+    find_identity_conflicts,
     resolve_claims,
 )
 from projections.discovery.model_names import Kind, ResolvedName
-from projections.discovery.sighting_index import AttemptColumns
 
 RUNS_SHOWN = 50
 """A list has at most so many runs or attempts, the newest ones. The inventory of a single model lists all."""
@@ -118,12 +118,12 @@ def build_inventory(attempts: AttemptColumns, model: str | None = None) -> Inven
     claims = resolve_claims(attempts)
     selected = None if model is None else attempts.names.resolve(model)
     limit = RUNS_SHOWN if selected is None else len(attempts.run)
-    rows = dict(zip(claims.names, group_places(claims.counted, len(claims.names)), strict=True))
+    rows = dict(zip(claims.names, row_numbers_by_group(claims.counted, len(claims.names)), strict=True))
     return InventoryView(
         models=_ranked(_models(attempts, rows, selected, limit)),
         wrappers=_ranked(_unnamed(attempts, rows, "wrapper", selected, limit)),
         unresolved=_ranked(_unnamed(attempts, rows, "unresolved", selected, limit)),
-        contradictions=find_contradictions(attempts, selected, limit),
+        contradictions=find_identity_conflicts(attempts, selected, limit),
         identical=find_identical_outputs(attempts, claims, selected, limit),
         routers=_routers(attempts, claims),
         runs=len(attempts.runs),
@@ -132,7 +132,7 @@ def build_inventory(attempts: AttemptColumns, model: str | None = None) -> Inven
 
 
 def _models(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], selected: ResolvedName | None, limit: int
+    attempts: AttemptColumns, rows: Mapping[ResolvedName, RowNumbers], selected: ResolvedName | None, limit: int
 ) -> Iterator[InventoryModel]:
     """Yield every model that was sighted, registered or requested."""
     names = attempts.names
@@ -170,14 +170,18 @@ def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
 
 
 def _unnamed(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, Places], kind: Kind, selected: ResolvedName | None, limit: int
+    attempts: AttemptColumns,
+    rows: Mapping[ResolvedName, RowNumbers],
+    kind: Kind,
+    selected: ResolvedName | None,
+    limit: int,
 ) -> Iterator[UnnamedClaims]:
     for name, row_numbers in rows.items():
         if name.kind == kind and selected in (None, name):
             yield UnnamedClaims(key=name.key, **_sightings(attempts, row_numbers, limit))
 
 
-def _sightings(attempts: AttemptColumns, row_numbers: Places, limit: int) -> dict[str, Any]:
+def _sightings(attempts: AttemptColumns, row_numbers: RowNumbers, limit: int) -> dict[str, Any]:
     """Return the fields of `Sightings` for some attempts."""
     claims = count_claims(attempts, row_numbers)
     identities = [(identity, n) for (_, identity, _), n in claims if identity is not None]
@@ -220,7 +224,7 @@ def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
     runs = np.bincount(run_router, minlength=len(numbers)).tolist()
     is_model = np.array([name.kind == "model" for name in claims.names], dtype=bool)
     rows = []
-    for router, row_numbers in zip(numbers, group_places(run_router[attempts.run], len(numbers)), strict=True):
+    for router, row_numbers in zip(numbers, row_numbers_by_group(run_router[attempts.run], len(numbers)), strict=True):
         sighted = np.unique(claims.counted[row_numbers])
         rows.append(
             RouterSightings(

@@ -10,7 +10,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from events.model import ModelAliased, ModelRegistered
-from events.model_names import canonical, is_unresolved, is_wrapper, key_of
+from events.model_names import (
+    canonical_name,
+    claim_key,
+    is_unresolved,
+    is_wrapper,
+)
 
 Kind = Literal["model", "wrapper", "unresolved"]
 KINDS: tuple[Kind, ...] = ("model", "wrapper", "unresolved")
@@ -41,14 +46,14 @@ class ModelNames:
         self._models = dict(models or {})
         self._aliases = dict(aliases or {})
         """By normalized name: the name as an owner wrote it, and the model's key. A key is an alias of itself."""
-        self._by_canonical = {canonical(key): key for key in self._models}
+        self._by_canonical = {canonical_name(key): key for key in self._models}
         """The key by canonical name. Dated and prefixed names of a model have the same canonical name."""
 
     def register(self, event: ModelRegistered) -> None:
         """Add a registered model."""
         assert event.key is not None, "a stored registration has its key"
         self._models[event.key] = RegisteredModel(event.key, event.provider, event.name, event.note)
-        self._by_canonical[canonical(event.key)] = event.key
+        self._by_canonical[canonical_name(event.key)] = event.key
         self._add(event.key, event.key)
 
     def alias(self, event: ModelAliased) -> None:
@@ -56,7 +61,7 @@ class ModelNames:
         self._add(event.alias, event.key)
 
     def _add(self, name: str, key: str) -> None:
-        self._aliases[key_of(name)] = name, key
+        self._aliases[claim_key(name)] = name, key
 
     def parts(self) -> tuple[list[RegisteredModel], list[tuple[str, str]]]:
         """Return the models and aliases, from which `from_parts` makes an equal object."""
@@ -65,7 +70,7 @@ class ModelNames:
     @classmethod
     def from_parts(cls, models: list[RegisteredModel], aliases: list[tuple[str, str]]) -> "ModelNames":
         """Make the object from the models and aliases that `parts` returned."""
-        return cls({model.key: model for model in models}, {key_of(name): (name, key) for name, key in aliases})
+        return cls({model.key: model for model in models}, {claim_key(name): (name, key) for name, key in aliases})
 
     def copy(self) -> "ModelNames":
         """Return a copy that later events do not change."""
@@ -79,22 +84,22 @@ class ModelNames:
     def aliases(self, key: str) -> list[str]:
         """Return the current aliases of a model other than its key, as owners wrote them, sorted."""
         return sorted(
-            name for name, model_key in self._aliases.values() if model_key == key and key_of(name) != key_of(key)
+            name for name, model_key in self._aliases.values() if model_key == key and claim_key(name) != claim_key(key)
         )
 
     def resolve(self, name: str) -> ResolvedName:
         """Resolve a claimed name."""
-        alias = self._aliases.get(key_of(name))
+        alias = self._aliases.get(claim_key(name))
         if alias is not None:
             return ResolvedName("model", alias[1])
         if is_wrapper(name):
-            return ResolvedName("wrapper", key_of(name))
+            return ResolvedName("wrapper", claim_key(name))
         if is_unresolved(name):
-            return ResolvedName("unresolved", key_of(name))
-        canonical_name = canonical(name)
-        if (alias := self._aliases.get(canonical_name)) is not None:
+            return ResolvedName("unresolved", claim_key(name))
+        canonical = canonical_name(name)
+        if (alias := self._aliases.get(canonical)) is not None:
             return ResolvedName("model", alias[1])
-        return ResolvedName("model", self._by_canonical.get(canonical_name, canonical_name))
+        return ResolvedName("model", self._by_canonical.get(canonical, canonical))
 
     def known(self, name: str) -> bool:
         """Tell whether a name resolves to a registered model."""

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from ledger import moment_of
-from projections.arrays import Floats, Places, group_places
+from projections.arrays import Floats, RowNumbers, row_numbers_by_group
 from projections.discovery.model_names import ModelNames, ResolvedName
 from projections.discovery.probe_score_index import ProbeScoreColumns, Table
 from projections.stats.discrimination import Discrimination, measure_discrimination
@@ -96,7 +96,9 @@ def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: Prob
     starts = _starts(scores)
     results = [
         _table(scores, names, query, table, row_numbers, starts)
-        for table, row_numbers in zip(tables, group_places(number_by_facts[scores.facts], len(tables)), strict=True)
+        for table, row_numbers in zip(
+            tables, row_numbers_by_group(number_by_facts[scores.facts], len(tables)), strict=True
+        )
         if _matches(table[0], table[1], query.probe) and _matches(table[2], table[3], query.scorer)
     ]
     return sorted(results, key=_table_order)
@@ -110,7 +112,7 @@ def _matches(name: str, version: str | None, required: str | None) -> bool:
     return required in (None, name) or (version is not None and required == f"{name}@{version}")
 
 
-def _starts(scores: ProbeScoreColumns) -> Places:
+def _starts(scores: ProbeScoreColumns) -> RowNumbers:
     """Return the index of each score's first value."""
     sizes = np.array([len(counts) + len(dimensions) for counts, dimensions in scores.labels_table], dtype=np.intp)
     ends = np.cumsum(sizes[scores.labels])
@@ -122,15 +124,15 @@ def _table(
     names: ModelNames,
     query: ProbeScoreQuery,
     table: Table,
-    rows: Places,
-    starts: Places,
+    rows: RowNumbers,
+    starts: RowNumbers,
 ) -> ProbeScores:
     names_in_table: dict[ScoredName, int] = {}
     number_by_facts = np.zeros(len(scores.facts_table), dtype=np.uint32)
     for number in np.unique(scores.facts[rows]).tolist():
         name = _resolve(names, scores.facts_table[number][_MODEL_NAME])
         number_by_facts[number] = names_in_table.setdefault(name, len(names_in_table))
-    groups = group_places(number_by_facts[scores.facts[rows]], len(names_in_table))
+    groups = row_numbers_by_group(number_by_facts[scores.facts[rows]], len(names_in_table))
     rows_by_name = {name: rows[group] for name, group in zip(names_in_table, groups, strict=True)}
     totals = {name: _totals(scores, name_rows) for name, name_rows in rows_by_name.items()}
     compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
@@ -174,7 +176,7 @@ def _resolve(names: ModelNames, model_name: str | None) -> ScoredName:
     return resolved.kind, resolved.key
 
 
-def _totals(scores: ProbeScoreColumns, score_rows: Places) -> Floats:
+def _totals(scores: ProbeScoreColumns, score_rows: RowNumbers) -> Floats:
     totals = scores.total[score_rows]
     return totals[~np.isnan(totals)]
 
@@ -182,8 +184,8 @@ def _totals(scores: ProbeScoreColumns, score_rows: Places) -> Floats:
 def _row(
     scores: ProbeScoreColumns,
     name: ScoredName,
-    score_rows: Places,
-    starts: Places,
+    score_rows: RowNumbers,
+    starts: RowNumbers,
     *,
     known: bool,
     percentile: float | None,
@@ -230,7 +232,7 @@ def _timed_score(scores: ProbeScoreColumns, row_number: int) -> TimedScore:
     return TimedScore(total=float(scores.total[row_number]), time=moment_of(int(scores.time_us[row_number])))
 
 
-def _valid_share(scores: ProbeScoreColumns, score_rows: Places) -> float | None:
+def _valid_share(scores: ProbeScoreColumns, score_rows: RowNumbers) -> float | None:
     numbers, sizes = np.unique(scores.facts[score_rows], return_counts=True)
     sizes_by_number = zip(numbers.tolist(), sizes.tolist(), strict=True)
     by_valid = [(scores.facts_table[number][_VALID], n) for number, n in sizes_by_number]
@@ -238,7 +240,9 @@ def _valid_share(scores: ProbeScoreColumns, score_rows: Places) -> float | None:
     return sum(n for valid, n in by_valid if valid) / stated if stated else None
 
 
-def _means(scores: ProbeScoreColumns, score_rows: Places, starts: Places) -> tuple[dict[str, float], dict[str, float]]:
+def _means(
+    scores: ProbeScoreColumns, score_rows: RowNumbers, starts: RowNumbers
+) -> tuple[dict[str, float], dict[str, float]]:
     """Return the means of each count and of each dimension by name, over the scores that have it."""
     counts: dict[str, list[Floats]] = {}
     dimensions: dict[str, list[Floats]] = {}

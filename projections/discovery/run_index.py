@@ -25,7 +25,7 @@ from events.limits import LABEL_CHARS_MAX
 from events.payload import Payload
 from events.probe import ProbeScored
 from ledger import microseconds, moment_of
-from projections.arrays import Places
+from projections.arrays import RowNumbers
 from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.projection import Projection
 from projections.time_range import TimeRange
@@ -199,14 +199,14 @@ class RunIndex(Projection):
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
         return names_starting_with(self._index, prefix, limit)
 
-    def find(self, selection: RunSelection) -> Places:
+    def find(self, selection: RunSelection) -> RowNumbers:
         """Return the row numbers of the runs that pass a filter, the latest start first."""
         fits = np.array([_matches(selection, facts) for facts in self._facts_numbers], dtype=bool)
         start_us = as_array(self._start_us, np.int64)
         rows = np.flatnonzero(fits[as_array(self._facts, np.uint32)] & selection.range.contains(start_us))
         return rows[np.lexsort((-rows, -start_us[rows]))]
 
-    def entries(self, rows: Places) -> list[RunEntry]:
+    def entries(self, rows: RowNumbers) -> list[RunEntry]:
         """Return the summaries of the runs in `rows`."""
         names, facts_table, endings = list(self._index), list(self._facts_numbers), list(self._ending_numbers)
         scores = np.bincount(as_array(self._scores, np.uint64)[::2].astype(np.intp), minlength=len(names))

@@ -279,7 +279,7 @@ def build_signals(run: DiscoveryRun) -> tuple[RunSignal, ...]:
     return tuple(signals)
 
 
-def as_reported_number(value: float) -> int | float:
+def integer_if_whole(value: float) -> int | float:
     """Return a number as reports write it: 1, not 1.0."""
     return int(value) if value == int(value) else value
 
@@ -298,7 +298,7 @@ def _score(event: EventFacts) -> AttemptScore:
         output_digest=scored.output_digest,
         valid=scored.valid,
         counts=scored.counts,
-        total_score=None if scored.total_score is None else as_reported_number(scored.total_score),
+        total_score=None if scored.total_score is None else integer_if_whole(scored.total_score),
         dimension_scores=_dimensions(scored),
         apart=scored.apart,
     )
@@ -359,11 +359,11 @@ def _probe_score(scored: ProbeScored) -> dict[str, int | float] | None:
         return None
     values: dict[str, int | float] = dict(scored.counts or {})
     if scored.total_score is not None:
-        values[TOTAL_KEY] = as_reported_number(scored.total_score)
+        values[TOTAL_KEY] = integer_if_whole(scored.total_score)
     return values
 
 
 def _dimensions(scored: ProbeScored) -> dict[str, int | float] | None:
     if scored.dimension_scores is None:
         return None
-    return {name: as_reported_number(value) for name, value in scored.dimension_scores.items()}
+    return {name: integer_if_whole(value) for name, value in scored.dimension_scores.items()}

@@ -2,8 +2,8 @@
 
 The state has one row per score (run, scenario, attempt, outcome, points, attribution and scenario version: about 50
 bytes), the starts and ends of runs, and the labels of scenarios. Findings and answers are not in the state: to show a
-run, its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the columns (`list_view.py`,
-`scoreboard.py`).
+run, its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the columns
+(`run_summaries.py`, `scoreboard.py`).
 """
 
 from array import array
@@ -20,7 +20,7 @@ from events.payload import Payload
 from ledger import microseconds
 from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.evaluation.aggregation import ScenarioLabels
-from projections.evaluation.score_context import (
+from projections.evaluation.score_attribution import (
     RunEnd,
     RunSpan,
     ScenarioVersion,

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from events.envelope import EventFacts
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
 from ledger import microseconds
@@ -17,7 +17,13 @@ from projections.evaluation.aggregation import (
     scenario_weights,
     tally_scores,
 )
-from projections.evaluation.score_context import RunEnd, RunSpan, attribute_score, run_fields, score_outcome
+from projections.evaluation.score_attribution import (
+    RunEnd,
+    RunSpan,
+    attribute_score,
+    run_fields,
+    score_outcome,
+)
 from projections.evaluation.view_types import Evaluation, ScoreRow
 
 EvidenceTexts = Mapping[str, bytes | None]
@@ -114,7 +120,7 @@ def _components(data: EvalScored, texts: EvidenceTexts) -> tuple[Component, ...]
         return data.components
     try:
         return _breakdown.decode(stored)
-    except UNDECODABLE:
+    except DECODE_ERRORS:
         return data.components
 
 

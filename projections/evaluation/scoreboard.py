@@ -21,7 +21,7 @@ from msgspec import structs
 
 from events.evaluation import Baseline
 from ledger import moment_of
-from projections.arrays import Places
+from projections.arrays import RowNumbers
 from projections.evaluation.aggregation import (
     ScoreTally,
     mean_difference,
@@ -31,7 +31,7 @@ from projections.evaluation.aggregation import (
     tally_scores,
 )
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
-from projections.evaluation.score_context import ScoreAttribution
+from projections.evaluation.score_attribution import ScoreAttribution
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
 from projections.stats.intervals import Interval, wilson_interval
 
@@ -83,7 +83,9 @@ def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> 
     return Scoreboard(suites=tuple(boards))
 
 
-def _suite(scores: EvaluationScoreColumns, suite: str, row_numbers: Places, query: ScoreboardQuery) -> SuiteScoreboard:
+def _suite(
+    scores: EvaluationScoreColumns, suite: str, row_numbers: RowNumbers, query: ScoreboardQuery
+) -> SuiteScoreboard:
     row_numbers = row_numbers[np.argsort(scores.time_us[row_numbers], kind="stable")]
     scenario_numbers, scenario = np.unique(scores.scenario[row_numbers], return_inverse=True)
     names = [scores.scenarios[number] for number in scenario_numbers.tolist()]
@@ -122,7 +124,7 @@ def _suite(scores: EvaluationScoreColumns, suite: str, row_numbers: Places, quer
     )
 
 
-def _scorer(scores: EvaluationScoreColumns, rows: Places) -> tuple[str | None, str | None]:
+def _scorer(scores: EvaluationScoreColumns, rows: RowNumbers) -> tuple[str | None, str | None]:
     """Return the scorer that the newest score names, and the newest version that a score of this scorer states."""
     newest = np.full(len(scores.attributions), MISSING)
     newest[scores.attribution[rows]] = np.arange(len(rows))
@@ -139,7 +141,7 @@ def _is_current(stated: str | None, current: str | None) -> bool:
 
 
 def _states_current(
-    scores: EvaluationScoreColumns, field: str, row_numbers: Places, scenario: npt.NDArray[Any], size: int
+    scores: EvaluationScoreColumns, field: str, row_numbers: RowNumbers, scenario: npt.NDArray[Any], size: int
 ) -> npt.NDArray[np.bool_]:
     """Return a mask of the scores, oldest first, that state the scenario's newest value of a field, or no value."""
     numbers: dict[str | None, int] = {None: MISSING}
@@ -152,7 +154,7 @@ def _states_current(
     return fits
 
 
-def _versions(scores: EvaluationScoreColumns, row_numbers: Places) -> dict[AgentVersion, Places]:
+def _versions(scores: EvaluationScoreColumns, row_numbers: RowNumbers) -> dict[AgentVersion, RowNumbers]:
     """Return the indices in `row_numbers` of the scores of each version."""
     versions: dict[AgentVersion, int] = {}
     version_numbers = [
@@ -167,7 +169,7 @@ def _versions(scores: EvaluationScoreColumns, row_numbers: Places) -> dict[Agent
 def _row(
     scores: EvaluationScoreColumns,
     version: AgentVersion,
-    row_numbers: Places,
+    row_numbers: RowNumbers,
     scenario: npt.NDArray[Any],
     keep: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.float64],

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.errors import TABLE, error_codes, make_problem
+from api.errors import ERROR_TABLE, error_codes, make_problem
 from events import TallystickError
 from ledger import errors
 from ledger.errors import AppendRefused, LedgerBusy, LifecycleViolation
@@ -22,13 +22,15 @@ def below(kind: type[TallystickError]) -> Iterator[type[TallystickError]]:
 
 
 def test_every_error_has_its_row() -> None:
-    missing = [kind.__name__ for kind in below(TallystickError) if kind not in TABLE and kind.__name__ not in ABSTRACT]
+    missing = [
+        kind.__name__ for kind in below(TallystickError) if kind not in ERROR_TABLE and kind.__name__ not in ABSTRACT
+    ]
     assert not missing, f"add to TABLE in api/errors.py: {missing}"
 
 
-@pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", ERROR_TABLE, ids=lambda kind: kind.__name__)
 def test_every_row_speaks_the_languages_of_its_interfaces(kind: type[TallystickError]) -> None:
-    answer = TABLE[kind]
+    answer = ERROR_TABLE[kind]
     assert 400 <= answer.status < 600
     assert answer.rpc in (-32602, -32603)
     assert answer.exit in (1, 2)

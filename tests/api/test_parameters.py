@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from api.http.route_table import OPERATIONS
 from api.parameters import (
     Parameter,
-    check_names,
+    check_parameter_names,
+    choice_list_parameter,
     choice_parameter,
-    index_pairs,
     integer_parameter,
-    list_parameter,
+    parameters_by_name,
     parse_instant,
     parse_time_range,
     text_parameter,
@@ -89,7 +89,7 @@ def test_an_alias_is_a_spelling_of_a_word() -> None:
 
 
 def test_a_list_names_the_value_that_is_unknown() -> None:
-    include = list_parameter("include", "", ("trend", "drift"))
+    include = choice_list_parameter("include", "", ("trend", "drift"))
     assert (include.read({}), include.parse("drift,trend")) == ((), ("drift", "trend"))
     with pytest.raises(InvalidQuery, match="include: 'x' is not a known value"):
         include.parse("trend,x")
@@ -99,12 +99,12 @@ def test_a_list_names_the_value_that_is_unknown() -> None:
 
 def test_a_parameter_is_given_once_and_known() -> None:
     known = [text_parameter("a", ""), text_parameter("b", "")]
-    assert index_pairs([("a", "1"), ("b", "2")]) == {"a": "1", "b": "2"}
+    assert parameters_by_name([("a", "1"), ("b", "2")]) == {"a": "1", "b": "2"}
     with pytest.raises(InvalidQuery, match="a: is given more than once"):
-        index_pairs([("a", "1"), ("a", "1")])
-    check_names({"a"}, known)
+        parameters_by_name([("a", "1"), ("a", "1")])
+    check_parameter_names({"a"}, known)
     with pytest.raises(InvalidQuery, match="c: is not a parameter here") as raised:
-        check_names({"c"}, known)
+        check_parameter_names({"c"}, known)
     assert raised.value.advice == "Parameters: a, b."
 
 

@@ -286,7 +286,7 @@ SAMPLES: dict[str, Payload] = {
 
 def line_of(type_: str, payload: Payload) -> bytes:
     """The stored line of a payload, every attribute filled with the same values."""
-    kind = VOCABULARY.kinds[type_]
+    kind = VOCABULARY.event_types[type_]
     return encode_line(
         Line(
             specversion="1.0",

@@ -196,7 +196,7 @@ def test_lists_are_bounded() -> None:
 
 @pytest.mark.parametrize("name", ["a/b", "a b", "ü", "a\n", "x" * 65, ""])
 def test_a_stream_id_has_its_shape(name: str) -> None:
-    kind = VOCABULARY.kinds["decision.thought.v1"]
+    kind = VOCABULARY.event_types["decision.thought.v1"]
     payload = kind.payload(decision_id=name, text="t")
     with pytest.raises(InvalidEvent, match=r"is not 1\.\.64 of letters") as caught:
         kind.stream_id(payload)

@@ -14,7 +14,7 @@ from tests.events.payloads import ZONES, payload_of
 REQUIRED = ("specversion", "id", "source", "type", "subject", "time", "recordedtime", "position", "streamversion")
 TRACES = ("traceparent", "correlationid", "causationid")
 
-KINDS_AND_PAYLOADS = st.sampled_from(list(VOCABULARY.kinds.values())).flatmap(
+KINDS_AND_PAYLOADS = st.sampled_from(list(VOCABULARY.event_types.values())).flatmap(
     lambda kind: st.tuples(st.just(kind), payload_of(kind.payload))
 )
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=ZONES)  # noqa: DTZ001 - bounds are naive

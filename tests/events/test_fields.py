@@ -7,7 +7,7 @@ import pytest
 
 from events import VOCABULARY, Payload
 
-MODULES = sorted({kind.payload.__module__ for kind in VOCABULARY.kinds.values()})
+MODULES = sorted({kind.payload.__module__ for kind in VOCABULARY.event_types.values()})
 
 
 def structs_in(module: str) -> list[ast.ClassDef]:
@@ -32,7 +32,7 @@ def undocumented(struct: ast.ClassDef) -> list[str]:
 @pytest.mark.parametrize("module", MODULES)
 def test_each_field_is_documented_with_its_source(module: str) -> None:
     structs = structs_in(module)
-    assert {kind.payload.__name__ for kind in VOCABULARY.kinds.values() if kind.payload.__module__ == module} <= {
+    assert {kind.payload.__name__ for kind in VOCABULARY.event_types.values() if kind.payload.__module__ == module} <= {
         struct.name for struct in structs
     }
     assert [name for struct in structs for name in undocumented(struct)] == [], (
@@ -48,7 +48,9 @@ def test_a_field_without_its_source_would_be_found() -> None:
     assert undocumented(struct) == ["S.b", "S.c"]
 
 
-@pytest.mark.parametrize("payload", [kind.payload for kind in VOCABULARY.kinds.values()], ids=VOCABULARY.types)
+@pytest.mark.parametrize(
+    "payload", [kind.payload for kind in VOCABULARY.event_types.values()], ids=VOCABULARY.type_names
+)
 def test_payloads_are_frozen_strict_and_described(payload: type[Payload]) -> None:
     config = payload.__struct_config__
     assert (config.frozen, config.forbid_unknown_fields, config.omit_defaults) == (True, True, True)

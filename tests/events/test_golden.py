@@ -12,7 +12,7 @@ from tests.golden import FOLDER, path_of
 
 def test_every_type_has_a_golden_file_and_no_file_lacks_its_type() -> None:
     found = {path.name.removesuffix(".json") for path in FOLDER.glob("*.json")}
-    missing, orphaned = set(VOCABULARY.types) - found, found - set(VOCABULARY.types)
+    missing, orphaned = set(VOCABULARY.type_names) - found, found - set(VOCABULARY.type_names)
     assert not missing, (
         f"{sorted(missing)} have no file in tests/golden/: add a payload to tests/events/samples.py, every field "
         "filled, and run `python -m tests.golden`"
@@ -21,22 +21,22 @@ def test_every_type_has_a_golden_file_and_no_file_lacks_its_type() -> None:
 
 
 def test_every_type_has_a_sample() -> None:
-    assert set(SAMPLES) == set(VOCABULARY.types), "tests/events/samples.py holds one payload for each type"
+    assert set(SAMPLES) == set(VOCABULARY.type_names), "tests/events/samples.py holds one payload for each type"
 
 
-@pytest.mark.parametrize("type_", VOCABULARY.types)
+@pytest.mark.parametrize("type_", VOCABULARY.type_names)
 def test_encoding_gives_the_golden_bytes(type_: str) -> None:
     assert line_of(type_, SAMPLES[type_]) + b"\n" == path_of(type_).read_bytes(), (
         "published bytes are permanent: make a .v2 with an upcaster, and leave the file as it is"
     )
 
 
-@pytest.mark.parametrize("type_", VOCABULARY.types)
+@pytest.mark.parametrize("type_", VOCABULARY.type_names)
 def test_decoding_the_golden_bytes_gives_it_back(type_: str) -> None:
     event = VOCABULARY.stored(path_of(type_).read_bytes())
     assert event.data == SAMPLES[type_]
     assert (event.name, event.position, event.streamversion) == (type_, 42, 3)
-    assert (event.agent, event.subject.partition("/")[0]) == ("claude", VOCABULARY.kinds[type_].stream)
+    assert (event.agent, event.subject.partition("/")[0]) == ("claude", VOCABULARY.event_types[type_].stream)
     assert (event.correlationid, event.causationid is not None) == ("order-66", True)
     assert event.recordedtime == "2026-11-21T08:30:00.250000Z"
     assert event.moment.isoformat() == "2026-11-21T08:30:00.000001+00:00"

@@ -26,12 +26,12 @@ def drafts_by_type() -> dict[str, dict[str, Any]]:
 
 
 def test_each_type_is_one_of_what_may_be_posted() -> None:
-    assert tuple(drafts_by_type()) == VOCABULARY.types
+    assert tuple(drafts_by_type()) == VOCABULARY.type_names
 
 
-@pytest.mark.parametrize("type_", VOCABULARY.types)
+@pytest.mark.parametrize("type_", VOCABULARY.type_names)
 def test_a_draft_tells_its_life_its_stream_and_its_fields(type_: str) -> None:
-    kind, draft = VOCABULARY.kinds[type_], drafts_by_type()[type_]
+    kind, draft = VOCABULARY.event_types[type_], drafts_by_type()[type_]
     assert Life(draft["x-life"]) is kind.life
     assert draft["x-stream"] == f"{kind.stream}/ID"
     assert draft["required"] == ["type", "data"]

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import canonical, is_unresolved, is_wrapper, key_of
+from events import (
+    canonical_name,
+    claim_key,
+    is_unresolved,
+    is_wrapper,
+)
 from events.payload import STREAM_ID_PATTERN
 from tests.events.payloads import CHARACTERS
 
@@ -55,7 +60,7 @@ PIECES = [
 
 
 def test_the_key_is_lower_case() -> None:
-    assert key_of(" GPT-4o ") == "gpt-4o"
+    assert claim_key(" GPT-4o ") == "gpt-4o"
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
@@ -79,19 +84,19 @@ def test_names_that_name_something(name: str) -> None:
 
 
 def test_the_names_of_one_model_are_one_and_those_of_others_are_not() -> None:
-    keys = [{canonical(name) for name in names} for names in ONE_MODEL]
+    keys = [{canonical_name(name) for name in names} for names in ONE_MODEL]
     assert [len(key) for key in keys] == [1] * len(ONE_MODEL)
     assert len(set().union(*keys)) == len(ONE_MODEL)
 
 
 @given(st.text(CHARACTERS))
 def test_a_canonical_name_has_no_capitals_and_may_name_a_stream(name: str) -> None:
-    key = canonical(name)
+    key = canonical_name(name)
     assert key == "" or (re.fullmatch(STREAM_ID_PATTERN, key) and len(key) <= 64)
-    assert canonical(key.upper()) == key
+    assert canonical_name(key.upper()) == key
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
 def test_a_canonical_name_is_its_own(name: str) -> None:
-    key = canonical(name)
-    assert canonical(key) == canonical(key.upper()) == key
+    key = canonical_name(name)
+    assert canonical_name(key) == canonical_name(key.upper()) == key

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from api.verify.export import verify_export
 from events.errors import TallystickError
 from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
-from ledger.sqlite.file_copy import remove_files
+from ledger.sqlite.backup import remove_files
 from ledger.sqlite.schema import COLUMNS
 from ledger.transparency.checkpoints import checkpoint_path
 from ledger.transparency.keys import key_path

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.export.manifest import MANIFEST
-from api.importers.ledger import rebuild_ledger
+from api.importers.ledger_rebuild import rebuild_ledger
 from api.verify import verify_ledger
 from events.errors import TallystickError
 from tests.api.verify.exported import copied, export_all, zipped

@@ -15,7 +15,7 @@ from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport
 from api.importers.runs import RunImportResult, import_runs, read_runs
-from api.service.evaluation.scenarios import record_scenarios
+from api.service.evaluation.scenario_recorder import record_scenarios
 from instruments.evals import load
 from tests.fuzz.in_process import InProcess
 from tests.fuzz.mutated import bodies, documents, noise

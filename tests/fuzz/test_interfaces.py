@@ -7,9 +7,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.cstp.methods import METHODS
+from api.cstp.method_table import METHODS
 from api.errors import INTERNAL_ERROR
-from api.http.media import EVENT_MEDIA
+from api.http.media_types import EVENT_MEDIA_TYPES
 from tests.events.samples import SAMPLES
 from tests.fuzz.in_process import Headers, InProcess
 from tests.fuzz.mutated import SCALARS, VALUES, bodies, documents, noise
@@ -23,7 +23,7 @@ ONE = bodies(EVENTS)
 MANY = bodies([EVENTS[:3], EVENTS[5:9], EVENTS[:1] * 2])
 LINES = st.lists(ONE, max_size=3).map(b"\n".join)
 TYPES = st.sampled_from(
-    [media.encode() for media in EVENT_MEDIA] * 3 + [b"", b"text/plain", b"application/json; q=\xff"]
+    [media.encode() for media in EVENT_MEDIA_TYPES] * 3 + [b"", b"text/plain", b"application/json; q=\xff"]
 )
 
 CALLS: list[dict[str, Any]] = [

@@ -8,7 +8,15 @@ from typing import NamedTuple, Self, TypeVar
 
 from events import Draft, Vocabulary
 from events.errors import TallystickError
-from ledger.admission import ExistingEvent, GroupAdmission, Lookups, PreparedEvent, StreamHead, name_stream, prepare
+from ledger.admission import (
+    ExistingEvent,
+    GroupAdmission,
+    Lookups,
+    PreparedEvent,
+    StreamHead,
+    assign_stream_id,
+    prepare,
+)
 from ledger.log import AppendedEvent, Head
 from ledger.sqlite.schema import COLUMNS
 from tests.ledger.run_vocabulary import RUNS
@@ -71,7 +79,7 @@ class Scene:
     def entries(self, batch: Sequence[Draft]) -> list[PreparedEvent]:
         """The batch made ready, streams without an id named."""
         ready = [prepare(self.vocabulary, draft, index) for index, draft in enumerate(batch)]
-        return [name_stream(one, len(self.history) + 1, self.rng) if one.id_generated else one for one in ready]
+        return [assign_stream_id(one, len(self.history) + 1, self.rng) if one.id_generated else one for one in ready]
 
     def at(self, now: datetime) -> Self:
         self.now = now

@@ -52,7 +52,7 @@ def draft(
     subject: str | None = None,
 ) -> Draft:
     """Return the draft of a payload of this vocabulary, like one from the HTTP interface."""
-    (kind,) = (kind for kind in RUNS.kinds.values() if kind.payload is type(payload))
+    (kind,) = (kind for kind in RUNS.event_types.values() if kind.payload is type(payload))
     return kind.draft(data=payload, id=id, source=source, expectedversion=expectedversion, subject=subject)
 
 

@@ -9,7 +9,7 @@ import pytest
 from events import VOCABULARY, Draft, InvalidEvent
 from events.decision import DecisionAmended, DecisionRecorded, DecisionThought
 from events.limits import BATCH_EVENTS_MAX, LINE_BYTES_MAX
-from ledger.admission import name_stream, prepare
+from ledger.admission import assign_stream_id, prepare
 from ledger.clock import microseconds
 from ledger.errors import IdentityConflict, LineTooLong
 from tests.ledger.given import NOON, given
@@ -145,9 +145,9 @@ def test_made_ids_are_uuids_of_version_7_in_the_order_of_the_log() -> None:
 
 def test_made_names_grow_with_the_log_and_differ() -> None:
     entry, rng = prepare(given().vocabulary, start(), 0), random.Random(1)
-    names = [name_stream(entry, position, rng).subject for position in range(1, 2**16, 256)]
+    names = [assign_stream_id(entry, position, rng).subject for position in range(1, 2**16, 256)]
     assert sorted(names) == names
-    near = {name_stream(entry, position, rng).subject for position in range(BATCH_EVENTS_MAX)}
+    near = {assign_stream_id(entry, position, rng).subject for position in range(BATCH_EVENTS_MAX)}
     assert len(near) > BATCH_EVENTS_MAX * 0.99
 
 

@@ -121,4 +121,4 @@ def test_streams_are_named_by_the_ledger_where_the_client_names_none() -> None:
     assert all(len(name) == 8 and set(name) <= set("0123456789abcdef") for name in names)
     for row in scene.rows:
         event = scene.vocabulary.event(row.line)
-        assert scene.vocabulary.kinds[row.type].stream_id(event.data) == row.subject.partition("/")[2]
+        assert scene.vocabulary.event_types[row.type].stream_id(event.data) == row.subject.partition("/")[2]

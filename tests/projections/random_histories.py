@@ -300,7 +300,7 @@ def everything(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
 
 def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time: datetime | None = None) -> Draft:
     """A payload as an agent posts it, on the stream of a name."""
-    (kind,) = (kind for kind in VOCABULARY.kinds.values() if kind.payload is type(payload))
+    (kind,) = (kind for kind in VOCABULARY.event_types.values() if kind.payload is type(payload))
     if name is not None:
         fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
         payload = type(payload)(**{**fields, kind.id_field: name})

@@ -14,10 +14,10 @@ from events import (
     ModelRegistered,
     ProbeScored,
 )
+from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_inventory import InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
-from projections.discovery.sighting_index import SightingIndex
 from tests.projections.random_histories import events_of, post
 from tests.support.paths import SHARED
 
@@ -79,9 +79,9 @@ def scores(**of: Sequence[float]) -> list[Draft]:
     return [score(f"{name}-{n}", name, total) for name, totals in of.items() for n, total in enumerate(totals)]
 
 
-def inventory_of(drafts: Sequence[Draft]) -> SightingIndex:
+def inventory_of(drafts: Sequence[Draft]) -> AttemptIndex:
     """The projection that folded these drafts' events."""
-    made = SightingIndex()
+    made = AttemptIndex()
     made.fold(events_of(drafts))
     return made
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import DecisionRecorded, Draft, Event, EvidenceErased, EvidenceStored
-from projections.evidence import EvidenceIndex
+from projections.evidence_index import EvidenceIndex
 from tests.projections.random_histories import events_of
 from tests.support.drafts import draft_of
 

@@ -34,7 +34,7 @@ def anew(old: Measured) -> MeasuredAnew:
 
 FIRST = Vocabulary([EventType("probe.measured.v1", Measured, "probe", "probe_id", Life.SINGLE)])
 BOTH = Vocabulary(
-    [*FIRST.kinds.values(), EventType("probe.measured.v2", MeasuredAnew, "probe", "probe_id", Life.SINGLE)],
+    [*FIRST.event_types.values(), EventType("probe.measured.v2", MeasuredAnew, "probe", "probe_id", Life.SINGLE)],
     {"probe.measured.v1": anew},
 )
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import tallystick
-from api.errors import TABLE, Problem, slug
+from api.errors import ERROR_TABLE, Problem, problem_name
 from tallystick import (
     Busy,
     Client,
@@ -50,8 +50,8 @@ EXPECTED: dict[type[TallystickError], set[str]] = {
 
 def test_every_problem_of_the_server_has_its_class() -> None:
     found: dict[type[TallystickError], set[str]] = {}
-    for kind, row in TABLE.items():
-        name = slug(kind.__name__)
+    for kind, row in ERROR_TABLE.items():
+        name = problem_name(kind.__name__)
         problem = Problem(type=f"urn:tallystick:problem:{name}", title=row.title, status=row.status, detail="So.")
         error = error_of(row.status, {}, msgspec.json.encode(problem), "http://h/events")
         assert error.code == name

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
-from tallystick.drafts import Drafts
+from tallystick.event_drafts import Drafts
 from tallystick.ids import EventIds, derived_event_id, new_event_id, new_stream_id
 
 TIMES = st.lists(st.integers(0, 2**47), max_size=50)

@@ -16,7 +16,7 @@ from events.model import ModelIdentity
 from ledger.log import AppendedEvent as ServerAppendedEvent
 from projections.discovery.run_report import RunReport
 from tallystick import calibration, results
-from tallystick.exchange import Response, decoded
+from tallystick.request_flow import Response, decode_response
 
 PAIRS: list[tuple[type, type]] = [
     (CalibrationAnswer, calibration.Calibration),
@@ -108,7 +108,7 @@ def test_results_are_frozen_and_skip_unknown_fields(kind: type[msgspec.Struct]) 
 
 def test_an_answer_of_a_newer_server_is_read() -> None:
     body = b'{"position":1,"id":"a","subject":"decision/d","streamversion":1,"duplicate":false,"added":{"later":[1]}}'
-    event = decoded(Response(201, {}, body, "http://h"), results.DecisionEvent)
+    event = decode_response(Response(201, {}, body, "http://h"), results.DecisionEvent)
     assert (event.position, event.decision_id) == (1, "d")
 
 

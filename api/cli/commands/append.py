@@ -33,7 +33,7 @@ def append(
 
     from api.auth import is_valid_agent
     from api.cli.output import print_json
-    from api.text import many
+    from api.text_format import pluralize
     from ledger.errors import InvalidQuery
 
     if agent is not None and not is_valid_agent(agent):
@@ -44,13 +44,13 @@ def append(
         print_json(totals)
         return
     positions = f", positions {totals.first:,} to {totals.last:,}" if totals.first is not None else ""
-    typer.echo(f"{many(totals.appended, 'event')} appended, {totals.duplicates:,} there already{positions}.")
+    typer.echo(f"{pluralize(totals.appended, 'event')} appended, {totals.duplicates:,} there already{positions}.")
 
 
 async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int) -> "AppendTotals":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
-    from api.importers.ndjson import LineBatches
+    from api.importers.ndjson_lines import LineBatches
     from api.importers.pipeline import AppendTotals, Batch, append_batches
 
     totals = AppendTotals()

@@ -28,15 +28,15 @@ def backup(
     """
     from api.cli.output import print_json, print_note, show_progress
     from api.service.backup import back_up
-    from api.text import many
+    from api.text_format import pluralize
 
     result = back_up(target.ledger, file, with_key=with_key, progress=show_progress)
     if target.json:
         print_json(result)
         return
-    evidence = f", {many(result.evidence, 'piece')} of evidence" if result.evidence else ""
+    evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
-        f"Backed up and verified: {many(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
+        f"Backed up and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
         f" ({result.size_bytes / 1e6:,.1f} MB, {result.elapsed_s:,.1f} s)."
     )
     if not with_key:
@@ -85,21 +85,21 @@ def restore(
 
 def _print_restored(result: "RestoreResult") -> None:
     from api.cli.output import print_note
-    from api.text import many
+    from api.text_format import pluralize
 
-    evidence = f", {many(result.evidence, 'piece')} of evidence" if result.evidence else ""
+    evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
-        f"Restored and verified: {many(result.events, 'event')}{evidence}, root {result.root},"
+        f"Restored and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root},"
         f" in {result.ledger} ({result.elapsed_s:,.1f} s)."
     )
     if result.aside is not None:
         print_note(f"The previous files are in {result.aside}.")
     if result.missing:
-        pieces = many(len(result.missing), "piece")
+        pieces = pluralize(len(result.missing), "piece")
         print_note(f"{pieces} of evidence could not be restored: {', '.join(result.missing)}.")
     if result.lost and result.signed is not None:
         print_note(
-            f"The last signed checkpoint covers {many(result.signed, 'event')}, the backup has"
+            f"The last signed checkpoint covers {pluralize(result.signed, 'event')}, the backup has"
             f" {result.events:,}: {result.lost:,} are lost."
         )
     if result.forked:

@@ -93,7 +93,7 @@ def calibration(
 
 def _check_plot(target: LedgerTarget, path: Path, detail: str) -> None:
     """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
-    from api.reports.files import check_file
+    from api.reports.report_files import check_file
     from ledger.errors import InvalidQuery
 
     if detail == "figures":
@@ -106,7 +106,7 @@ def _check_plot(target: LedgerTarget, path: Path, detail: str) -> None:
 def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
     """Draw the calibration curve of an answer into a file. Errors: InvalidQuery, if the answer has no curve."""
     from api.reports.calibration_plot import calibration_plot
-    from api.reports.files import write_file
+    from api.reports.report_files import write_file
     from ledger.errors import InvalidQuery
 
     drawn = calibration_plot(answer, _subject(parameters), answer.as_of.position)

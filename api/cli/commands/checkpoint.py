@@ -155,7 +155,7 @@ def witness(
     from api.cli.output import print_json
     from api.service.ledger import open_for_signing
     from api.service.witness import CosignResult, request_cosignature
-    from api.text import many, moment
+    from api.text_format import format_time, pluralize
     from ledger import Verifier
 
     verifier = Verifier.parse(key)
@@ -168,5 +168,7 @@ def witness(
     if target.json:
         print_json(cosigned)
     else:
-        events = many(cosigned.size, "event")
-        typer.echo(f"{cosigned.witness} has cosigned {events} of {cosigned.origin} at {moment(cosigned.time)} UTC.")
+        events = pluralize(cosigned.size, "event")
+        typer.echo(
+            f"{cosigned.witness} has cosigned {events} of {cosigned.origin} at {format_time(cosigned.time)} UTC."
+        )

@@ -10,7 +10,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from api.service.discovery.runner import DiscoveryRunner, RunnerResult, Say
+    from api.service.discovery.discover_command import DiscoverCommand, DiscoverResult, Say
     from instruments.routers import Router as RouterClient
 
 Router = Annotated[str, typer.Option(help="The router: command:CMD, or openai:BASE_URL.")]
@@ -81,13 +81,13 @@ def discover(
 
     Example: tallystick discover --router 'command:claude -p' --resume 3f2a9c1e
     """
-    from api.service.discovery.runner import DiscoveryRunner
+    from api.service.discovery.discover_command import DiscoverCommand
 
     settings: dict[str, object] = {
         "probe_id": probe, "max_iterations": max_iterations, "max_attempts": max_attempts,
         "keep_going": keep_going or None, "sensitive": sensitive or None, "run_id": run,
     }  # fmt: skip
-    runner = DiscoveryRunner(
+    runner = DiscoverCommand(
         _router_factory(router, key_env, header or [], router_name),
         model=model,
         timeout_s=timeout,
@@ -118,7 +118,7 @@ def _router_factory(
     return make
 
 
-def _run(runner: "DiscoveryRunner", target: LedgerTarget) -> None:
+def _run(runner: "DiscoverCommand", target: LedgerTarget) -> None:
     """Run the discovery, print the result, and exit with its code."""
     import asyncio
     import time
@@ -148,8 +148,8 @@ def _run(runner: "DiscoveryRunner", target: LedgerTarget) -> None:
 
 
 async def _run_until_stopped(
-    runner: "DiscoveryRunner", target: LedgerTarget, report: "Say"
-) -> "tuple[RunnerResult, list[int]]":
+    runner: "DiscoverCommand", target: LedgerTarget, report: "Say"
+) -> "tuple[DiscoverResult, list[int]]":
     """Return the result, and the signals that stopped the run. A second signal ends the command at once."""
     from api.cli.open_ledger import open_store
     from api.cli.output import print_note

@@ -9,7 +9,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice_argument
 
 if TYPE_CHECKING:
-    from api.importers.benchmarks import BenchmarkImport, ImportedCases
+    from api.importers.benchmarks import BenchmarkImport, BenchmarkImportResult
     from instruments.evals.benchmarks import Format
 
 FORMATS = ("opsbench", "case", "itbench")
@@ -59,7 +59,7 @@ def _read_cases(kind: str, path: Path, output: Path, prefix: str | None, *, forc
         return BenchmarkImport(cast("Format", kind), path, output, report, prefix=prefix, force=force)
 
 
-async def _import(cases: "BenchmarkImport", target: LedgerTarget) -> "ImportedCases":
+async def _import(cases: "BenchmarkImport", target: LedgerTarget) -> "BenchmarkImportResult":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
 
@@ -68,15 +68,15 @@ async def _import(cases: "BenchmarkImport", target: LedgerTarget) -> "ImportedCa
             return await cases.write(store, report)
 
 
-def _print_imported(result: "ImportedCases", output: Path) -> None:
+def _print_imported(result: "BenchmarkImportResult", output: Path) -> None:
     from api.cli.output import format_speed
-    from api.text import many
+    from api.text_format import pluralize
 
     typer.echo(
-        f"{many(result.cases, 'case')} in {output}: {result.written:,} written, {result.replaced:,} replaced,"
+        f"{pluralize(result.cases, 'case')} in {output}: {result.written:,} written, {result.replaced:,} replaced,"
         f" {result.there:,} there already."
     )
     typer.echo(
-        f"{many(result.captured, 'scenario')} captured, {result.revised:,} revised, {result.knew:,} unchanged; "
+        f"{pluralize(result.captured, 'scenario')} captured, {result.revised:,} revised, {result.knew:,} unchanged; "
         f"{format_speed(result.cases, result.elapsed_ms, 'cases')}."
     )

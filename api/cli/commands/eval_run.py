@@ -9,11 +9,11 @@ from api.cli.errors import exit_2_on_error
 from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
-    from api.progress import Report as Progress
+    from api.progress import ReportProgress as Progress
     from api.reports import EvaluationReport
+    from api.service.evaluation.eval_run_command import EvalRunCommand, Say
     from api.service.evaluation.options import EvalOptions
-    from api.service.evaluation.runner import EvalRunner, Say
-    from api.service.evaluation.runs import GradedAttempt
+    from api.service.evaluation.run_operations import GradedAttempt
     from projections.evaluation.view_types import Evaluation
 
 BAR_UPDATE_S = 0.5
@@ -121,12 +121,12 @@ def _run(options: "EvalOptions", target: LedgerTarget) -> None:
 
     from api.cli.output import print_json, print_note
     from api.cli.render.eval_run import print_evaluation
+    from api.service.evaluation.eval_run_command import EvalRunCommand
     from api.service.evaluation.report_data import without_analyses
-    from api.service.evaluation.runner import EvalRunner
-    from instruments.evals.scoring.semantic import matcher_from_environment
+    from instruments.evals.scoring.semantic_matcher import matcher_from_environment
 
     cache = None if target.url is not None else target.ledger.with_name(f"{target.ledger.name}.embeddings")
-    runner = EvalRunner(options, matcher_from_environment(os.environ, cache))
+    runner = EvalRunCommand(options, matcher_from_environment(os.environ, cache))
     report, signals = asyncio.run(_run_until_stopped(runner, target))
     evaluation = report.evaluation
     if target.json:
@@ -166,7 +166,7 @@ def _parse_meta(pairs: list[str]) -> dict[str, str]:
     return parsed
 
 
-async def _run_until_stopped(runner: "EvalRunner", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
+async def _run_until_stopped(runner: "EvalRunCommand", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
     """Return the result, and the signals that stopped the run."""
     import asyncio
 

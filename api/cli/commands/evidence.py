@@ -34,7 +34,7 @@ def put(
     """
     from api.cli.output import print_json, print_note
     from api.service.evidence import Blob
-    from api.text import many
+    from api.text_format import pluralize
 
     blob = Blob(_read(file), media_type, note)
     stored = _use_store(target, lambda store: store.put(blob))
@@ -42,7 +42,7 @@ def put(
         print_json(stored)
         return
     state = "there already" if stored.duplicate else "stored"
-    print_note(f"{many(stored.size_bytes, 'byte')} {state}, recorded at position {stored.position:,}.")
+    print_note(f"{pluralize(stored.size_bytes, 'byte')} {state}, recorded at position {stored.position:,}.")
     typer.echo(stored.digest)
 
 
@@ -61,13 +61,13 @@ def get(
     import sys
 
     from api.cli.output import print_json, print_note
-    from api.text import many
+    from api.text_format import pluralize
     from ledger.errors import InvalidQuery
 
     content = _use_store(target, lambda store: store.evidence(digest), writable=False)
     if output is not None:
         output.write_bytes(content.data)
-        print_note(f"{many(len(content.data), 'byte')} in {output}.")
+        print_note(f"{pluralize(len(content.data), 'byte')} in {output}.")
     if target.json:
         print_json(_json_fields(content))
     elif output is None:
@@ -94,7 +94,7 @@ def erase(
     import sys
 
     from api.cli.output import print_json
-    from api.text import many
+    from api.text_format import pluralize
     from ledger.errors import InvalidQuery
 
     if not yes and not sys.stdin.isatty():
@@ -106,7 +106,9 @@ def erase(
         print_json(erased)
         return
     when = "was already" if erased.duplicate else "is"
-    typer.echo(f"{digest} ({many(erased.size_bytes, 'byte')}) {when} erased, recorded at position {erased.position:,}.")
+    typer.echo(
+        f"{digest} ({pluralize(erased.size_bytes, 'byte')}) {when} erased, recorded at position {erased.position:,}."
+    )
 
 
 @verb()
@@ -179,7 +181,7 @@ def _json_fields(content: "EvidenceContent") -> dict[str, object]:
 
 def _print_evidence(page: "EvidencePage") -> None:
     from api.cli.output import make_table, open_console, print_note, truncate
-    from api.text import count, moment, one_line
+    from api.text_format import format_count, format_time, one_line
 
     if not page.evidence:
         print_note("No evidence is stored.")
@@ -190,10 +192,10 @@ def _print_evidence(page: "EvidencePage") -> None:
         erased = piece.erased
         table.add_row(
             piece.digest,
-            count(piece.size_bytes),
+            format_count(piece.size_bytes),
             piece.media_type or "-",
-            moment(datetime.fromisoformat(piece.time)),
-            moment(datetime.fromisoformat(erased.time) if erased else None),
+            format_time(datetime.fromisoformat(piece.time)),
+            format_time(datetime.fromisoformat(erased.time) if erased else None),
             truncate(one_line(erased.reason if erased else piece.note)),
         )
     open_console().print(table)

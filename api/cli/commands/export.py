@@ -94,15 +94,15 @@ async def _open_for_export(ledger: Path) -> "AsyncIterator[LedgerService]":
 
 def _print_manifest(manifest: "Manifest", output: Path) -> None:
     from api.cli.output import print_note
-    from api.text import many
+    from api.text_format import pluralize
 
     scope = "all" if manifest.complete else "a selection"
-    typer.echo(f"{output}: {many(manifest.events, 'event')}, {scope}, under a checkpoint of {manifest.size:,}.")
+    typer.echo(f"{output}: {pluralize(manifest.events, 'event')}, {scope}, under a checkpoint of {manifest.size:,}.")
     if manifest.evidence is not None:
-        included = many(manifest.evidence.files, "piece")
+        included = pluralize(manifest.evidence.files, "piece")
         print_note(f"{included} of evidence included, {manifest.evidence.bytes:,} bytes.")
         if manifest.evidence.absent:
-            missing = many(len(manifest.evidence.absent), "piece")
+            missing = pluralize(len(manifest.evidence.absent), "piece")
             print_note(f"{missing} of evidence could not be read: the manifest names them.")
     print_note(f"Verify it with tallystick verify {output}, or without Tallystick as its README.md explains.")
     print_note(f"Send the verifier the ledger's key by another channel: {manifest.verifier}")

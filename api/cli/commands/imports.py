@@ -10,7 +10,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 if TYPE_CHECKING:
     from api.importers.cstp import CstpImport, CstpImportResult
     from api.importers.decisions import DecisionImport, DecisionImportResult
-    from api.importers.ledger import LedgerImportResult
+    from api.importers.ledger_rebuild import LedgerImportResult
     from api.importers.runs import RunImportResult
 
 
@@ -57,18 +57,18 @@ async def _import_decisions(source: "DecisionImport", target: LedgerTarget) -> "
 def _print_decisions(result: "DecisionImportResult") -> None:
     from api.cli.output import format_speed, print_note
     from api.importers.decisions import bad_row_lines
-    from api.text import many
+    from api.text_format import pluralize
 
     typer.echo(
-        f"{many(result.rows, 'row')}: {many(result.decisions, 'decision')} "
-        f"({result.with_confidence:,} with a confidence), {many(result.reviews, 'review')}."
+        f"{pluralize(result.rows, 'row')}: {pluralize(result.decisions, 'decision')} "
+        f"({result.with_confidence:,} with a confidence), {pluralize(result.reviews, 'review')}."
     )
     typer.echo(
-        f"{many(result.appended, 'event')} appended, {result.duplicates:,} there already; "
+        f"{pluralize(result.appended, 'event')} appended, {result.duplicates:,} there already; "
         f"{format_speed(result.rows, result.elapsed_ms, 'rows')}."
     )
     if result.skipped:
-        print_note(f"{many(result.skipped, 'bad row')} skipped:")
+        print_note(f"{pluralize(result.skipped, 'bad row')} skipped:")
         for line in bad_row_lines(result):
             print_note(line)
     if result.unused_columns:
@@ -114,9 +114,9 @@ async def _import_cstp(source: "CstpImport", target: LedgerTarget, *, dry_run: b
 
 def _print_cstp(report: "CstpImportResult") -> None:
     from api.cli.output import print_note
-    from api.cli.render.cstp_import import summary_lines, warning_lines
+    from api.cli.render.cstp_import import import_summary_lines, warning_lines
 
-    for line in summary_lines(report):
+    for line in import_summary_lines(report):
         typer.echo(line)
     for line in warning_lines(report):
         print_note(line)
@@ -192,7 +192,7 @@ def ledger(
     Example: tallystick --ledger again.db import ledger audit.zip --key "$(cat log.vkey)"
     """
     from api.cli.output import print_json, show_progress
-    from api.importers.ledger import rebuild_ledger
+    from api.importers.ledger_rebuild import rebuild_ledger
 
     with show_progress("importing", "events") as report:
         result = rebuild_ledger(export, target.ledger, key, progress=report)
@@ -208,7 +208,7 @@ def _print_rebuilt(result: "LedgerImportResult") -> None:
     from base64 import b64encode
 
     from api.cli.commands.verify import print_report
-    from api.text import many
+    from api.text_format import pluralize
 
     if not result.placed:
         print_report(result.report)
@@ -218,6 +218,7 @@ def _print_rebuilt(result: "LedgerImportResult") -> None:
         typer.echo(note)
     root = b64encode(result.report.root).decode()
     typer.echo(
-        f"{result.ledger}: {many(result.report.events, 'event')} with {many(result.evidence, 'piece')} of evidence, "
+        f"{result.ledger}: {pluralize(result.report.events, 'event')} "
+        f"with {pluralize(result.evidence, 'piece')} of evidence, "
         f"root {root}."
     )

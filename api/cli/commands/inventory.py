@@ -25,7 +25,7 @@ def inventory(
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.models import print_inventory
-    from api.service.models import list_inventory
+    from api.service.model_queries import list_inventory
 
     answer = answer_as_of(target.ledger, as_of, lambda service, position: list_inventory(service, model, position))
     if target.json:

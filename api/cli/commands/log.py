@@ -116,13 +116,13 @@ def _table(page: "Page") -> object:
 
 
 def _rows(page: "Page") -> list[tuple[str, ...]]:
-    from api.text import moment, one_line
+    from api.text_format import format_time, one_line
     from events import VOCABULARY
 
     return [
         (
             str(event.position),
-            moment(event.moment),
+            format_time(event.moment),
             event.name,
             event.subject,
             one_line(event.agent),

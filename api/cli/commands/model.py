@@ -88,7 +88,7 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.models import print_models
-    from api.service.models import list_registered_models
+    from api.service.model_queries import list_registered_models
 
     models = answer_as_of(target.ledger, as_of, list_registered_models)
     if target.json:

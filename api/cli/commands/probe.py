@@ -34,7 +34,7 @@ def scores(
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.models import print_scores
-    from api.service.models import compare_probe_scores
+    from api.service.model_queries import compare_probe_scores
     from projections.discovery.probe_score_tables import ProbeScoreQuery
 
     query = ProbeScoreQuery(probe=probe, scorer=scorer, model=model)
@@ -67,7 +67,7 @@ def prompt(
     Example: tallystick probe prompt --exclude-file seen.txt | some-model > answer.txt
     """
     from api.cli.output import print_line
-    from api.service.discovery.prompts import build_discovery_prompt
+    from api.service.discovery.prompt_and_analysis import build_discovery_prompt
 
     print_line(build_discovery_prompt(probe, exclude_file).rstrip("\n").encode())
 
@@ -88,7 +88,7 @@ def analyze(
     import asyncio
 
     from api.cli.output import print_json
-    from api.service.discovery.prompts import analyze_response, read_input
+    from api.service.discovery.prompt_and_analysis import analyze_response, read_input
 
     analysis = asyncio.run(analyze_response(read_input(response_file, "response_file"), probe, target.ledger))
     print_json(analysis)
@@ -158,23 +158,23 @@ async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResul
 
 def _print_rescored(result: "RescoreResult") -> None:
     from api.cli.output import format_speed, make_table, open_console, print_note
-    from api.text import count, many, one_line
+    from api.text_format import format_count, one_line, pluralize
 
     typer.echo(
-        f"{many(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored"
+        f"{pluralize(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored"
         f" before; {format_speed(result.appended, result.elapsed_ms, 'outputs')}."
     )
     if result.erased:
-        print_note(f"{many(result.erased, 'output')} skipped: the evidence was erased.")
+        print_note(f"{pluralize(result.erased, 'output')} skipped: the evidence was erased.")
     if result.lost:
-        print_note(f"{many(result.lost, 'output')} skipped: the evidence is missing or damaged.")
+        print_note(f"{pluralize(result.lost, 'output')} skipped: the evidence is missing or damaged.")
     if not result.models:
         return
     columns = [column for name in result.scorers for column in (name, "values", "invalid")]
     table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",))
     for row in result.models:
-        table.add_row(one_line(row.model), count(row.outputs), *_cells(row.scorers, result.scorers))
-    table.add_row("all", count(result.outputs), *_cells(result.total, result.scorers))
+        table.add_row(one_line(row.model), format_count(row.outputs), *_cells(row.scorers, result.scorers))
+    table.add_row("all", format_count(result.outputs), *_cells(result.total, result.scorers))
     open_console().print(table)
     for name in result.scorers:
         typer.echo(f"{name}: {result.discrimination[name].says}")
@@ -182,10 +182,10 @@ def _print_rescored(result: "RescoreResult") -> None:
 
 def _cells(summaries: "dict[str, ScoreSummary]", scorers: list[str]) -> list[str]:
     from api.cli.output import format_figure
-    from api.text import count
+    from api.text_format import format_count
 
     return [
         cell
         for summary in (summaries[name] for name in scorers)
-        for cell in (format_figure(summary.mean), count(summary.distinct), count(summary.invalid))
+        for cell in (format_figure(summary.mean), format_count(summary.distinct), format_count(summary.invalid))
     ]

@@ -28,7 +28,7 @@ def projections(
     import msgspec
 
     from api.cli.output import make_table, open_console, print_json, print_line
-    from api.text import count, to_json
+    from api.text_format import format_count, to_json
 
     answer = asyncio.run(_projections(target, name, as_of))
     if target.json:
@@ -38,7 +38,7 @@ def projections(
     else:
         table = make_table("projection", "version", "position", "reads", right=("position",))
         for info in answer:
-            table.add_row(info.name, str(info.version), count(info.position), ", ".join(info.types))
+            table.add_row(info.name, str(info.version), format_count(info.position), ", ".join(info.types))
         open_console().print(table)
 
 

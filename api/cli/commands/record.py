@@ -80,7 +80,7 @@ def record(
 
     from api.cli.output import print_json, print_note
     from api.parameters import parse_instant
-    from api.text import many
+    from api.text_format import pluralize
 
     fields = {
         "decision": decision,
@@ -102,7 +102,7 @@ def record(
         print_json(recorded)
         return
     state = "there already" if recorded.duplicate else "recorded"
-    thoughts = f", with {many(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
+    thoughts = f", with {pluralize(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
     print_note(f"Decision {recorded.decision_id} {state} at position {recorded.position:,}{thoughts}.")
     typer.echo(recorded.decision_id)
 

@@ -26,7 +26,7 @@ def replay(
     import asyncio
 
     from api.cli.output import make_table, open_console, print_json
-    from api.text import count
+    from api.text_format import format_count
 
     results = asyncio.run(_replay(target, projection, to, check=check))
     differing = [result.name for result in results if result.same is False]
@@ -37,7 +37,7 @@ def replay(
         table = make_table(*columns, right=("position",))
         for result in results:
             verdict = ["the same" if result.same else "DIFFERS"] if check else []
-            table.add_row(result.name, str(result.version), count(result.position), result.digest, *verdict)
+            table.add_row(result.name, str(result.version), format_count(result.position), result.digest, *verdict)
         open_console().print(table)
     if differing:
         typer.echo(

@@ -27,13 +27,13 @@ def save(
 
     from api.cli.output import print_json
     from api.cli.render.runs import print_unsupported_scores
-    from api.text import many
+    from api.text_format import pluralize
 
     saved = asyncio.run(_save(target, report_file, agent))
     if target.json:
         print_json(saved)
     else:
-        state = f"saved, {many(saved.results, 'result')}" if saved.saved else "is there already"
+        state = f"saved, {pluralize(saved.results, 'result')}" if saved.saved else "is there already"
         typer.echo(f"Run {saved.run_id} {state}.")
         print_unsupported_scores(saved.unborne)
 

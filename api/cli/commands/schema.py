@@ -26,10 +26,10 @@ def schema(
 
     vocabulary = VOCABULARY
     if type_ is not None:
-        if type_ not in VOCABULARY.kinds:
-            similar = get_close_matches(type_, VOCABULARY.types, n=1, cutoff=0.5)
-            hint = f"Did you mean {similar[0]}?" if similar else f"Known types: {', '.join(VOCABULARY.types)}."
+        if type_ not in VOCABULARY.event_types:
+            similar = get_close_matches(type_, VOCABULARY.type_names, n=1, cutoff=0.5)
+            hint = f"Did you mean {similar[0]}?" if similar else f"Known types: {', '.join(VOCABULARY.type_names)}."
             raise NotFound(f"type {type_!r} is not in the vocabulary.", hint)
-        vocabulary = Vocabulary([VOCABULARY.kinds[type_]])
+        vocabulary = Vocabulary([VOCABULARY.event_types[type_]])
     encoded = msgspec.json.encode(json_schema(vocabulary))
     print_line(encoded if target.json else msgspec.json.format(encoded))

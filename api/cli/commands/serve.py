@@ -49,7 +49,7 @@ def serve(
     from api.rate_limit import Rate
 
     tls = _read_tls(tls_cert, tls_key)
-    listener = server.bind(host, port, target.ledger)
+    listener = server.listen(host, port, target.ledger)
 
     def announce(address: str) -> None:
         if sys.stderr.isatty():

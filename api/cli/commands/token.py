@@ -35,7 +35,7 @@ def add(
 
     from api.auth import DEFAULT_SCOPES, Scope
     from api.cli.output import print_json, print_note
-    from api.text import moment
+    from api.text_format import format_time
     from api.token_store import TokenStore
     from ledger import system_clock
 
@@ -44,7 +44,7 @@ def add(
     if target.json:
         print_json({**_public_fields(token), "token": secret})
         return
-    until = f", until {moment(token.expires)} UTC" if token.expires else ""
+    until = f", until {format_time(token.expires)} UTC" if token.expires else ""
     print_note(f"Token {token.id} of {agent} ({', '.join(token.scopes)}){until}. It is shown only this once:")
     typer.echo(secret)
 
@@ -58,7 +58,7 @@ def list_tokens(target: LedgerTarget) -> None:
     Example: tallystick token list
     """
     from api.cli.output import make_table, open_console, print_json, print_note
-    from api.text import moment
+    from api.text_format import format_time
     from api.token_store import TokenStore
 
     tokens = TokenStore(target.ledger).list()
@@ -70,8 +70,8 @@ def list_tokens(target: LedgerTarget) -> None:
         return
     table = make_table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
     for token in tokens:
-        expires = moment(token.expires) if token.expires else "never"
-        table.add_row(token.id, token.agent, ", ".join(token.scopes), moment(token.created), expires)
+        expires = format_time(token.expires) if token.expires else "never"
+        table.add_row(token.id, token.agent, ", ".join(token.scopes), format_time(token.created), expires)
     open_console().print(table)
 
 

@@ -76,13 +76,13 @@ def print_report(report: "VerifyReport") -> None:
     from base64 import b64encode
 
     from api.cli.output import make_table, open_console
-    from api.text import count, many
+    from api.text_format import format_count, pluralize
 
     table = make_table("check", "how many", "of what", "verdict", right=("how many",))
     for check in report.checks:
         if check.count or check.wrong:
-            verdict = "right" if check.right else f"WRONG: {many(check.wrong, 'fault')}"
-            table.add_row(check.name, count(check.count), check.unit, verdict)
+            verdict = "right" if check.right else f"WRONG: {pluralize(check.wrong, 'fault')}"
+            table.add_row(check.name, format_count(check.count), check.unit, verdict)
     open_console().print(table)
     for fault in (fault for check in report.checks for fault in check.faults):
         typer.echo(f"{fault.check}: {fault.detail}")
@@ -90,7 +90,7 @@ def print_report(report: "VerifyReport") -> None:
         typer.echo(note)
     if report.right:
         root = b64encode(report.root).decode()
-        typer.echo(f"Nothing is wrong: {many(report.events, 'event')}, root {root}.")
+        typer.echo(f"Nothing is wrong: {pluralize(report.events, 'event')}, root {root}.")
     elif report.first is not None and report.first.position is not None:
         typer.echo(f"First at position {report.first.position:,}: {report.first.detail}")
     else:

@@ -6,7 +6,12 @@ from api.cli.output import format_figure, format_interval, format_p, make_table,
 from api.cli.render.calibration_history import print_history
 from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer
-from api.text import count, many, moment, one_line
+from api.text_format import (
+    format_count,
+    format_time,
+    one_line,
+    pluralize,
+)
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.corp import Corp
 from projections.calibration.recalibration import Recalibration
@@ -47,7 +52,8 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
 def _print_overall(console: Console, overall: CalibrationScores, agent: str | None) -> None:
     console.print(
         f"{one_line(agent) if agent else 'All agents'}: {overall.accuracy:.1%} of "
-        f"{many(overall.reviewed, 'reviewed decision')} succeeded, with {overall.mean_confidence:.1%} mean confidence: "
+        f"{pluralize(overall.reviewed, 'reviewed decision')} succeeded, "
+        f"with {overall.mean_confidence:.1%} mean confidence: "
         f"gap {format_figure(overall.gap, '+')} ({format_interval(overall.gap_interval, '+')})."
     )
     console.print(_verdict(overall))
@@ -62,7 +68,7 @@ def _verdict(overall: CalibrationScores) -> str:
         return f"It is {verdict}."
     if overall.reviews_needed is None:
         return f"It looks {verdict}, but there is not enough data to be sure."
-    needed = many(overall.reviews_needed, "more review")
+    needed = pluralize(overall.reviews_needed, "more review")
     return f"It looks {verdict}, but there is not enough data to be sure: about {needed} would be enough."
 
 
@@ -97,9 +103,9 @@ def _tests(overall: CalibrationScores) -> list[str]:
 def _print_coverage(console: Console, coverage: Coverage) -> None:
     """Print how many decisions are not used, and why; a decision can be in both numbers."""
     left_out = {"without a review": coverage.unreviewed, "without a stated confidence": coverage.without_confidence}
-    reasons = [f"{count(number)} {reason}" for reason, number in left_out.items() if number]
+    reasons = [f"{format_count(number)} {reason}" for reason, number in left_out.items() if number]
     if reasons:
-        console.print(f"Not counted, of {many(coverage.total, 'decision')}: {', '.join(reasons)}.")
+        console.print(f"Not counted, of {pluralize(coverage.total, 'decision')}: {', '.join(reasons)}.")
 
 
 def _row_verdict(row: CalibrationGroup | Bucket) -> str:
@@ -125,8 +131,8 @@ def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: st
     for group in groups:
         table.add_row(
             one_line(group.group) if group.group is not None else "(not stated)",
-            count(group.reviewed),
-            count(group.total),
+            format_count(group.reviewed),
+            format_count(group.total),
             format_figure(group.accuracy),
             format_figure(group.mean_confidence),
             format_figure(group.gap, "+"),
@@ -154,7 +160,7 @@ def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
     for bucket in buckets:
         table.add_row(
             bucket.bucket,
-            count(bucket.decisions),
+            format_count(bucket.decisions),
             format_figure(bucket.success_rate),
             format_interval(bucket.success_interval),
             format_figure(bucket.expected_rate),
@@ -175,7 +181,7 @@ def _print_curve(console: Console, corp: Corp) -> None:
         bound = band.get(point.confidence)
         table.add_row(
             f"{point.confidence:.2f}",
-            count(point.reviewed),
+            format_count(point.reviewed),
             format_figure(point.rate),
             format_figure(point.recalibrated),
             "-" if bound is None else format_interval(Interval(bound.low, bound.high)),
@@ -192,7 +198,7 @@ def _print_recalibration(console: Console, recalibration: Recalibration | None) 
     for row in recalibration.meanings:
         stated = f"{row.low:.2f}" if row.low == row.high else f"{row.low:.2f} to {row.high:.2f}"
         interval = f"{row.interval.low:.2f} to {row.interval.high:.2f}"
-        console.print(f"Stated {stated} has meant {row.meant:.2f} ({interval}), n={count(row.reviewed)}.")
+        console.print(f"Stated {stated} has meant {row.meant:.2f} ({interval}), n={format_count(row.reviewed)}.")
     console.print(
         f"Recalibrated so, the Brier score falls from {format_figure(recalibration.stated_brier_score)} to "
         f"{format_figure(recalibration.mapped_brier_score)} (cross-validated)."
@@ -202,7 +208,7 @@ def _print_recalibration(console: Console, recalibration: Recalibration | None) 
 def _print_spread(console: Console, spread: ConfidenceSpread) -> None:
     console.print()
     console.print(
-        f"Stated confidence: {count(spread.count)} stated, mean {format_figure(spread.mean)}, deviation "
+        f"Stated confidence: {format_count(spread.count)} stated, mean {format_figure(spread.mean)}, deviation "
         f"{format_figure(spread.std_dev)}, from {format_figure(spread.min)} to {format_figure(spread.max)}."
     )
 
@@ -211,4 +217,4 @@ def format_as_of(as_of: AsOf) -> str:
     """Return the position and time of an answer as a sentence."""
     if as_of.time is None:
         return "As of position 0: before the first event."
-    return f"As of position {count(as_of.position)}, recorded {moment(as_of.time)} UTC."
+    return f"As of position {format_count(as_of.position)}, recorded {format_time(as_of.time)} UTC."

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from api.cli.output import format_figure, format_interval, format_p, make_table
 from api.service.calibration import CalibrationAnswer
-from api.text import count, many, one_line
+from api.text_format import format_count, one_line, pluralize
 from projections.calibration.agent_comparison import AgentComparison, AgentPair
 from projections.calibration.change_point import ChangePoint, Drift
 from projections.calibration.trend import Trend
@@ -28,7 +28,7 @@ def _print_trend(console: Console, trend: Trend) -> None:
         table.add_row(
             f"{window.since:%Y-%m-%d}",
             f"{window.until:%Y-%m-%d}",
-            count(window.reviewed),
+            format_count(window.reviewed),
             format_figure(window.accuracy),
             format_figure(window.mean_confidence),
             format_figure(window.gap, "+"),
@@ -44,10 +44,10 @@ def _print_drift(console: Console, drift: Drift) -> None:
     if drift.change is not None and drift.p is not None:
         console.print(f"Drift: the gap changed (p {format_p(drift.p)}): {_change(drift.change)}.", style="yellow")
     elif drift.reviews_needed:
-        console.print(f"Too few reviews to look for drift: {count(drift.reviews_needed)} more are needed.")
+        console.print(f"Too few reviews to look for drift: {format_count(drift.reviews_needed)} more are needed.")
     else:
         p = "" if drift.p is None else f" (p {format_p(drift.p)})"
-        console.print(f"No drift found in {many(drift.reviewed, 'review')}{p}.")
+        console.print(f"No drift found in {pluralize(drift.reviewed, 'review')}{p}.")
 
 
 def _change(change: ChangePoint) -> str:
@@ -57,7 +57,7 @@ def _change(change: ChangePoint) -> str:
 
 
 def _gap(gap: float, interval: Interval | None, reviewed: int) -> str:
-    return f"{format_figure(gap, '+')} ({format_interval(interval, '+')}), n={count(reviewed)}"
+    return f"{format_figure(gap, '+')} ({format_interval(interval, '+')}), n={format_count(reviewed)}"
 
 
 def _print_comparison(console: Console, comparison: AgentComparison) -> None:
@@ -70,19 +70,21 @@ def _print_comparison(console: Console, comparison: AgentComparison) -> None:
             first, second = (format_figure(score) for score in pair.brier_scores)
             difference = f"{format_figure(pair.mean_difference, '+')} ({format_interval(pair.interval, '+')})"
             console.print(
-                f"{agents} on {many(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
+                f"{agents} on {pluralize(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
                 f"{difference}, p {format_p(pair.p)}."
             )
         else:
-            console.print(f"{agents}: {pair.note}, {count(pair.shared)} shared. {_skills(pair)}")
+            console.print(f"{agents}: {pair.note}, {format_count(pair.shared)} shared. {_skills(pair)}")
     if comparison.left_out:
-        console.print(f"{many(comparison.left_out, 'agent')} with fewer reviews left out.")
+        console.print(f"{pluralize(comparison.left_out, 'agent')} with fewer reviews left out.")
 
 
 def _skills(pair: AgentPair) -> str:
     """Return the skill of both agents in each category that they share."""
     texts = []
     for category in pair.categories:
-        sides = " and ".join(f"{format_figure(side.skill, '+')} (n={count(side.reviewed)})" for side in category.sides)
+        sides = " and ".join(
+            f"{format_figure(side.skill, '+')} (n={format_count(side.reviewed)})" for side in category.sides
+        )
         texts.append(f"{one_line(category.category) if category.category else '(no category)'} {sides}")
     return f"Skill: {'; '.join(texts)}." if texts else "No category in common."

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from api.cli.output import make_table, open_console, print_json, print_note, truncate
 from api.service.evaluation.capture import CaptureFolder, CaptureResult
-from api.text import many, one_line
+from api.text_format import one_line, pluralize
 from instruments.evals.capture.alertmanager import FiringAlert
 from instruments.evals.scenario import UNEDITED
 
@@ -20,7 +20,7 @@ def print_alerts(alerts: Sequence[FiringAlert], name: str, *, as_json: bool) -> 
         print_json({"alerts": [{"index": index, **msgspec.to_builtins(alert)} for index, alert in enumerate(alerts)]})
     elif alerts:
         _print_table(open_console(), alerts)
-    firing = "No alert is" if not alerts else f"{many(len(alerts), 'alert')} {'is' if len(alerts) == 1 else 'are'}"
+    firing = "No alert is" if not alerts else f"{pluralize(len(alerts), 'alert')} {'is' if len(alerts) == 1 else 'are'}"
     print_note(f"{firing} firing at {name}; silenced and inhibited alerts are left out.")
 
 

@@ -3,8 +3,15 @@
 from collections.abc import Iterator
 
 from api.cli.output import format_speed
-from api.importers.cstp.report import HALF, OTHER_TIME, ZERO, CstpImportResult, Loss, SourceConflict
-from api.text import many, one_line
+from api.importers.cstp.report import (
+    HALF_CONFIDENCE,
+    OTHER_TIME,
+    ZERO_CONFIDENCE,
+    CstpImportResult,
+    Loss,
+    SourceConflict,
+)
+from api.text_format import one_line, pluralize
 
 LISTED_MAX = 20
 """Losses that are listed, and contradictions. Of the others, only the number is printed."""
@@ -13,22 +20,24 @@ SKIPPED_MAX = 5
 """Skipped files that are named."""
 
 
-def summary_lines(report: CstpImportResult) -> Iterator[str]:
+def import_summary_lines(report: CstpImportResult) -> Iterator[str]:
     """Yield two lines: the decisions found, and the events written."""
     yield (
-        f"{many(report.yaml_files, 'decision file')}, {many(report.sqlite_stores, 'SQLite store')}: "
-        f"{many(report.decisions, 'decision')} ({report.in_both:,} in both, {report.with_confidence:,} with a "
+        f"{pluralize(report.yaml_files, 'decision file')}, {pluralize(report.sqlite_stores, 'SQLite store')}: "
+        f"{pluralize(report.decisions, 'decision')} ({report.in_both:,} in both, {report.with_confidence:,} with a "
         f"confidence), {report.reviews:,} reviewed."
     )
     new = report.recorded + report.reviewed + report.amended + report.thoughts
     counts = (("recorded", report.recorded), ("reviewed", report.reviewed), ("amended", report.amended))
     parts = [f"{number:,} {kind}" for kind, number in (*counts, ("thoughts", report.thoughts)) if number]
     written = (
-        f"{many(new, 'event')} would be appended" if report.dry_run else f"{many(report.appended, 'event')} appended"
+        f"{pluralize(new, 'event')} would be appended"
+        if report.dry_run
+        else f"{pluralize(report.appended, 'event')} appended"
     )
     kinds = f" ({', '.join(parts)})" if parts else ""
     yield (
-        f"{written}{kinds}, {many(report.unchanged, 'decision')} there already; "
+        f"{written}{kinds}, {pluralize(report.unchanged, 'decision')} there already; "
         f"{format_speed(report.decisions, report.elapsed_ms, 'decisions')}."
     )
 
@@ -39,15 +48,21 @@ def warning_lines(report: CstpImportResult) -> Iterator[str]:
         yield f"{len(report.losses):,} not imported:"
         yield from _listed([_loss(loss) for loss in report.losses[:LISTED_MAX]], len(report.losses))
     if report.contradictions:
-        yield f"{many(len(report.contradictions), 'contradiction')}; the later change counts:"
+        yield f"{pluralize(len(report.contradictions), 'contradiction')}; the later change counts:"
         lines = [_contradiction(conflict) for conflict in report.contradictions[:LISTED_MAX]]
         yield from _listed(lines, len(report.contradictions))
     if report.no_place:
         fields = ", ".join(f"{one_line(name)} ({number:,})" for name, number in report.no_place.items())
         yield f"Fields that no event has, and their number: {fields}."
     for subject, number in (
-        ("Confidences of exactly 0.5, which CSTP also writes if none was stated", report.doubtful.get(HALF, 0)),
-        ("Confidences of 0 in SQLite alone, which it also writes if none was stated", report.doubtful.get(ZERO, 0)),
+        (
+            "Confidences of exactly 0.5, which CSTP also writes if none was stated",
+            report.doubtful.get(HALF_CONFIDENCE, 0),
+        ),
+        (
+            "Confidences of 0 in SQLite alone, which it also writes if none was stated",
+            report.doubtful.get(ZERO_CONFIDENCE, 0),
+        ),
         (
             "Decisions with another time in the store than in their file, which counts",
             report.doubtful.get(OTHER_TIME, 0),

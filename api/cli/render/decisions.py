@@ -2,7 +2,12 @@
 
 from api.cli.output import format_figure, make_table, open_console, print_note, truncate
 from api.service.decisions import DecisionPage
-from api.text import count, many, moment, one_line
+from api.text_format import (
+    format_count,
+    format_time,
+    one_line,
+    pluralize,
+)
 from projections.decisions.decision_state import DecisionState
 
 
@@ -13,7 +18,7 @@ def print_decisions(page: DecisionPage) -> None:
     for state in page.decisions:
         table.add_row(
             state.decision_id,
-            moment(state.recorded_at),
+            format_time(state.recorded_at),
             truncate(one_line(state.agent)),
             truncate(one_line(state.decision.category)),
             state.decision.stakes or "-",
@@ -23,7 +28,7 @@ def print_decisions(page: DecisionPage) -> None:
         )
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
-    print_note(f"{count(len(page.decisions))} of {many(page.total, 'decision')}.{more}")
+    print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
 
 
 def print_decision(state: DecisionState) -> None:
@@ -34,7 +39,7 @@ def print_decision(state: DecisionState) -> None:
     fields = make_table("", "", wrap=("",))
     fields.show_header = False
     fields.add_row("agent", one_line(state.agent))
-    fields.add_row("recorded", f"{moment(state.recorded_at)} UTC")
+    fields.add_row("recorded", f"{format_time(state.recorded_at)} UTC")
     fields.add_row("confidence", format_figure(decision.confidence))
     for name in ("category", "stakes", "project", "feature", "context", "pattern"):
         if (value := getattr(decision, name)) is not None:
@@ -45,7 +50,7 @@ def print_decision(state: DecisionState) -> None:
         fields.add_row(reason.type, one_line(reason.text))
     if review is not None:
         fields.add_row(
-            "outcome", f"{review.outcome}, reviewed {moment(review.reviewed_at)} by {one_line(review.reviewed_by)}"
+            "outcome", f"{review.outcome}, reviewed {format_time(review.reviewed_at)} by {one_line(review.reviewed_by)}"
         )
         for name in ("actual_result", "lessons", "notes"):
             if (value := getattr(review, name)) is not None:
@@ -55,6 +60,6 @@ def print_decision(state: DecisionState) -> None:
     console.print(fields)
     history = make_table("position", "time (UTC)", "type", "agent", right=("position",))
     for entry in state.history:
-        history.add_row(str(entry.position), moment(entry.time), entry.type, one_line(entry.agent))
+        history.add_row(str(entry.position), format_time(entry.time), entry.type, one_line(entry.agent))
     console.print()
     console.print(history)

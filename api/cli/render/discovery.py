@@ -4,7 +4,7 @@ import typer
 
 from api.cli.output import make_table, open_console
 from api.service.discovery.summary import DiscoverySummary
-from api.text import one_line
+from api.text_format import one_line
 from instruments.discovery import render_summary
 from instruments.discovery.progress import format_ms, format_score
 

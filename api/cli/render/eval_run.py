@@ -23,7 +23,7 @@ from api.reports.report import (
     failed_patterns,
     is_forbidden,
 )
-from api.text import many
+from api.text_format import pluralize
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
 
@@ -67,7 +67,7 @@ def print_evaluation(evaluation: Evaluation) -> None:
             typer.echo(line)
     if len(missed) > MISSED_MAX:
         typer.echo(
-            f"\n{many(len(missed) - MISSED_MAX, 'more scenario')} failed: tallystick eval show {evaluation.run_id}"
+            f"\n{pluralize(len(missed) - MISSED_MAX, 'more scenario')} failed: tallystick eval show {evaluation.run_id}"
         )
     for line in _errors(evaluation.results):
         typer.echo(line)
@@ -83,12 +83,12 @@ def summary_lines(evaluation: Evaluation) -> Iterator[str]:
     counts = {"passed": evaluation.passed, "failed": evaluation.failed, "skipped": evaluation.skipped}
     words = [f"{number:,} {word}" for word, number in counts.items() if number or word != "skipped"]
     if evaluation.errors:
-        words.append(many(evaluation.errors, "error"))
+        words.append(pluralize(evaluation.errors, "error"))
     unscored = (evaluation.planned or 0) - sum(counts.values()) - evaluation.errors
     if unscored > 0 and not evaluation.ended:
         words.append(f"{unscored:,} not scored yet")
     duration = f"; {seconds(evaluation.elapsed_ns)}" if evaluation.elapsed_ns is not None else ""
-    yield f"{many(evaluation.scenarios, 'scenario')}: {', '.join(words)}{duration}."
+    yield f"{pluralize(evaluation.scenarios, 'scenario')}: {', '.join(words)}{duration}."
     if evaluation.mean is not None:
         errors = (
             f" Errors count 0; without them the mean is {points(evaluation.mean_scored)}." if evaluation.errors else ""
@@ -161,4 +161,4 @@ def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:
     skipped = [result for result in results if result.verdict == "skipped"]
     reasons = sorted({row.detail or "" for result in skipped for row in result.rows})
     if skipped:
-        yield f"\n{many(len(skipped), 'scenario')} skipped: {one_line('; '.join(reasons))}"
+        yield f"\n{pluralize(len(skipped), 'scenario')} skipped: {one_line('; '.join(reasons))}"

@@ -33,7 +33,7 @@ from api.reports.report import (
 )
 from api.reports.score_text import lost_pattern_line, score_lines
 from api.service.evaluation.queries import EvaluationPage
-from api.text import count, moment
+from api.text_format import format_count, format_time
 from projections.evaluation.view_types import (
     Evaluation,
     EvaluationSummary,
@@ -64,19 +64,19 @@ def print_evaluation_list(page: EvaluationPage) -> None:
     for summary in page.evaluations:
         table.add_row(
             summary.run_id,
-            moment(summary.started_at) if wide else f"{summary.started_at:%Y-%m-%d}",
+            format_time(summary.started_at) if wide else f"{summary.started_at:%Y-%m-%d}",
             truncate(one_line(summary.suite)),
             truncate(one_line(agent_name(summary))),
             truncate(one_line(summary.agent_version or "-")),
             points(summary.mean),
             rate(summary.pass_rate),
-            *([count(summary.scenarios)] if wide else []),
-            count(summary.errors),
+            *([format_count(summary.scenarios)] if wide else []),
+            format_count(summary.errors),
             "" if summary.ended else "not ended",
         )
     console.print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
-    print_note(f"{count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
+    print_note(f"{format_count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
 
 
 def print_evaluation_detail(run: Evaluation) -> None:
@@ -99,8 +99,8 @@ def _print_facts(console: Console, run: Evaluation) -> None:
     console.print(f"{run.run_id}  {one_line(run.suite)}", style="bold", soft_wrap=True)
     facts = {
         "agent": " ".join(filter(None, (agent_name(run), run.agent_version))),
-        "begun": f"{moment(run.started_at)} UTC",
-        "ended": f"{moment(run.finished_at)} UTC" if run.ended else "not ended: still running, or abandoned",
+        "begun": f"{format_time(run.started_at)} UTC",
+        "ended": f"{format_time(run.finished_at)} UTC" if run.ended else "not ended: still running, or abandoned",
         "because": run.reason,
         "took": None if run.elapsed_ns is None else seconds(run.elapsed_ns),
         "scorer": scorer_name(run),

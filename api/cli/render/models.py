@@ -14,10 +14,15 @@ from api.cli.output import (
     truncate,
 )
 from api.cli.render.calibration import format_as_of
+from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.model_registry import registration_command
-from api.service.models import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.store import AppendResult
-from api.text import count, many, moment, one_line
+from api.text_format import (
+    format_count,
+    format_time,
+    one_line,
+    pluralize,
+)
 from events import ModelIdentity
 from projections.discovery.identity_conflicts import AttemptPlace, IdenticalOutputs, IdentityConflictRow
 from projections.discovery.model_inventory import InventoryModel, RouterSightings, UnnamedClaims
@@ -34,7 +39,7 @@ def print_appended(result: AppendResult, message: str, *, as_json: bool) -> None
     if as_json:
         print_json({"position": result.first})
     else:
-        typer.echo(f"{one_line(message)}: position {count(result.first)}.")
+        typer.echo(f"{one_line(message)}: position {format_count(result.first)}.")
 
 
 def print_inventory(answer: InventoryAnswer) -> None:
@@ -42,7 +47,8 @@ def print_inventory(answer: InventoryAnswer) -> None:
     console = open_console()
     sighted = [model for model in answer.models if model.sightings]
     console.print(
-        f"{many(len(sighted), 'model')} claimed in {many(answer.runs, 'run')} with {many(answer.attempts, 'attempt')}."
+        f"{pluralize(len(sighted), 'model')} claimed in {pluralize(answer.runs, 'run')} "
+        f"with {pluralize(answer.attempts, 'attempt')}."
     )
     if answer.models:
         console.print()
@@ -54,7 +60,7 @@ def print_inventory(answer: InventoryAnswer) -> None:
     _print_conflicts(console, answer.contradictions, answer.identical)
     unknown = [model for model in sighted if not model.known]
     if unknown:
-        console.print(f"\n{many(len(unknown), 'model')} not known. Register those you know:")
+        console.print(f"\n{pluralize(len(unknown), 'model')} not known. Register those you know:")
         for model in unknown[:COMMANDS_MAX]:
             console.print(f"  {_command(model)}", soft_wrap=True)
     console.print()
@@ -70,13 +76,13 @@ def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
         table.add_row(
             one_line(model.key),
             "yes" if model.known else "no",
-            count(model.sightings),
-            count(model.runs),
+            format_count(model.sightings),
+            format_count(model.runs),
             truncate(_listed(model.claims)),
             truncate(_listed([model.provider] if model.provider else model.providers)),
             truncate(_listed(sightings.router or "(unnamed)" for sightings in model.by_router)),
-            moment(model.first_seen),
-            moment(model.last_seen),
+            format_time(model.first_seen),
+            format_time(model.last_seen),
         )
     console.print(table)
 
@@ -84,7 +90,7 @@ def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
 def _unnamed(row: UnnamedClaims) -> str:
     name = one_line(row.key) if row.key else "(empty)"
     reported = f", while the endpoint reported {_listed(row.reported)}" if row.reported else ""
-    return f"{name}, {many(row.sightings, 'time')} in {many(row.runs, 'run')}{reported}"
+    return f"{name}, {pluralize(row.sightings, 'time')} in {pluralize(row.runs, 'run')}{reported}"
 
 
 def _print_routers(console: Console, routers: Sequence[RouterSightings]) -> None:
@@ -92,11 +98,11 @@ def _print_routers(console: Console, routers: Sequence[RouterSightings]) -> None
         return
     console.print()
     for router in routers:
-        outcomes = ", ".join(f"{count(n)} {outcome}" for outcome, n in router.outcomes.items())
+        outcomes = ", ".join(f"{format_count(n)} {outcome}" for outcome, n in router.outcomes.items())
         name = one_line(router.router) if router.router else "A router without a name"
         console.print(
-            f"{name}: {many(router.models, 'model')} in {many(router.runs, 'run')}; "
-            f"{many(router.attempts, 'attempt')}{f': {outcomes}' if outcomes else ''}."
+            f"{name}: {pluralize(router.models, 'model')} in {pluralize(router.runs, 'run')}; "
+            f"{pluralize(router.attempts, 'attempt')}{f': {outcomes}' if outcomes else ''}."
         )
 
 
@@ -108,7 +114,7 @@ def _print_conflicts(
     for conflict in contradictions[:CONFLICTS_MAX]:
         console.print(
             f"! Answers claim {one_line(conflict.claimed)} while the endpoint reports {one_line(conflict.reported)}: "
-            f"{many(conflict.sightings, 'time')}, last in {_place(conflict.where[0])}.",
+            f"{pluralize(conflict.sightings, 'time')}, last in {_place(conflict.where[0])}.",
             style="yellow",
         )
     for output in identical[:CONFLICTS_MAX]:
@@ -117,11 +123,11 @@ def _print_conflicts(
         )
         console.print(f"! Identical output under several names: {names}.", style="yellow")
     if unlisted := max(0, len(contradictions) - CONFLICTS_MAX) + max(0, len(identical) - CONFLICTS_MAX):
-        console.print(f"{count(unlisted)} more of these: --json prints all.")
+        console.print(f"{format_count(unlisted)} more of these: --json prints all.")
 
 
 def _place(place: AttemptPlace) -> str:
-    return f"run {place.run_id}, attempt {count(place.attempt)}"
+    return f"run {place.run_id}, attempt {format_count(place.attempt)}"
 
 
 def _command(model: InventoryModel) -> str:
@@ -148,8 +154,8 @@ def print_models(registered: ModelList) -> None:
             truncate(one_line(model.name)),
             truncate(one_line(model.provider)),
             truncate(_listed(model.aliases)),
-            count(model.sightings) if model.sightings else "never",
-            moment(model.last_seen),
+            format_count(model.sightings) if model.sightings else "never",
+            format_time(model.last_seen),
             truncate(one_line(model.note)),
         )
     console.print(table)
@@ -171,7 +177,7 @@ def print_scores(answer: ProbesAnswer) -> None:
 def _print_table(console: Console, scores: ProbeScores) -> None:
     probe = _versioned(scores.probe_id, scores.probe_version)
     scorer = _versioned(scores.scorer_id, scores.scorer_version)
-    console.print(f"{probe}, scored by {scorer}: {many(scores.scores, 'score')}", style="bold")
+    console.print(f"{probe}, scored by {scorer}: {pluralize(scores.scores, 'score')}", style="bold")
     text = scores.discrimination.says
     console.print(f"{text[0].upper()}{text[1:]}.")
     numbers = ("scores", "valid", "mean", "its interval", "min", "max", "percentile", "first", "last")
@@ -179,7 +185,7 @@ def _print_table(console: Console, scores: ProbeScores) -> None:
     for row in scores.models:
         table.add_row(
             _model_name(row),
-            count(row.scores),
+            format_count(row.scores),
             "-" if row.valid_share is None else f"{row.valid_share:.0%}",
             format_figure(row.mean),
             format_interval(row.interval),

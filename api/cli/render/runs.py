@@ -13,7 +13,12 @@ from api.cli.output import (
     truncate,
 )
 from api.importers.runs import TOLERANCE, FileFault, RunImportResult, RunPage, RunView, UnsupportedScore
-from api.text import count, many, moment, one_line
+from api.text_format import (
+    format_count,
+    format_time,
+    one_line,
+    pluralize,
+)
 from projections.discovery.run_index import RunEntry
 from projections.discovery.run_report import RunAttempt, RunDetail
 
@@ -30,17 +35,17 @@ def print_runs(page: RunPage) -> None:
     for run in page.runs:
         table.add_row(
             run.run_id,
-            moment(run.start_time),
+            format_time(run.start_time),
             truncate(one_line(run.agent)),
             truncate(one_line(run.router)),
             one_line(run.probe_id),
-            count(run.models),
-            count(run.attempts),
+            format_count(run.models),
+            format_count(run.attempts),
             truncate(_ending(run)),
         )
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
-    print_note(f"{count(len(page.runs))} of {many(page.total, 'run')}.{more}")
+    print_note(f"{format_count(len(page.runs))} of {pluralize(page.total, 'run')}.{more}")
 
 
 def print_run(view: RunView) -> None:
@@ -53,8 +58,8 @@ def print_run(view: RunView) -> None:
     for name in ("router", "requested_model", "probe_id", "probe_version"):
         if (value := getattr(run, name)) is not None:
             facts.add_row(name.replace("_", " ").removesuffix(" id"), one_line(value))
-    facts.add_row("begun", f"{moment(run.start_time)} UTC")
-    facts.add_row("ended", f"{moment(run.end_time)} UTC" if run.end_time is not None else "still running")
+    facts.add_row("begun", f"{format_time(run.start_time)} UTC")
+    facts.add_row("ended", f"{format_time(run.end_time)} UTC" if run.end_time is not None else "still running")
     if run.reason is not None:
         facts.add_row("because", one_line(detail.termination_reason))
     outcomes = ", ".join(f"{n:,} {name}" for name, n in run.outcomes.items())
@@ -106,13 +111,15 @@ def _print_attempts(console: Console, detail: RunDetail) -> None:
 def print_import_result(result: RunImportResult) -> None:
     """Print the result of an import; faults go to standard error."""
     runs = result.runs + result.there
-    written = f"{many(result.runs, 'run')} written ({many(result.results, 'result')})"
+    written = f"{pluralize(result.runs, 'run')} written ({pluralize(result.results, 'result')})"
     open_console().print(
-        f"{many(result.files, 'file')}: {written}, {result.there:,} there already, {len(result.faults):,} left out.",
+        f"{pluralize(result.files, 'file')}: {written}, "
+        f"{result.there:,} there already, {len(result.faults):,} left out.",
         soft_wrap=True,
     )
     open_console().print(
-        f"{many(result.appended, 'event')} appended; {format_speed(runs, result.elapsed_ms, 'runs')}.", soft_wrap=True
+        f"{pluralize(result.appended, 'event')} appended; {format_speed(runs, result.elapsed_ms, 'runs')}.",
+        soft_wrap=True,
     )
     print_unsupported_scores(result.unborne)
     for fault in result.faults:
@@ -124,7 +131,8 @@ def print_unsupported_scores(scores: Sequence[UnsupportedScore]) -> None:
     if not scores:
         return
     open_console().print(
-        f"{many(len(scores), 'stated score')} not supported by the output (by more than {TOLERANCE:g}), kept as stated:"
+        f"{pluralize(len(scores), 'stated score')} not supported by the output "
+        f"(by more than {TOLERANCE:g}), kept as stated:"
     )
     numbers = ("attempt", "stated", "by its counts", "scored again")
     table = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",

@@ -15,7 +15,7 @@ from api.reports.format import (
 )
 from api.reports.report import BASELINES
 from api.service.evaluation.queries import ScoreboardAnswer
-from api.text import count
+from api.text_format import format_count
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
 
 WIDE = 110
@@ -61,8 +61,8 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
             points(row.mean),
             point_interval(row.mean_interval) or DASH,
             rate(row.pass_rate),
-            count(row.errors),
-            *(map(count, counts) if wide else ()),
+            format_count(row.errors),
+            *(map(format_count, counts) if wide else ()),
             f"{points(row.difference, '+')}{interval}",
         )
     console.print(table)

@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 from api.cli.output import make_table, open_console, truncate
 from api.service.status import CheckpointStatus, LedgerStatus
-from api.text import count, many, moment, one_line
+from api.text_format import (
+    format_count,
+    format_time,
+    one_line,
+    pluralize,
+)
 
 AGENTS_MAX = 10
 """Agents that are listed. Of the others, only the number is printed."""
@@ -24,11 +29,11 @@ def print_status(status: LedgerStatus, name: str) -> None:
     if status.agents:
         agents = make_table("agent", "decisions", "reviewed", right=("decisions", "reviewed"), wrap=("agent",))
         for agent in status.agents[:AGENTS_MAX]:
-            agents.add_row(truncate(one_line(agent.agent)), count(agent.decisions), count(agent.reviewed))
+            agents.add_row(truncate(one_line(agent.agent)), format_count(agent.decisions), format_count(agent.reviewed))
         console.print()
         console.print(agents)
     if len(status.agents) > AGENTS_MAX:
-        console.print(f"and {many(len(status.agents) - AGENTS_MAX, 'more agent')}; --json prints all.")
+        console.print(f"and {pluralize(len(status.agents) - AGENTS_MAX, 'more agent')}; --json prints all.")
 
 
 def _facts(status: LedgerStatus) -> Iterator[tuple[str, str]]:
@@ -37,13 +42,16 @@ def _facts(status: LedgerStatus) -> Iterator[tuple[str, str]]:
     else:
         address = f" at {status.writer.address}" if status.writer.address is not None else ""
         yield "written by", f"process {status.writer.pid}{address}"
-    last = f", the last recorded {moment(status.head.time)} UTC" if status.head.time is not None else ""
-    yield "events", f"{count(status.head.position)}{last}"
-    yield "decisions", f"{count(status.decisions)}, {count(status.reviewed)} of them reviewed"
-    registered = f"{count(status.models_registered)} registered"
-    yield "discovery", f"{many(status.runs, 'run')}, {many(status.models, 'model')} seen, {registered}"
-    yield "evaluations", count(status.evaluations)
-    yield "evidence", many(status.evidence, "piece")
+    last = f", the last recorded {format_time(status.head.time)} UTC" if status.head.time is not None else ""
+    yield "events", f"{format_count(status.head.position)}{last}"
+    yield "decisions", f"{format_count(status.decisions)}, {format_count(status.reviewed)} of them reviewed"
+    registered = f"{format_count(status.models_registered)} registered"
+    yield (
+        "discovery",
+        f"{pluralize(status.runs, 'run')}, {pluralize(status.models, 'model')} seen, {registered}",
+    )
+    yield "evaluations", format_count(status.evaluations)
+    yield "evidence", pluralize(status.evidence, "piece")
     yield "checkpoint", _checkpoint(status.checkpoint, status.head.position)
     disk = status.disk
     total = disk.log_bytes + disk.evidence_bytes + disk.views_bytes
@@ -51,30 +59,30 @@ def _facts(status: LedgerStatus) -> Iterator[tuple[str, str]]:
     yield "on disk", f"{_size(total)} ({parts})"
     yield "tokens", _tokens(status)
     behind = status.views.behind
-    yield "views", "up to date" if behind == 0 else f"{many(behind, 'event')} not folded yet"
+    yield "views", "up to date" if behind == 0 else f"{pluralize(behind, 'event')} not folded yet"
 
 
 def _checkpoint(checkpoint: CheckpointStatus | None, events: int) -> str:
     if checkpoint is None:
         return "none: nothing is signed yet"
-    later = f", {many(events - checkpoint.size, 'later event')}" if events > checkpoint.size else ""
+    later = f", {pluralize(events - checkpoint.size, 'later event')}" if events > checkpoint.size else ""
     verdict = "valid" if checkpoint.valid else f"NOT VALID: {checkpoint.reason}"
     signed = f"signed {_span(checkpoint.age_s)} ago as {checkpoint.origin}"
-    return f"of {many(checkpoint.size, 'event')}{later}, {signed}: {verdict}"
+    return f"of {pluralize(checkpoint.size, 'event')}{later}, {signed}: {verdict}"
 
 
 def _tokens(status: LedgerStatus) -> str:
     if not status.tokens.required:
         return "none: every local user may do everything"
-    expired = f", {count(status.tokens.expired)} of them expired" if status.tokens.expired else ""
-    return f"{count(status.tokens.count)}{expired}"
+    expired = f", {format_count(status.tokens.expired)} of them expired" if status.tokens.expired else ""
+    return f"{format_count(status.tokens.count)}{expired}"
 
 
 def _span(seconds: int) -> str:
     """Return a time span in its largest unit: `3 hours`."""
     for unit, length_s in SPANS_S:
         if seconds >= length_s:
-            return many(seconds // length_s, unit)
+            return pluralize(seconds // length_s, unit)
     return "0 seconds"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from api.errors import Problem
-from api.http.media import PROBLEM
+from api.http.media_types import PROBLEM
 from api.http.openapi.schemas import make_schemas
 from api.http.operation import TEXT, Answer, Operation, Shape, reference
 from api.parameters import JsonSchema, Parameter

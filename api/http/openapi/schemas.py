@@ -20,7 +20,7 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     _, schemas = msgspec.json.schema_components(structs, schema_hook=_any_json, ref_template=_TEMPLATE)
     del schemas["Payload"]
     schemas[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
-    kinds = VOCABULARY.kinds.values()
+    kinds = VOCABULARY.event_types.values()
     return {
         **schemas,
         **vocabulary["$defs"],

@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from api.auth import AccessRefused, Principal, Unauthenticated
 from api.cstp.jsonrpc import Id, RpcError, call_of, error_reply, id_of, parse_request, result_reply
-from api.cstp.methods import METHODS, call_method
-from api.errors import error_codes, slug
-from api.http.media import JSON, PROBLEM
+from api.cstp.method_table import METHODS, call_method
+from api.errors import error_codes, problem_name
+from api.http.media_types import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, Operation, json_answer, reference
 from api.http.request import headers_of, json_response, ledger_of, read_body
 from api.service.ledger import LedgerService
@@ -77,7 +77,7 @@ async def post_cstp(request: Request) -> Response:
         caller = ledger.tokens.identify(request.headers.get("authorization"))
         reply = await _reply(ledger, caller, await read_body(headers_of(request.scope), request.receive))
     except AccessRefused as error:
-        request.scope["refusal"] = slug(type(error).__name__)
+        request.scope["refusal"] = problem_name(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
         return json_response({"detail": error.detail}, error_codes(error).status, headers)
     return Response(reply, media_type=JSON)

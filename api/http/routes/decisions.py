@@ -3,7 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
-from api.http.media import JSON
+from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json

@@ -5,14 +5,21 @@ from typing import Annotated
 import msgspec
 from starlette.responses import Response
 
-from api.http.media import JSON
+from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import CURSOR_SCHEMA, DATE_SCHEMA, TIME_SCHEMA, parse_instant, parse_integer, text_parameter
-from api.service.discovery import runs
-from api.service.discovery.messages import NextPrompt, ResponseResult, RunConfig, SignalDraft, SignalEntry, SignalPage
+from api.service.discovery import run_operations
 from api.service.discovery.queries import show_run
+from api.service.discovery.run_types import (
+    NextPrompt,
+    ResponseResult,
+    RunConfig,
+    SignalDraft,
+    SignalEntry,
+    SignalPage,
+)
 from api.service.store import LocalStore
 from events.envelope import timestamp
 from events.errors import InvalidEvent
@@ -79,8 +86,8 @@ class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 async def post_discovery(call: Call) -> Response:
     """Start a discovery run, and return its first prompt."""
     store = _store(call)
-    started = await runs.start(store, await read_json(call.request, RunConfig))
-    prompt = await runs.prompt(store, started.run_id)
+    started = await run_operations.start(store, await read_json(call.request, RunConfig))
+    prompt = await run_operations.prompt(store, started.run_id)
     headers = {"location": f"/discovery/{started.run_id}/prompt"}
     return json_response(prompt, 200 if started.duplicate else 201, headers)
 
@@ -94,7 +101,7 @@ async def post_discovery(call: Call) -> Response:
 )
 async def get_prompt(call: Call) -> Response:
     """Return the next prompt of a run, or, if the run has ended, the reason why."""
-    return json_response(await runs.prompt(_store(call), call.path(RUN)))
+    return json_response(await run_operations.prompt(_store(call), call.path(RUN)))
 
 
 @Operation(
@@ -110,7 +117,7 @@ async def post_response(call: Call) -> Response:
     """Record the answer to a prompt, and return its analysis and the next prompt."""
     store = _store(call)
     body = await read_json(call.request, ResponseBody)
-    return json_response(await runs.respond(store, call.path(RUN), _router_answer(body), body.attempt))
+    return json_response(await run_operations.respond(store, call.path(RUN), _router_answer(body), body.attempt))
 
 
 @Operation(
@@ -125,7 +132,7 @@ async def post_response(call: Call) -> Response:
 async def post_signal(call: Call) -> Response:
     """Record a signal for the people who watch a run."""
     signal = await read_json(call.request, SignalDraft)
-    return json_response(await runs.signal(_store(call), call.path(RUN), signal), 201)
+    return json_response(await run_operations.signal(_store(call), call.path(RUN), signal), 201)
 
 
 @Operation(
@@ -143,8 +150,8 @@ async def get_signals(call: Call) -> Response:
     if since.isascii() and since.isdigit():
         after = parse_integer("since", since, 0)
         await call.ledger.read(Query(after=after, limit=1))
-        return json_response(await runs.signals(store, run_id, after))
-    return json_response(await runs.signals(store, run_id, since=timestamp(parse_instant("since", since))))
+        return json_response(await run_operations.signals(store, run_id, after))
+    return json_response(await run_operations.signals(store, run_id, since=timestamp(parse_instant("since", since))))
 
 
 @Operation(
@@ -159,7 +166,7 @@ async def get_signals(call: Call) -> Response:
 async def post_finish(call: Call) -> Response:
     """End a run, and return its report."""
     body = await read_json(call.request, FinishBody)
-    await runs.finish(_store(call), call.path(RUN), body.reason)
+    await run_operations.finish(_store(call), call.path(RUN), body.reason)
     return json_response((await show_run(call.ledger, call.path(RUN))).detail)
 
 

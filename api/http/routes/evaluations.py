@@ -5,7 +5,7 @@ from starlette.responses import Response
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import STREAM_ID_SCHEMA, stream_id_parameter
 from api.http.request import Call, json_response
-from api.parameters import list_parameter, text_parameter
+from api.parameters import choice_list_parameter, text_parameter
 from api.service.evaluation import queries
 from api.service.query_params import (
     AS_OF,
@@ -16,7 +16,7 @@ from api.service.query_params import (
 )
 
 RUN = stream_id_parameter("run", "The run's id.")
-INCLUDE = list_parameter(
+INCLUDE = choice_list_parameter(
     "include",
     "Further parts of the answer. `analyses`: every answer of the agent, also those stored as evidence.",
     ("analyses",),

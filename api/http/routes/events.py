@@ -11,7 +11,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.errors import UnsupportedMedia
-from api.http.media import BATCH, EVENT, EVENT_MEDIA, FEED, JSON, LINES
+from api.http.media_types import (
+    BATCH,
+    EVENT,
+    EVENT_MEDIA_TYPES,
+    FEED,
+    JSON,
+    LINES,
+)
 from api.http.operation import TEXT, Answer, Link, Operation, json_answer, reference
 from api.http.path_parameters import POSITION
 from api.http.request import Call, Headers, headers_of, read_body
@@ -27,7 +34,7 @@ from api.parameters import (
 from api.service.ledger import LedgerService, page_json
 from api.service.query_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.store import AppendResult, append_result
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import (
@@ -54,7 +61,7 @@ SUBJECT = text_parameter(
 )
 
 _encode = msgspec.json.Encoder().encode
-_JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in EVENT_MEDIA)
+_JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in EVENT_MEDIA_TYPES)
 _integer_attributes = frozenset({"expectedversion"})
 _integer = re.compile("[0-9]{1,16}", re.ASCII)
 
@@ -82,7 +89,7 @@ def _declare_attributes() -> tuple[Parameter[Any], ...]:
     return (
         choice_parameter("ce-specversion", mode.format("the version of CloudEvents"), ("1.0",)),
         choice_parameter(
-            "ce-type", mode.format("the type; this header or ce-specversion selects the mode"), VOCABULARY.types
+            "ce-type", mode.format("the type; this header or ce-specversion selects the mode"), VOCABULARY.type_names
         ),
         *(text_parameter(name, mode.format(meaning), schema) for name, meaning, schema in texts),
         integer_parameter("ce-expectedversion", mode.format("the stream's version"), 0, EXPECTED_VERSION_MAX),
@@ -166,7 +173,7 @@ def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
         return VOCABULARY.drafts(body), False
     raise UnsupportedMedia(
         f"content-type {media.decode('latin-1')!r} is not supported; nothing was written.",
-        f"Send one of: {', '.join(EVENT_MEDIA)}.",
+        f"Send one of: {', '.join(EVENT_MEDIA_TYPES)}.",
     )
 
 
@@ -186,7 +193,7 @@ def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
         raise InvalidEvent("ce-data is not an attribute.", "Send the payload as the body.", field="data")
     try:
         attributes["data"] = msgspec.json.decode(body, type=msgspec.Raw)
-    except UNDECODABLE as error:
+    except DECODE_ERRORS as error:
         raise MalformedInput(
             f"The body is not well-formed JSON: {error}.", "Send UTF-8 JSON. Nothing was written.", field="data"
         ) from None

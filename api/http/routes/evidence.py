@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.http.media import OCTETS
+from api.http.media_types import OCTETS
 from api.http.operation import Answer, Link, Operation, json_answer
 from api.http.path_parameters import DIGEST_SCHEMA
 from api.http.request import Call, headers_of, json_response, read_body

@@ -7,12 +7,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.media import JSON
+from api.http.media_types import JSON
 from api.http.metrics import Metrics
 from api.http.operation import TEXT, Answer, Operation, json_answer
 from api.http.request import Call, json_response, ledger_of
 from api.service.status import LedgerStatus, read_status
-from api.text import to_json
+from api.text_format import to_json
 
 
 class Liveness(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.media import HTML, JSON
+from api.http.media_types import HTML, JSON
 from api.http.operation import TEXT, Answer, Operation
 from api.http.request import json_response, ledger_of
 

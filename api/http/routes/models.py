@@ -5,7 +5,7 @@ from starlette.responses import Response
 from api.http.operation import Operation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
-from api.service.models import (
+from api.service.model_queries import (
     InventoryAnswer,
     ProbesAnswer,
     compare_probe_scores,

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.http.media import NOTE
+from api.http.media_types import NOTE
 from api.http.operation import Operation, note_answer
 from api.http.path_parameters import POSITION
 from api.http.request import Call

@@ -5,13 +5,15 @@ from starlette.responses import Response
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response
-from api.parameters import list_parameter
+from api.parameters import choice_list_parameter
 from api.service.discovery.queries import RunPage, list_runs, show_run
 from api.service.query_params import AS_OF, RUNS_PARAMETERS, parse_run_query
 from projections.discovery.run_report import RunDetail
 
 RUN_ID = stream_id_parameter("run_id", "The run's id.")
-INCLUDE = list_parameter("include", "Further parts of the report. `attempts`: all attempts and signals.", ("attempts",))
+INCLUDE = choice_list_parameter(
+    "include", "Further parts of the report. `attempts`: all attempts and signals.", ("attempts",)
+)
 
 
 @Operation(

@@ -10,7 +10,7 @@ from gzip import compress
 
 from starlette.responses import Response
 
-from api.http.media import OCTETS
+from api.http.media_types import OCTETS
 from api.http.operation import BYTES, Answer, Operation, json_answer
 from api.http.path_parameters import POSITION
 from api.http.request import Call, json_response

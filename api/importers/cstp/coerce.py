@@ -18,7 +18,7 @@ from msgspec import inspect
 from api.importers.cstp.cstp_yaml import TaggedValue
 from api.importers.cstp.report import CstpImportResult, quote
 from api.importers.values import NUMBER, InvalidValue, check_unicode, parse_time
-from api.type_text import describe_type, strip_annotations
+from api.type_description import describe_type, strip_annotations
 from events.limits import ITEMS_MAX
 
 _index = re.compile(r"\[\d+\]")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from api.importers.cstp.merge import merge_decisions
-from api.importers.cstp.report import HALF, ZERO, CstpImportResult
+from api.importers.cstp.report import HALF_CONFIDENCE, ZERO_CONFIDENCE, CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision
 from api.importers.cstp.source_files import find_files, read_decisions
 from api.importers.cstp.to_events import LedgerState, decision_events
@@ -81,9 +81,9 @@ def _count(decision: SourceDecision, report: CstpImportResult) -> None:
     report.without_time += decision.time is None
     report.without_reviewer += any(review.agent is None for review in decision.reviews)
     if confidence == 0.5:
-        report.doubtful[HALF] += 1
+        report.doubtful[HALF_CONFIDENCE] += 1
     elif confidence == 0 and decision.stored == {"sqlite"}:
-        report.doubtful[ZERO] += 1
+        report.doubtful[ZERO_CONFIDENCE] += 1
 
 
 def _ledger_states(lines: bytes) -> dict[str, LedgerState]:

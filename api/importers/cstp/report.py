@@ -4,8 +4,8 @@ from collections import Counter
 
 import msgspec
 
-HALF = "confidence 0.5"
-ZERO = "confidence 0 in SQLite alone"
+HALF_CONFIDENCE = "confidence 0.5"
+ZERO_CONFIDENCE = "confidence 0 in SQLite alone"
 OTHER_TIME = "created_at apart from date"
 """Doubtful values: CSTP writes these confidences if none was stated, and older versions changed times on migration."""
 

@@ -47,7 +47,7 @@ LEDGER = "the ledger"
 
 _AMENDABLE = frozenset(DecisionAmended.__struct_fields__) - {"decision_id"}
 _encode = msgspec.json.Encoder().encode
-_draft = {kind.payload: kind.draft for kind in VOCABULARY.kinds.values()}
+_draft = {kind.payload: kind.draft for kind in VOCABULARY.event_types.values()}
 
 
 class LedgerState(NamedTuple):

@@ -16,7 +16,7 @@ from api.importers.pipeline import STREAMS_MAX, texts_without_outcome
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunDraft, RunEvents, run_events
-from api.progress import Report
+from api.progress import ReportProgress
 from api.service.evidence import digest_of
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted
@@ -81,7 +81,7 @@ def read_run(path: str, agent: str | None) -> RunEvents:
 
 
 def _read_events(path: str, agent: str | None) -> RunEvents:
-    return run_events(path, reader.decode(reader.read(path)), agent)
+    return run_events(path, reader.decode_report(reader.read_report(path)), agent)
 
 
 def _check_agent(agent: str | None) -> None:
@@ -99,7 +99,7 @@ async def import_runs(
     runs: Iterator[RunEvents | FileFault],
     store: EventStore,
     result: RunImportResult,
-    report: Report,
+    report: ReportProgress,
     total: int,
     *,
     rescore: bool = True,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX
@@ -25,7 +25,7 @@ TIME_CHARS_MAX = 64
 """Characters of an invalid time that an error quotes."""
 
 
-def read(path: str) -> bytes:
+def read_report(path: str) -> bytes:
     """Read a file, or standard input as `-`. Errors: MalformedInput."""
     try:
         descriptor = os.dup(sys.stdin.fileno()) if path == "-" else os.open(path, os.O_RDONLY)
@@ -39,7 +39,7 @@ def read(path: str) -> bytes:
     return body
 
 
-def decode(body: bytes) -> RunReport:
+def decode_report(body: bytes) -> RunReport:
     """Decode and check a report. Errors: MalformedInput, InvalidEvent with its field."""
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
@@ -48,7 +48,7 @@ def decode(body: bytes) -> RunReport:
         report = _decode(body)
     except msgspec.ValidationError as error:
         raise _decode_error(str(error)) from None
-    except UNDECODABLE as error:
+    except DECODE_ERRORS as error:
         raise MalformedInput(
             f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
         ) from None

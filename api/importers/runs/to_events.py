@@ -32,7 +32,7 @@ ID_CHARS = 16
 """Characters of a run id that is made from a report."""
 
 _encode = msgspec.json.Encoder().encode
-_kinds = {kind.payload: kind for kind in VOCABULARY.kinds.values()}
+_kinds = {kind.payload: kind for kind in VOCABULARY.event_types.values()}
 
 
 class RunDraft(NamedTuple):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from api.reports import format as formats
 from api.reports.escape import cut, one_line, visible
-from api.reports.excerpt import excerpt_finder, scored_texts
 from api.reports.gate import verdict_sentence
 from api.reports.html.trend_chart import trend_chart
+from api.reports.match_excerpt import excerpt_finder, scored_texts
 from api.reports.report import (
     COMPONENTS,
     EvaluationReport,

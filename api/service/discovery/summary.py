@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from api.service.discovery.runs import load_registered_names
+from api.service.discovery.run_operations import load_registered_names
 from api.service.model_registry import registration_command
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending

@@ -6,8 +6,9 @@ from concurrent.futures import Executor
 from functools import partial
 from hashlib import sha256
 
+from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
 from api.service.evaluation.grader import Grader, captured_output, run_on
-from api.service.evaluation.runs import (
+from api.service.evaluation.run_operations import (
     AttemptKey,
     EvalRun,
     GradedAttempt,
@@ -15,13 +16,12 @@ from api.service.evaluation.runs import (
     find_run,
     finish_run,
 )
-from api.service.evaluation.scheduler import CAPTURED_JOBS, score_attempts
 from api.service.store import EventStore
 from events.evaluation import Baseline, EvalStarted
 from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
-from instruments.evals.scoring.baselines import baseline_answer
-from instruments.evals.scoring.semantic import SemanticMatcher
+from instruments.evals.scoring.baseline_answers import baseline_answer
+from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from ledger.errors import LifecycleViolation
 
 KINDS: tuple[Baseline, ...] = ("empty", "most_frequent")

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.service.evaluation.scenarios import (
+from api.service.evaluation.scenario_recorder import (
     RecordedScenarios,
     ScenarioInfo,
     alert_fingerprint,
@@ -33,9 +33,9 @@ from instruments.evals.capture.scenario_template import (
     scenario_readme,
 )
 from instruments.evals.scenario import UNEDITED
-from instruments.evals.suite.json_yaml import json_value
+from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
-from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
+from instruments.evals.suite.scenario_checks import check_analysis, check_scenario
 from instruments.evals.suite.writer import FILES, check_free, json_text
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError

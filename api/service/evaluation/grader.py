@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from api.service.evaluation.runs import GradedAttempt
+from api.service.evaluation.run_operations import GradedAttempt
 from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.limits import PAYLOAD_BYTES_MAX
 from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.scoring.scorer import score
-from instruments.evals.scoring.semantic import SemanticMatcher
+from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 
 NOT_CAPTURED = "no analysis was captured with it, and no agent was asked"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from api.reports import ReportFiles
-from api.service.evaluation.runs import check_id
+from api.service.evaluation.run_operations import check_id
 from api.service.run_checks import check_time_limit
 from events.evaluation import EvalStarted
 from events.limits import LABEL_CHARS_MAX

@@ -15,8 +15,8 @@ from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
-from projections.evaluation.list_view import summarize_runs
 from projections.evaluation.run_comparison import compare_runs
+from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, Scoreboard

@@ -35,7 +35,7 @@ from instruments.evals.benchmarks.term_patterns import (
 from instruments.evals.errors import FixtureFault
 from instruments.evals.regex_patterns import BadPattern, compile_selective
 from instruments.evals.scenario import PATTERNS_MAX
-from instruments.evals.suite.json_yaml import yaml_value
+from instruments.evals.suite.json_yaml_reader import yaml_value
 from instruments.yaml_reader import UnreadableFile
 
 FORMAT = "itbench"
@@ -81,7 +81,7 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True):
     group_id: Word | None = None
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True):
+class ItbenchFault(msgspec.Struct, frozen=True, kw_only=True):
     """A fault: the condition that it causes, its category and its object."""
 
     condition: Sentence | None = None
@@ -103,7 +103,7 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[Sentence, ...] = ()
 
 
-class Recommended(msgspec.Struct, frozen=True, kw_only=True):
+class RecommendedSolution(msgspec.Struct, frozen=True, kw_only=True):
     """A recommended solution."""
 
     solution: Solution
@@ -114,11 +114,11 @@ class GroundTruth(msgspec.Struct, frozen=True, kw_only=True):
 
     groups: tuple[ObjectGroup, ...]
     alerts: tuple[ItbenchAlert, ...]
-    fault: tuple[Condition, ...]
+    fault: tuple[ItbenchFault, ...]
     aliases: tuple[tuple[Word, ...], ...] = ()
     propagations: tuple[CausalLink, ...] = ()
-    recommended_actions: tuple[Recommended, ...] = ()
-    recommended: tuple[Recommended, ...] = msgspec.field(name="recommendedActions", default=())
+    recommended_actions: tuple[RecommendedSolution, ...] = ()
+    recommended: tuple[RecommendedSolution, ...] = msgspec.field(name="recommendedActions", default=())
 
     @property
     def solutions(self) -> tuple[Solution, ...]:
@@ -156,7 +156,7 @@ def _case(truth: GroundTruth, name: str, where: str) -> Case:
     return Case(name, where, stated, _investigation(truth, name), _readme(name, roots, faults, truth))
 
 
-def _faults(truth: GroundTruth, roots: Sequence[ObjectGroup]) -> list[Condition]:
+def _faults(truth: GroundTruth, roots: Sequence[ObjectGroup]) -> list[ItbenchFault]:
     """Return the faults of the root causes; all faults if none names a root cause."""
     groups = (group for root in roots for group in _with_aliases(truth, root))
     names = {name for group in groups for name in (group.id, group.name) if name}
@@ -172,7 +172,7 @@ def _with_aliases(truth: GroundTruth, group: ObjectGroup) -> list[ObjectGroup]:
     return [group, *(alias for alias in truth.groups if alias.id in ids and alias is not group)]
 
 
-def _expected(truth: GroundTruth, roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> dict[str, Any]:
+def _expected(truth: GroundTruth, roots: Sequence[ObjectGroup], faults: Sequence[ItbenchFault]) -> dict[str, Any]:
     """Errors: CaseError."""
     names = [plain_name for group in truth.groups if (plain_name := group.plain_name) is not None]
     objects = [_name_patterns(truth, root) for root in roots]
@@ -264,13 +264,13 @@ def _labels(alert: ItbenchAlert, groups: dict[str, ObjectGroup]) -> dict[str, st
     return labels
 
 
-def _describe_cause(roots: Sequence[ObjectGroup], faults: Sequence[Condition]) -> str:
+def _describe_cause(roots: Sequence[ObjectGroup], faults: Sequence[ItbenchFault]) -> str:
     where = ", ".join(f"{root.kind or 'object'} {root.plain_name or root.id}" for root in roots)
     conditions = "; ".join(fault.condition for fault in faults if fault.condition is not None)
     return f"The cause: {where}{f': {conditions}' if conditions else ''}."
 
 
-def _readme(name: str, roots: Sequence[ObjectGroup], faults: Sequence[Condition], truth: GroundTruth) -> str:
+def _readme(name: str, roots: Sequence[ObjectGroup], faults: Sequence[ItbenchFault], truth: GroundTruth) -> str:
     solutions = [f"- A fix: {'; '.join(solution.actions)}." for solution in truth.solutions]
     lines = [
         f"# {name}",

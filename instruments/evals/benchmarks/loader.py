@@ -8,7 +8,7 @@ from events.limits import BODY_BYTES_MAX
 from instruments.evals.benchmarks import itbench, opsbench_folder, opsbench_labels
 from instruments.evals.benchmarks.case import Case
 from instruments.evals.errors import FixtureFault
-from instruments.evals.suite.json_yaml import read
+from instruments.evals.suite.json_yaml_reader import read_file
 from instruments.yaml_reader import UnreadableFile
 
 Format = Literal["opsbench", "case", "itbench"]
@@ -88,7 +88,7 @@ def _folders_with(path: Path, names: Sequence[str]) -> list[Path | FixtureFault]
 
 def _read_file(path: Path) -> bytes | FixtureFault:
     try:
-        return read(path, BODY_BYTES_MAX)
+        return read_file(path, BODY_BYTES_MAX)
     except UnreadableFile as error:
         return FixtureFault(str(path), None, str(error), error.advice)
 

@@ -20,7 +20,7 @@ from instruments.evals.benchmarks.opsbench_labels import (
     golden_tools,
 )
 from instruments.evals.errors import FixtureFault
-from instruments.evals.suite.json_yaml import json_value
+from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.yaml_reader import UnreadableFile
 
 _Kind = TypeVar("_Kind")
@@ -31,7 +31,7 @@ METADATA = "metadata.json"
 _trace_name = re.compile(r"path[0-9]+\.json")
 
 
-class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+class LabelledFault(msgspec.Struct, frozen=True, kw_only=True):
     """The fault."""
 
     root_cause: Word
@@ -43,7 +43,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     """The content of `metadata.json`."""
 
     query: Sentence
-    result: ToolResult
+    result: LabelledFault
     namespace: Word | None = None
     process: Process | None = None
 

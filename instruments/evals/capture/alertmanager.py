@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 import httpx
 import msgspec
 
-from events.decode_errors import UNDECODABLE
+from events.decode_errors import DECODE_ERRORS
 from events.limits import BODY_BYTES_MAX
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
@@ -159,7 +159,7 @@ class Alertmanager:
             raise self._bad(
                 f"answered with no list of alerts ({detail}).", "Is it an Alertmanager, with its v2 API?"
             ) from None
-        except UNDECODABLE:
+        except DECODE_ERRORS:
             excerpt = shorten(self._secrets.hide(body[:EXCERPT_BYTES].decode("utf-8", "replace")))
             seen = f": {excerpt}" if excerpt else ", but with nothing"
             raise self._bad(f"answered with no JSON{seen}", "Is it an Alertmanager, or something before it?") from None
@@ -241,6 +241,6 @@ def _error_text(body: bytes) -> str:
     """Return an error's text: a JSON string from the API, anything from a proxy in front of it."""
     try:
         value = msgspec.json.decode(body)
-    except UNDECODABLE:
+    except DECODE_ERRORS:
         value = None
     return value if isinstance(value, str) else body[:EXCERPT_BYTES].decode("utf-8", "replace")

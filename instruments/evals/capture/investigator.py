@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
-from instruments.evals.suite.json_yaml import json_value
+from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 from instruments.routers.subprocess_io import (
     BadCommand,

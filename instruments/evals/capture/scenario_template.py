@@ -8,7 +8,7 @@ import msgspec
 
 from instruments.evals.capture.alertmanager import FiringAlert
 from instruments.evals.scenario import UNEDITED
-from instruments.evals.suite.validate_scenario import DESCRIPTION_CHARS_MAX
+from instruments.evals.suite.scenario_checks import DESCRIPTION_CHARS_MAX
 
 _NO_EVIDENCE = """\
 This alert was not investigated when it was captured: `investigation.json` holds the alert and no evidence. An agent

@@ -12,11 +12,11 @@ import msgspec
 from events.evaluation import Component, ComponentName
 from instruments.evals.analysis import Analysis
 from instruments.evals.scenario import PASS_POINTS, Scenario, Scoring
-from instruments.evals.scoring import components
-from instruments.evals.scoring.components import DIGITS, ComponentScore
-from instruments.evals.scoring.matcher import PatternSearch
+from instruments.evals.scoring import component_scores
+from instruments.evals.scoring.component_scores import DIGITS, ComponentScore
+from instruments.evals.scoring.pattern_search import PatternSearch
 from instruments.evals.scoring.regex_budget import TRUNCATED
-from instruments.evals.scoring.semantic import SemanticMatcher
+from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 
 SCORER_ID = "rca"
 SCORER_VERSION = "1"
@@ -39,17 +39,17 @@ class ScenarioScore(msgspec.Struct, frozen=True, kw_only=True):
 def score(scenario: Scenario, analysis: Analysis, semantic_matcher: SemanticMatcher | None = None) -> ScenarioScore:
     """Score an analysis.
 
-    A search that is cut off (see `matcher.py`) has no effect if both of its possible results give the same points.
+    A search that is cut off (see `pattern_search.py`) has no effect if both possible results give the same points.
     Thread-safe.
     """
     expected, search = scenario.about.expected_outcomes, PatternSearch(semantic_matcher)
     parts: dict[ComponentName, ComponentScore | None] = {
-        "root_cause": components.score_root_cause(search, analysis, expected.root_cause),
-        "fix_accuracy": components.score_fix_accuracy(search, analysis, expected.proposed_fix),
-        "hypothesis_quality": components.score_hypothesis_quality(
+        "root_cause": component_scores.score_root_cause(search, analysis, expected.root_cause),
+        "fix_accuracy": component_scores.score_fix_accuracy(search, analysis, expected.proposed_fix),
+        "hypothesis_quality": component_scores.score_hypothesis_quality(
             search, analysis, expected.hypotheses, expected.failure_mode
         ),
-        "next_steps": components.score_next_steps(search, analysis, expected.next_steps),
+        "next_steps": component_scores.score_next_steps(search, analysis, expected.next_steps),
     }
     weights = _weights(scenario.about.scoring, [name for name, part in parts.items() if part is not None])
     scored = tuple(_component(search, name, part, weights.get(name)) for name, part in parts.items())

@@ -18,14 +18,14 @@ import msgspec
 from events.limits import STREAM_ID_CHARS_MAX
 from instruments.evals.errors import BadFixtures, FixtureFault, NoScenarios
 from instruments.evals.scenario import Description, Scenario, Scoring
-from instruments.evals.suite.json_yaml import (
+from instruments.evals.suite.json_yaml_reader import (
     DESCRIPTION_BYTES_MAX,
     INVESTIGATION_BYTES_MAX,
     json_value,
-    read,
+    read_file,
     yaml_value,
 )
-from instruments.evals.suite.validate_scenario import check_analysis, check_scenario
+from instruments.evals.suite.scenario_checks import check_analysis, check_scenario
 from instruments.stored_text import sha256_hex
 from instruments.yaml_reader import UnreadableFile
 
@@ -202,7 +202,7 @@ def _read_description(path: Path, faults: list[FixtureFault]) -> Description | N
         faults.append(FixtureFault(str(path), key or None, problem, advice))
 
     try:
-        body = read(path, DESCRIPTION_BYTES_MAX)
+        body = read_file(path, DESCRIPTION_BYTES_MAX)
         value = json_value(body) if path.suffix == ".json" else yaml_value(body)
     except UnreadableFile as unreadable:
         report("", str(unreadable), unreadable.advice)
@@ -219,7 +219,7 @@ def _read_investigation(
         faults.append(FixtureFault(str(path), key or None, problem, advice))
 
     try:
-        body = read(path, INVESTIGATION_BYTES_MAX)
+        body = read_file(path, INVESTIGATION_BYTES_MAX)
         value = json_value(body)
     except UnreadableFile as unreadable:
         report("", str(unreadable), unreadable.advice)

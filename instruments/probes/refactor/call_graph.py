@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.source import Declaration, ParsedSource
+from instruments.probes.refactor.parsed_source import Declaration, ParsedSource
 
 Key = tuple[str, str]
 """A reference by kind and name: a plain name, a method's name, or a type for its implicit methods."""

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from tree_sitter import Node, Parser, QueryCursor
 
 from instruments.probes.refactor.language import Language, grammar_of, query_of
-from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource, node_text
+from instruments.probes.refactor.parsed_source import (
+    Declaration,
+    ParameterDeclaration,
+    ParsedSource,
+    node_text,
+)
 
 OUTPUT_BYTES_MAX = 65_536
 """The longest text that is parsed, in bytes of UTF-8."""

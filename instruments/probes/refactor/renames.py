@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from tree_sitter import Node
 
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.source import Declaration, ParameterDeclaration, ParsedSource, node_text
+from instruments.probes.refactor.parsed_source import (
+    Declaration,
+    ParameterDeclaration,
+    ParsedSource,
+    node_text,
+)
 
 Pair = tuple[str, set[str]]
 """A name of the original, and the names that may replace it; empty if its use has disappeared."""

@@ -4,13 +4,13 @@ from functools import cached_property
 
 from instruments.probes.probe import Probe
 from instruments.probes.refactor.call_graph import References, find_entry
-from instruments.probes.refactor.comments import count_comments
+from instruments.probes.refactor.comment_count import count_comments
 from instruments.probes.refactor.go import GO
 from instruments.probes.refactor.language import Language
+from instruments.probes.refactor.parsed_source import Declaration, ParsedSource
 from instruments.probes.refactor.parser import parse_source
 from instruments.probes.refactor.python import PYTHON
 from instruments.probes.refactor.renames import name_pairs
-from instruments.probes.refactor.source import Declaration, ParsedSource
 from instruments.probes.score import ProbeScore
 
 WEIGHTS = {
@@ -25,7 +25,7 @@ STRUCTURE = {"type": "constant", "constant": "constant", "error": "error"}
 """The structural kind that a declaration adds, by the kind of the declaration."""
 
 
-class ParsedAnswer:
+class CodeCounts:
     """Counts of the declarations that the function in place of the original reaches, and of the others."""
 
     def __init__(self, source: ParsedSource, language: Language, original: Declaration) -> None:
@@ -56,10 +56,10 @@ class RefactorScorer:
         self._text = original
 
     @cached_property
-    def _original(self) -> ParsedAnswer:
+    def _original(self) -> CodeCounts:
         source = parse_source(self._text, self._language)
         assert source is not None, f"the original of {self.id} is not code"
-        return ParsedAnswer(source, self._language, source.functions[0])
+        return CodeCounts(source, self._language, source.functions[0])
 
     def score(self, output: str) -> ProbeScore:
         """Score any text. The score is not valid if `parse_source` does not accept the text."""
@@ -67,7 +67,7 @@ class RefactorScorer:
         if source is None:
             return ProbeScore(valid=False)
         before = self._original
-        after = ParsedAnswer(source, self._language, before.entry)
+        after = CodeCounts(source, self._language, before.entry)
         pairs = name_pairs(before.entry, before.source, after.entry, source, self._language)
         counts = {
             "renames": sum(bool(new_names) and name not in new_names for name, new_names in pairs),

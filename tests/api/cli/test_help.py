@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from api.service.discovery.messages import PROBE
+from api.service.discovery.run_types import PROBE
 from tests.api.cli.command import done
 
 

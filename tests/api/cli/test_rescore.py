@@ -10,7 +10,7 @@ import pytest
 from events import DiscoveryAttempted, DiscoveryStarted, ModelIdentity, Payload, ProbeScored
 from events.probe import score_id_of
 from instruments.probes import PROBES, SCORERS
-from instruments.probes.text.summarising import REPORT
+from instruments.probes.text.summarising_probe import REPORT
 from tests.api.cli.command import done, refused, tally
 from tests.instruments.probes.graded import DEBUGGING, SUMMARISING
 from tests.support.drafts import draft_of

@@ -22,7 +22,7 @@ from api.service.query_params import SORTS
 from events.decision import Outcome, ReasonType, Stakes
 from events.limits import CONNECTIONS_MAX
 from projections.calibration.calibration import GROUPINGS
-from projections.calibration.history import HistoryPart
+from projections.calibration.history_view import HistoryPart
 from tests.api.cli.command import Ended, done, environment, refused, tally
 from tests.api.cli.lines import decided
 from tests.support.paths import ROOT

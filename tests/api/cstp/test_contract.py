@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from api.cstp.methods import METHODS
+from api.cstp.method_table import METHODS
 from tests.api.cstp.client import (
     OUTCOMES,
     Caller,

@@ -4,7 +4,7 @@ import pytest
 
 from api.auth import OWNER
 from api.cstp.jsonrpc import RpcCall, RpcError, rpc_error_of
-from api.cstp.methods import METHODS, call_method
+from api.cstp.method_table import METHODS, call_method
 from ledger.errors import LedgerBusy
 from tests.api.cstp.client import Caller
 from tests.support.event_loop import run

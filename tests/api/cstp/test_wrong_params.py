@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.cstp.methods import METHODS
+from api.cstp.method_table import METHODS
 from tests.api.cstp.client import Caller
 from tests.api.cstp.wrong_params import (
     FILTERED,

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from msgspec import inspect as kinds
 
-from api.cstp.methods import METHODS
-from api.cstp.params import ParamsSchema
-from api.type_text import strip_annotations
+from api.cstp.method_table import METHODS
+from api.cstp.params_schema import ParamsSchema
+from api.type_description import strip_annotations
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "_amendment": ("updates",),

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow.parquet
 import pytest
 
-from api.export.manifest import decode
+from api.export.manifest import decode_manifest
 from events import VOCABULARY
 from ledger import Checkpoint, SignedNote, Verifier
 from ledger.transparency.merkle import (
@@ -80,7 +80,7 @@ def test_every_format_holds_the_exact_lines(
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 def test_the_manifest_is_right(ledger: Ledger, tmp_path: Path, filters: dict[str, str]) -> None:
     export(ledger.path, tmp_path / "out", **filters)
-    manifest = decode((tmp_path / "out" / "manifest.json").read_bytes())
+    manifest = decode_manifest((tmp_path / "out" / "manifest.json").read_bytes())
     chosen = [VOCABULARY.event(line) for line in ledger.lines if fits(line, filters)]
     positions = [event.position for event in chosen]
     names = [event.name for event in chosen]

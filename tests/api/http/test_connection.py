@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.http.middleware import NO_STORE
+from api.http.telemetry import NO_STORE
 from events.limits import (
     BODY_BYTES_MAX,
     BODY_BYTES_PER_S_MIN,

@@ -6,7 +6,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.service.discovery import messages
+from api.service.discovery import run_types
 from events import VOCABULARY, DiscoveryStarted
 from instruments.answer import RouterAnswer
 from instruments.discovery import PROMPT_VERSION, Session
@@ -61,7 +61,7 @@ def test_a_run_begins_with_its_first_prompt(asker: Asker) -> None:
 def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
     step = checked(asker.ask("POST", "/discovery"), 201)
     data = asker.stream(step["run_id"])[0]["data"]
-    assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (messages.PROBE, 15, 40)
+    assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (run_types.PROBE, 15, 40)
 
 
 def test_code_is_scored_as_the_probe_says(asker: Asker) -> None:

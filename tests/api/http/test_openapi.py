@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
-from api.errors import TABLE
+from api.errors import ERROR_TABLE
 from api.http.app import routes
 from api.http.openapi.document import ANY_ERRORS
 from api.http.operation import Operation
@@ -162,13 +162,13 @@ def test_every_reference_leads_somewhere() -> None:
 def test_every_type_can_be_posted_and_read() -> None:
     schemas = openapi_document()["components"]["schemas"]
     for name in ("Draft", "Event"):
-        assert tuple(schemas[name]["discriminator"]["mapping"]) == VOCABULARY.types
+        assert tuple(schemas[name]["discriminator"]["mapping"]) == VOCABULARY.type_names
 
 
 def test_statuses_are_those_that_errors_have() -> None:
     statuses = {int(status) for operation in described().values() for status in operation["responses"]}
     unrouted, faults = {405}, {500}
-    known = {answer.status for answer in TABLE.values()}
+    known = {answer.status for answer in ERROR_TABLE.values()}
     assert statuses - {200, 201, 304} == known - unrouted - faults
 
 

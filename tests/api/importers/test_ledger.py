@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from api.importers.ledger import rebuild_ledger
+from api.importers.ledger_rebuild import rebuild_ledger
 from api.verify import verify_ledger
 from ledger import EvidenceStore, Signer
 from ledger.errors import LedgerLocked, LedgerUnusable, UnusableExport

@@ -16,7 +16,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tallystick._scenarios.messages import Call, Cancel, Load, decode_call, encode
+from tallystick._pytest_plugin.messages import (
+    Call,
+    Cancel,
+    Load,
+    decode_call,
+    encode,
+)
 from tests.api.cli.command import ENDS_S, done, environment, tally
 from tests.instruments.evals.suites import (
     DESCRIPTION,
@@ -354,7 +360,7 @@ def test_a_session_that_asks_for_nothing_is_as_it_was(tmp_path: Path) -> None:
         "import sys\n"
         "def test_ours():\n"
         "    assert 'tallystick.pytest_plugin' in sys.modules\n"
-        "    assert not {'tallystick._scenarios', 'msgspec', 'httpx', 'regex', 'numpy'} & set(sys.modules)\n"
+        "    assert not {'tallystick._pytest_plugin', 'msgspec', 'httpx', 'regex', 'numpy'} & set(sys.modules)\n"
     )
     assert "1 passed" in pytest_in(tmp_path)
 

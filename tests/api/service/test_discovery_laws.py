@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from api.auth import OWNER
 from api.errors import AttemptTaken, RunEnded
-from api.service.discovery import runs
-from api.service.discovery.messages import ResponseResult, RunConfig
+from api.service.discovery import run_operations
+from api.service.discovery.run_types import ResponseResult, RunConfig
 from api.service.ledger import LedgerService
 from api.service.store import LocalStore
 from events import VOCABULARY, DiscoveryStarted, Payload, ProbeScored
@@ -64,18 +64,18 @@ async def play(
     service = await LedgerService.open(ledger, writable=True, views=False)
     try:
         store = LocalStore(service, OWNER)
-        run = (await runs.start(store, config)).run_id
+        run = (await run_operations.start(store, config)).run_id
         came: list[ResponseResult] = []
         for answer in answers:
             with suppress(RunEnded):
                 due = len(came) + 1
-                came.append(await runs.respond(store, run, answer, due))
-                assert await runs.respond(store, run, answer, due) == came[-1]
+                came.append(await run_operations.respond(store, run, answer, due))
+                assert await run_operations.respond(store, run, answer, due) == came[-1]
                 other = RouterAnswer(text=f"not what was said: {answer.text}")
                 with pytest.raises(AttemptTaken):
-                    await runs.respond(store, run, other, due)
-                assert await runs.prompt(store, run) == came[-1].next
-        kinds = [name for name in VOCABULARY.types if name.partition(".")[0] in {"discovery", "probe"}]
+                    await run_operations.respond(store, run, other, due)
+                assert await run_operations.prompt(store, run) == came[-1].next
+        kinds = [name for name in VOCABULARY.type_names if name.partition(".")[0] in {"discovery", "probe"}]
         events = VOCABULARY.events(await store.streams((), kinds))
     finally:
         await service.close()

@@ -12,9 +12,9 @@ import pytest
 
 from api.auth import OWNER
 from api.client.open_store import open_store
-from api.service.discovery import runs
-from api.service.discovery.messages import RunConfig, SignalDraft
-from api.service.discovery.runs import respond, start
+from api.service.discovery import run_operations
+from api.service.discovery.run_operations import respond, start
+from api.service.discovery.run_types import RunConfig, SignalDraft
 from api.service.ledger import LedgerService
 from api.service.store import EventStore, LocalStore
 from events import VOCABULARY, ProbeScored
@@ -64,15 +64,15 @@ async def drive(store: EventStore) -> tuple[list[bytes], list[Json]]:
     said: list[object] = [await start(store, CONFIG)]
     said.append(await start(store, CONFIG))
     for number, answer in enumerate(ANSWERS, 1):
-        said.append(await runs.prompt(store, "one"))
+        said.append(await run_operations.prompt(store, "one"))
         said.append(await respond(store, "one", answer, number))
         assert said[-1] == await respond(store, "one", answer, number)
         if number == 2:
-            placed = await runs.signal(store, "one", SignalDraft(event="slow"))
+            placed = await run_operations.signal(store, "one", SignalDraft(event="slow"))
             said.append(msgspec.structs.replace(placed, time=""))
-    said.append((await runs.signals(store, "one")).signals[0].event)
-    said.append(await runs.prompt(store, "one"))
-    kinds = [name for name in VOCABULARY.types if name.partition(".")[0] in {"discovery", "probe", "evidence"}]
+    said.append((await run_operations.signals(store, "one")).signals[0].event)
+    said.append(await run_operations.prompt(store, "one"))
+    kinds = [name for name in VOCABULARY.type_names if name.partition(".")[0] in {"discovery", "probe", "evidence"}]
     events = VOCABULARY.events(await store.streams((), kinds))
     facts = [{"type": event.name, "data": msgspec.to_builtins(event.data)} for event in events]
     return [msgspec.json.encode(one) for one in said], facts

@@ -8,7 +8,8 @@ import pytest
 from msgspec import structs
 
 from api.errors import RunEnded
-from api.service.evaluation.runs import (
+from api.service.evaluation.attempt_workers import score_attempts
+from api.service.evaluation.run_operations import (
     EvalRun,
     GradedAttempt,
     add_scores,
@@ -17,7 +18,6 @@ from api.service.evaluation.runs import (
     find_unfinished,
     finish_run,
 )
-from api.service.evaluation.scheduler import score_attempts
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.service.store import LocalStore
@@ -33,7 +33,7 @@ from tests.api.service.ledgers import (
 )
 
 STARTED = EvalStarted(run_id="one", suite="kube", scenarios=3, attempts=1)
-_scored = VOCABULARY.kinds["eval.scored.v1"].draft
+_scored = VOCABULARY.event_types["eval.scored.v1"].draft
 
 
 def graded(scenario: str, attempt: int = 1, total: float = 100.0, **more: object) -> GradedAttempt:
@@ -80,7 +80,7 @@ def test_an_id_that_somebody_took_keeps_no_score_out(tmp_path: Path) -> None:
     async def found(ledger: LedgerService) -> list[tuple[str, int, float | None]]:
         store = LocalStore(ledger)
         run = await begin_run(store, STARTED)
-        squatter = VOCABULARY.kinds["decision.recorded.v1"].draft
+        squatter = VOCABULARY.event_types["decision.recorded.v1"].draft
         data = VOCABULARY.draft(b'{"type": "decision.recorded.v1", "data": {"decision": "mine"}}').data
         await store.append([squatter(id="eval:one:b:1", data=data)])
         await add_scores(store, run, [graded("a"), graded("b")])

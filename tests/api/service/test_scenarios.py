@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from api.client.open_store import open_store
 from api.errors import BodyTooLarge
-from api.service.evaluation.scenarios import SCENARIOS_PER_BATCH, RecordedScenarios, record_scenarios
+from api.service.evaluation.scenario_recorder import SCENARIOS_PER_BATCH, RecordedScenarios, record_scenarios
 from api.service.store import EventStore, LocalStore
 from events import VOCABULARY, Event, InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised

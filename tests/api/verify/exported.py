@@ -9,7 +9,13 @@ from zipfile import ZIP_STORED, ZipFile
 from msgspec import structs
 
 from api.export import open_export, parse_selection, write_export
-from api.export.manifest import MANIFEST, FileSum, Manifest, decode, encode
+from api.export.manifest import (
+    MANIFEST,
+    FileSum,
+    Manifest,
+    decode_manifest,
+    encode_manifest,
+)
 from api.service.ledger import LedgerService
 from ledger import Checkpoint, Signer
 from ledger.transparency.merkle import leaf_hash, leaf_hashes
@@ -41,7 +47,7 @@ def edit(export: Path, name: str, change: Change) -> None:
 
 
 def manifest_of(export: Path) -> Manifest:
-    return decode((export / MANIFEST).read_bytes())
+    return decode_manifest((export / MANIFEST).read_bytes())
 
 
 def restate(export: Path, **fields: object) -> None:
@@ -51,7 +57,7 @@ def restate(export: Path, **fields: object) -> None:
         name: FileSum(len(data), sha256(data).hexdigest())
         for name, data in ((name, (export / name).read_bytes()) for name in manifest.files if (export / name).exists())
     }
-    (export / MANIFEST).write_bytes(encode(structs.replace(manifest, **{"files": files, **fields})))
+    (export / MANIFEST).write_bytes(encode_manifest(structs.replace(manifest, **{"files": files, **fields})))
 
 
 def lines_of(export: Path) -> list[bytes]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instruments.discovery import analyze, build_exclusion, build_prompt
-from instruments.discovery.analyze import Verdict
+from instruments.discovery.answer_analysis import Verdict
 from instruments.probes import Probe
 from tests.instruments.discovery.answers import CODE, identity
 from tests.instruments.questions import GO, PYTHON, STIMULUS, TEXT

@@ -8,7 +8,7 @@ import pytest
 
 from events.evaluation import Baseline
 from instruments.evals import Scenario, parse_analysis, score
-from instruments.evals.scoring.baselines import TEXT_CHARS_MAX, baseline_answer, pattern_words
+from instruments.evals.scoring.baseline_answers import TEXT_CHARS_MAX, baseline_answer, pattern_words
 from instruments.evals.scoring.expected_patterns import ExpectedPattern
 from tests.instruments.evals.answers import (
     PULL,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from instruments.evals import BadFixtures, Scenario, load
 from instruments.evals.regex_patterns import BadPattern, compile_pattern, compile_selective
-from instruments.evals.suite.json_yaml import json_value, yaml_value
+from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
 from instruments.yaml_reader import UnreadableFile
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 

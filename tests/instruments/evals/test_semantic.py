@@ -9,7 +9,7 @@ import pytest
 from instruments.evals import ScenarioScore, parse_analysis, score
 from instruments.evals.scoring import embeddings_client
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
-from instruments.evals.scoring.semantic import (
+from instruments.evals.scoring.semantic_matcher import (
     BATCH_TEXTS,
     FAILURES_MAX,
     PIECE_CHARS_MAX,

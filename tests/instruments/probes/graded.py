@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from instruments.probes.text.debugging import TASK as DEBUGGING_TASK
-from instruments.probes.text.debugging import TIMELINE
-from instruments.probes.text.summarising import REPORT
-from instruments.probes.text.summarising import TASK as SUMMARISING_TASK
-from instruments.probes.text.weighting import SOURCES
-from instruments.probes.text.weighting import TASK as WEIGHTING_TASK
+from instruments.probes.text.debugging_probe import TASK as DEBUGGING_TASK
+from instruments.probes.text.debugging_probe import TIMELINE
+from instruments.probes.text.summarising_probe import REPORT
+from instruments.probes.text.summarising_probe import TASK as SUMMARISING_TASK
+from instruments.probes.text.weighting_probe import SOURCES
+from instruments.probes.text.weighting_probe import TASK as WEIGHTING_TASK
 
 
 class Graded(NamedTuple):

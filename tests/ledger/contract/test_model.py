@@ -62,7 +62,7 @@ class Model:
         return answer
 
     def _place(self, draft: Draft) -> tuple[int, int, bool] | type[TallystickError]:
-        kind = RUNS.kinds[draft.name]
+        kind = RUNS.event_types[draft.name]
         reported = Reported(draft.id or "", f"{kind.stream}/{kind.stream_id(draft.data)}", draft.name, draft.data)
         for position, event in enumerate(self.events, 1):
             if event.id == reported.id:

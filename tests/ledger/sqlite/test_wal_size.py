@@ -9,7 +9,7 @@ import pytest
 
 from ledger.errors import LedgerUnusable
 from ledger.sqlite.log import SqliteLog
-from ledger.sqlite.wal_size import WalGauge
+from ledger.sqlite.wal_flush import WalGauge
 from tests.support.drafts import batch_of
 
 

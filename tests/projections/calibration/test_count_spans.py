@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events import Draft
-from projections.calibration import count_spans
+from projections.calibration import span_counts
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.count_spans import CountColumns, CountSpans
+from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.time_range import TimeRange
 from tests.projections.random_histories import (
     MOMENTS,
@@ -29,7 +29,7 @@ ends = st.none() | st.sampled_from(MOMENTS)
 def _short_spans() -> object:
     """So short that a history of some events has many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_spans, "SPAN_DECISIONS", 2)
+        patch.setattr(span_counts, "SPAN_DECISIONS", 2)
         yield
 
 

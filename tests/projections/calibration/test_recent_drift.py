@@ -8,7 +8,13 @@ from scipy import stats
 
 from events import Draft
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.recent_drift import LEVEL, DriftLimits, RecentDrift, compare_windows, examined_range
+from projections.calibration.window_comparison import (
+    LEVEL,
+    DriftLimits,
+    RecentDrift,
+    compare_windows,
+    examined_range,
+)
 from projections.stats.permutation_test import SHUFFLED_MAX, permutation_p_value
 from tests.projections.random_histories import record, review
 from tests.projections.short_decisions import OUTCOMES, calibration_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from projections.calibration.recommendations import Recommendation, recommend_from_scores, recommend_more_reviews
+from projections.calibration.score_recommendations import Recommendation, recommend_from_scores, recommend_more_reviews
 from projections.calibration.scores import compute_scores, measure_spread, score_buckets
 from tests.projections.short_decisions import Stated, cells
 

@@ -10,7 +10,7 @@ from events import Draft, agent_of
 from ledger import microseconds
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.review_history import ReviewHistory
-from projections.outcomes import OUTCOMES
+from projections.outcome_codes import OUTCOMES
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.calibration.test_calibration import filters, moments

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft, ThoughtAdopted, ThoughtRecorded, source_of
-from projections.decisions import pending_thoughts as thoughts_module
-from projections.decisions.pending_thoughts import THOUGHT_AGE_MAX, ThoughtIndex, ThoughtScope
+from projections.decisions import thought_index as thoughts_module
+from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtIndex, ThoughtScope
 from tests.projections.random_histories import (
     AGENTS,
     DAWN,

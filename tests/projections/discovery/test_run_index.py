@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.importers.runs.reader import decode
+from api.importers.runs.reader import decode_report
 from api.importers.runs.to_events import run_events
 from events import (
     DiscoveryAttempted,
@@ -107,7 +107,7 @@ def test_the_index_says_what_a_plain_reading_says(drafts: list[Draft], router: s
 
 def shown(one: Json) -> Json:
     """Convert a report to events, and read it back from them."""
-    converted = run_events("file", decode(msgspec.json.encode(one)), "ada")
+    converted = run_events("file", decode_report(msgspec.json.encode(one)), "ada")
     events = events_of([said.draft for said in converted.drafts])
     run = DiscoveryRun.of(
         [event for event in events if not isinstance(event.data, ProbeScored)],
@@ -131,7 +131,7 @@ def test_the_real_reports_are_given_back_field_for_field() -> None:
 
 def test_whole_numbers_are_written_whole() -> None:
     events = events_of(
-        [said.draft for said in run_events("file", decode(msgspec.json.encode(report("r", "m"))), "ada").drafts]
+        [said.draft for said in run_events("file", decode_report(msgspec.json.encode(report("r", "m"))), "ada").drafts]
     )
     scores = [event for event in events if isinstance(event.data, ProbeScored)]
     run = DiscoveryRun.of([event for event in events if event not in scores], scores)

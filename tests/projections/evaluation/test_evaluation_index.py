@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from events import Draft, EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
-from projections.evaluation.list_view import summarize_runs
+from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.view_types import EvaluationSummary, ScoreRow
 from tests.projections.random_histories import evaluations, events_of, post

@@ -1,0 +1,60 @@
+"""cstp.ready: list open actions, the most urgent first."""
+
+from typing import Any
+
+import msgspec
+
+from api.auth import Principal
+from api.cstp.params_schema import ParamsSchema
+from api.service.action_items import (
+    ActionItem,
+    ActionItemQuery,
+    Kind,
+    Priority,
+    list_action_items,
+)
+from api.service.ledger import LedgerService
+
+LIMIT_DEFAULT = 20
+LIMIT_MAX = 50
+
+
+class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
+    min_priority: Priority = "low"
+    action_types: tuple[Kind, ...] = ()
+    category: str | None = None
+    limit: int = LIMIT_DEFAULT
+
+
+_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams)
+
+
+async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """List decisions past their review date, decisions without one after 30 days, and categories with drift.
+
+    An action `calibration_drift` has the result of checkDrift for its category.
+    """
+    request = _schema.decode(params)
+    limit = min(max(request.limit, 1), LIMIT_MAX)
+    query = ActionItemQuery(
+        least=request.min_priority, kinds=request.action_types, category=request.category or None, limit=limit
+    )
+    items = await list_action_items(ledger, query)
+    return {"actions": [_row(action) for action in items.actions], "total": items.total, "filtered": items.filtered}
+
+
+def _row(action: ActionItem) -> dict[str, object]:
+    row: dict[str, object] = {
+        "type": action.type,
+        "priority": action.priority,
+        "reason": action.reason,
+        "suggestion": action.suggestion,
+    }
+    optional = {
+        "decisionId": action.decision_id,
+        "category": action.category,
+        "date": action.date,
+        "title": action.title,
+        "detail": action.detail,
+    }
+    return row | {name: value for name, value in optional.items() if value is not None}

@@ -1,0 +1,301 @@
+"""Record decisions together with the pending thoughts that led to them.
+
+The pending thoughts in a decision's scope become the last steps of its deliberation: the decision adopts them. The
+decision and the adoption of each thought are one append: a refused decision adopts nothing, and if two decisions try to
+adopt the same thought, the ledger accepts one; the other reads again and retries.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import takewhile
+from typing import NamedTuple
+
+from msgspec import structs
+
+from api.auth import Principal
+from api.service.deliberation_steps import (
+    append_steps,
+    last_step,
+    select_fitting,
+    text_and_time,
+)
+from api.service.ledger import LedgerService
+from events.decision import DecisionAsked, DecisionRecorded
+from events.envelope import Draft, Event
+from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
+from events.registry import VOCABULARY
+from events.thought import ThoughtAdopted, ThoughtRecorded
+from ledger import AppendedEvent, Query
+from ledger.admission import generate_stream_id
+from ledger.errors import IdentityConflict, LifecycleViolation
+from projections.decisions.decision_state import fold_decision
+from projections.decisions.thought_index import ThoughtEntry, ThoughtIndex, ThoughtScope
+
+BuildDecision = Callable[[datetime], DecisionRecorded]
+"""Returns the decision of the client, given the time of recording, without pending thoughts."""
+
+_decision = VOCABULARY.event_types["decision.recorded.v1"].draft
+_asking = VOCABULARY.event_types["decision.asked.v1"].draft
+_adoption = VOCABULARY.event_types["thought.adopted.v1"].draft
+_rng = random.Random()
+
+
+class DecisionResult(NamedTuple):
+    """A recorded decision with its position and time; how many thoughts it adopted, and how many stay pending."""
+
+    placed: AppendedEvent
+    moment: datetime
+    decision: DecisionRecorded
+    adopted: int
+    left: int
+
+
+class StoredThought(NamedTuple):
+    """A thought with its agent, its entry in the index, and its text."""
+
+    agent: str
+    thought: ThoughtEntry
+    text: str
+
+
+class PendingThoughts(NamedTuple):
+    """A group of thoughts with one key, the first few with their texts; if a decision adopted them, its id and time."""
+
+    key: str
+    agent_id: str | None
+    total: int
+    first: list[StoredThought]
+    decision_id: str | None = None
+    moment: datetime | None = None
+
+
+async def record_with_thoughts(
+    ledger: LedgerService,
+    caller: Principal,
+    scope: ThoughtScope,
+    make_decision: BuildDecision,
+    event_id: str | None,
+    question: str | None = None,
+) -> DecisionResult:
+    """Record a decision with the pending thoughts of its agent in its scope, the oldest first.
+
+    A thought that does not fit, by the limits of a line and of a list, stays pending. `event_id` is chosen by the
+    client: a repetition with the same content returns the first result, also if other thoughts are pending by then.
+    The `question` that the decision answers becomes an event of the same append. The decision may have an id already.
+    Errors: those of `LedgerService.record`; no thought was adopted.
+    """
+    now = ledger.clock()
+    refused: set[str] = set()
+    while True:
+        if (earlier := await _recorded(ledger, make_decision(now).decision_id)) is not None:
+            return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, earlier, question)
+        pending = [entry for entry in await _pending(ledger, caller, scope, now) if entry.subject not in refused]
+        decision, thoughts = await _add_pending_thoughts(
+            ledger, caller, make_decision(now), pending, event_id, has_question=question is not None
+        )
+        drafts = _drafts(decision, thoughts, question, event_id, now)
+        try:
+            placed = (await ledger.record(drafts, caller))[0]
+        except LifecycleViolation as error:
+            if error.subject == f"decision/{decision.decision_id}":
+                continue  # the id is taken: by another decision, or by this one, recorded meanwhile
+            if not thoughts:
+                raise
+            refused.add(error.subject)
+        except IdentityConflict as error:
+            if error.position <= (await ledger.reader.head()).position:
+                first = await _first_post(ledger, error)
+                return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, first, question)
+        else:
+            if placed.duplicate:
+                await _check_question(ledger, placed.position, question)
+                return await _first_result(ledger, caller, scope, placed, ())
+            return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
+
+
+async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
+    """Return the event that recorded a decision; None if no decision has that id."""
+    if decision_id is None:
+        return None
+    page = await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))
+    return VOCABULARY.event(page.ndjson) if page.positions else None
+
+
+async def _first_post(ledger: LedgerService, conflict: IdentityConflict) -> Event:
+    """Return the recorded decision whose event id is in conflict. Errors: IdentityConflict, if it is another event."""
+    first = VOCABULARY.event(await ledger.event(conflict.position))
+    if not isinstance(first.data, DecisionRecorded):
+        raise conflict
+    return first
+
+
+def _drafts(
+    decision: DecisionRecorded, thoughts: Sequence[Event], question: str | None, event_id: str | None, now: datetime
+) -> list[Draft]:
+    drafts: list[Draft] = [_decision(data=decision, id=event_id, time=now)]
+    drafts += [_adoption(data=_adoption_payload(thought, decision), time=now) for thought in thoughts]
+    if question is not None:
+        assert decision.decision_id is not None, "a decision that answers a question is named"
+        drafts.append(_asking(data=DecisionAsked(decision_id=decision.decision_id, question=question), time=now))
+    return drafts
+
+
+async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
+    """Return the number, from 1, of a thought on a recorded decision among the steps of its deliberation."""
+    query = Query(subjects=(placed.subject,), before=placed.position + 1, limit=PAGE_EVENTS_MAX)
+    state = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
+    assert state is not None, "the stream that was read contains the thought"
+    return last_step(state.decision.deliberation) + len(state.thoughts)
+
+
+async def list_pending(ledger: LedgerService, key: str | None, texts_max: int) -> list[PendingThoughts]:
+    """Return the pending thoughts of every agent, grouped by key, the oldest first; with `key`, only that group."""
+    projection, _ = await ledger.engine.at(ThoughtIndex)
+    keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
+    for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda item: item[1].position):
+        keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
+    selected = [name for name in keys if key in (None, name)]
+    return [await _summarize_group(ledger, name, keys[name], texts_max) for name in selected]
+
+
+async def list_adopted(ledger: LedgerService, limit: int, texts_max: int) -> list[PendingThoughts]:
+    """Return the thoughts that the latest decisions adopted, the newest group first, at most `limit` groups."""
+    projection, _ = await ledger.engine.at(ThoughtIndex)
+    groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
+    for agent, thought in projection.adopted():
+        groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
+    newest = sorted(groups.items(), key=lambda group: -group[1][-1][1].adopted_position)[:limit]
+    return [await _summarize_group(ledger, key, thoughts, texts_max) for (_, key), thoughts in newest]
+
+
+async def _summarize_group(
+    ledger: LedgerService, key: str, thoughts: Sequence[tuple[str, ThoughtEntry]], texts_max: int
+) -> PendingThoughts:
+    shown = thoughts[:texts_max]
+    events = await _read_thoughts(ledger, [thought for _, thought in shown])
+    texts = {event.subject: text_and_time(event)[0] for event in events}
+    first = [StoredThought(agent, thought, texts[thought.subject]) for agent, thought in shown]
+    latest = thoughts[-1][1]
+    moment = datetime.fromisoformat(latest.adopted_time) if latest.adopted_position else None
+    return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.adopted_by or None, moment)
+
+
+async def _pending(
+    ledger: LedgerService, caller: Principal, scope: ThoughtScope, now: datetime, position: int | None = None
+) -> list[ThoughtEntry]:
+    projection, _ = await ledger.engine.at(ThoughtIndex)
+    return projection.pending(caller.source, scope.matching_scopes(), now, position)
+
+
+async def _add_pending_thoughts(
+    ledger: LedgerService,
+    caller: Principal,
+    decision: DecisionRecorded,
+    pending: Sequence[ThoughtEntry],
+    event_id: str | None,
+    *,
+    has_question: bool,
+) -> tuple[DecisionRecorded, list[Event]]:
+    """Return a decision with the pending thoughts that fit as further steps, and these thoughts.
+
+    The decision gets an id if other events must name it.
+    """
+    if not pending and not has_question:
+        return decision, []
+    with_id = decision
+    if decision.decision_id is None:
+        with_id = structs.replace(decision, decision_id=await _free_id(ledger))
+    thoughts = select_fitting(with_id, await _read_thoughts(ledger, pending[:ITEMS_MAX]), caller.source, event_id)
+    if thoughts:
+        return append_steps(with_id, thoughts), thoughts
+    return (with_id if has_question else decision), []
+
+
+async def _free_id(ledger: LedgerService) -> str:
+    """Return an unused id. If a retry had the id of its first post, it would append the question a second time."""
+    while True:
+        decision_id = generate_stream_id((await ledger.reader.head()).position, _rng)
+        if await _recorded(ledger, decision_id) is None:
+            return decision_id
+
+
+async def _check_question(ledger: LedgerService, position: int, question: str | None) -> None:
+    """Check that an earlier post had the same question, or none. Errors: IdentityConflict."""
+    page = await ledger.reader.read(Query(after=position - 1, limit=ITEMS_MAX + 2))
+    first, *later = VOCABULARY.events(page.ndjson)
+    questions = [
+        event.data.question for event in later if isinstance(event.data, DecisionAsked) and _is_same_post(first, event)
+    ]
+    if questions[:1] != ([] if question is None else [question]):
+        raise IdentityConflict(first.subject, first.source, first.id, position, 0)
+
+
+def _is_same_post(decision: Event, event: Event) -> bool:
+    """Return whether an event is of a decision's stream, and was posted with the decision."""
+    of_post = (decision.subject, decision.source, decision.time)
+    return (event.subject, event.source, event.time) == of_post
+
+
+def _adoption_payload(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
+    assert decision.decision_id is not None, "a decision that adopts a thought is named"
+    return ThoughtAdopted(thought_id=thought.subject.removeprefix("thought/"), decision_id=decision.decision_id)
+
+
+async def _repeat_first_result(
+    ledger: LedgerService,
+    caller: Principal,
+    scope: ThoughtScope,
+    make_decision: BuildDecision,
+    event_id: str | None,
+    first: Event,
+    question: str | None,
+) -> DecisionResult:
+    """Return the first result for a call that differs from the first post only in its time and the pending thoughts.
+
+    Errors: IdentityConflict, if it differs otherwise; LifecycleViolation, if the first post had another id.
+    """
+    assert isinstance(first.data, DecisionRecorded)
+    thoughts = await _thoughts_adopted_with(ledger, first)
+    decision = append_steps(make_decision(first.moment), thoughts)
+    if decision.decision_id is None:
+        decision = structs.replace(decision, decision_id=first.data.decision_id)
+    if (caller.source, event_id) == (first.source, first.id):
+        await _check_question(ledger, first.position, question)
+    (placed,) = await ledger.record([_decision(data=decision, id=event_id, time=first.moment)], caller)
+    return await _first_result(ledger, caller, scope, placed, thoughts)
+
+
+async def _first_result(
+    ledger: LedgerService, caller: Principal, scope: ThoughtScope, placed: AppendedEvent, thoughts: Sequence[Event]
+) -> DecisionResult:
+    """Return the result of the first post of a decision."""
+    first = VOCABULARY.event(await ledger.event(placed.position))
+    assert isinstance(first.data, DecisionRecorded)
+    subjects = {thought.subject for thought in thoughts}
+    pending = await _pending(ledger, caller, scope, first.moment, first.position)
+    left = sum(entry.subject not in subjects for entry in pending)
+    return DecisionResult(placed, first.moment, first.data, len(thoughts), left)
+
+
+async def _thoughts_adopted_with(ledger: LedgerService, first: Event) -> list[Event]:
+    """Return the thoughts that a decision adopted. Their adoptions follow the decision in the log."""
+    page = await ledger.reader.read(Query(after=first.position, limit=ITEMS_MAX))
+    name = first.subject.removeprefix("decision/")
+    adoptions = takewhile(
+        lambda event: (
+            isinstance(event.data, ThoughtAdopted)
+            and (event.data.decision_id, event.source, event.time) == (name, first.source, first.time)
+        ),
+        VOCABULARY.events(page.ndjson),
+    )
+    return await _read_thoughts(ledger, list(adoptions))
+
+
+async def _read_thoughts(ledger: LedgerService, thoughts: Sequence[ThoughtEntry | Event]) -> list[Event]:
+    """Return the events that recorded some thoughts, in the order of the log."""
+    query = Query(subjects=tuple(thought.subject for thought in thoughts), limit=PAGE_EVENTS_MAX)
+    if not query.subjects:
+        return []
+    events = [event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)]
+    return [event for event in events if isinstance(event.data, ThoughtRecorded)]

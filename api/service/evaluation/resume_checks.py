@@ -1,0 +1,91 @@
+"""Check that the options and scenarios of a resumed evaluation match those that it began with."""
+
+from collections.abc import Sequence
+
+from api.service.evaluation.options import LLM, EvalOptions
+from api.service.evaluation.run_operations import EvalRun
+from api.text_format import pluralize
+from instruments.evals import Scenario
+from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
+from ledger.errors import InvalidQuery
+
+NAMES_SHOWN = 5
+"""The most scenarios that a message names."""
+
+
+def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None) -> None:
+    """Refuse options that differ from those of the run's start; `command_name` is the name of the agent's command.
+
+    Errors: InvalidQuery, naming the option.
+    """
+    started, run_id = run.started, run.run_id
+    meta = started.meta or {}
+    pairs = (
+        ("name", options.suite, started.suite),
+        ("-k", options.selection, started.selection),
+        ("attempts", options.attempts, started.attempts),
+        ("agent_name", options.agent_name, started.agent),
+        ("agent_version", options.agent_version, started.agent_version),
+        (LLM, None if options.enable_llm is None else str(options.enable_llm).lower(), meta.get(LLM)),
+        *(
+            ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)
+            for key, value in options.meta.items()
+        ),
+    )
+    for option, given, recorded in pairs:
+        if given is not None and given != recorded:
+            raise _mismatch_error(
+                option, f"run {run_id} began with {_format_value(recorded)}, not with {_format_value(given)}"
+            )
+    if (command_name is not None) != (started.answers == "command"):
+        answers = f"the answers of {started.agent}" if started.answers == "command" else "the captured answers"
+        raise InvalidQuery("agent", f"run {run_id} scores {answers}.", "Give the agent's command as it was given then.")
+    agent = started.agent or ""
+    if command_name is not None and agent.startswith("command:") and agent != command_name:
+        raise _mismatch_error("agent", f"run {run_id} asks {agent}, not {command_name}")
+    if (started.scorer_id, started.scorer_version) != (SCORER_ID, SCORER_VERSION):
+        scorer = f"{started.scorer_id}@{started.scorer_version}"
+        raise _mismatch_error(
+            "resume", f"run {run_id} was scored by {scorer}, and {SCORER_ID}@{SCORER_VERSION} scores now"
+        )
+
+
+def check_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> None:
+    """Refuse scenarios if scored ones are missing, or if their number has changed. Errors: InvalidQuery."""
+    missing = sorted({scenario_id for scenario_id, _ in run.scored} - {scenario.id for scenario in chosen})
+    if missing:
+        raise _mismatch_error("fixtures", f"run {run.run_id} scored {_list_names(missing)}, which is not there now")
+    planned = run.started.scenarios
+    if planned is not None and planned != len(chosen):
+        raise _mismatch_error(
+            "fixtures",
+            f"run {run.run_id} began with {pluralize(planned, 'scenario')}, and there are {len(chosen)} now",
+        )
+
+
+def describe_changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
+    """Return a warning if the fixtures have changed since the run began; None if they have not."""
+    if digest == run.started.suite_digest:
+        return None
+    digests = {scenario.id: scenario.fixture_digest for scenario in chosen}
+    changed = sorted({name for (name, _), fixture in run.scored.items() if fixture != digests[name]})
+    if not changed:
+        return "the fixtures have changed since the run began; none of those that are scored has."
+    return f"changed since scored: {_list_names(changed)}. What was scored stays, and is not scored again."
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return f"{', '.join(names[:NAMES_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+
+
+def _format_value(value: object) -> str:
+    return "none" if value is None else repr(value)
+
+
+def _mismatch_error(option: str, fault: str) -> InvalidQuery:
+    return InvalidQuery(
+        option,
+        f"{fault}; nothing was written.",
+        "Give the value it began with, or leave --resume out for another run.",
+    )

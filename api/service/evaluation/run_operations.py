@@ -1,0 +1,252 @@
+"""The operations on an evaluation run: begin it, add scores, end it; in a ledger file or through a server.
+
+The state of a run is in the log alone. Each append expects the version of the stream that was read, so that each
+attempt is scored once, even if two processes continue the same run. If a server cannot be reached, the scores are kept
+and the append is tried again; it leaves out scores that an earlier try wrote.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from typing import TypeVar
+
+import msgspec
+from msgspec import structs
+
+from api.errors import RunEnded
+from api.service.evidence import Blob, digest_of
+from api.service.retry import retry, while_unavailable
+from api.service.run_checks import run_exists_error
+from api.service.store import EventStore, without_erased
+from events.decode_errors import explain_decode_error
+from events.envelope import Draft, Event
+from events.evaluation import EvalFinished, EvalScored, EvalStarted
+from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
+from events.payload import STREAM_ID_PATTERN
+from events.registry import VOCABULARY
+from ledger.errors import (
+    AppendRefused,
+    Gone,
+    IdentityConflict,
+    InvalidQuery,
+    LifecycleViolation,
+    NotFound,
+    StreamConflict,
+)
+
+AttemptKey = tuple[str, int]
+"""A scenario's id, and the number of an attempt at it, from 1."""
+
+_Payload = TypeVar("_Payload", EvalStarted, EvalScored)
+_id = re.compile(STREAM_ID_PATTERN)
+_started = VOCABULARY.event_types["eval.started.v1"].draft
+_scored = VOCABULARY.event_types["eval.scored.v1"].draft
+_finished = VOCABULARY.event_types["eval.finished.v1"].draft
+
+
+class GradedAttempt(msgspec.Struct, frozen=True):
+    """A score to add to a run, and the bytes that it names by digest."""
+
+    score: EvalScored
+    blobs: tuple[Blob, ...] = ()
+
+    @property
+    def key(self) -> AttemptKey:
+        """The scenario and the attempt."""
+        return self.score.scenario_id, self.score.attempt
+
+
+class EvalRun(msgspec.Struct, kw_only=True):
+    """The state of a run after the last read or append.
+
+    `version` is the number of events in the stream, `scored` has the scored attempts with the digests of their
+    fixtures, `worked_ns` is the time that agents took to answer before this process began to work on the run.
+    """
+
+    started: EvalStarted
+    version: int
+    scored: dict[AttemptKey, str | None]
+    finished: bool
+    worked_ns: int
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        assert self.started.run_id is not None, "a run has an id once it has begun"
+        return self.started.run_id
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> "EvalRun":
+        """Return the run of a stream's events; the first event is its start."""
+        started, last = events[0].data, events[-1]
+        assert isinstance(started, EvalStarted)
+        scores = [event.data for event in events if isinstance(event.data, EvalScored)]
+        return cls(
+            started=started,
+            version=last.streamversion,
+            scored={(score.scenario_id, score.attempt): score.fixture_digest for score in scores},
+            finished=isinstance(last.data, EvalFinished),
+            worked_ns=_worked_ns(events),
+        )
+
+
+async def find_run(store: EventStore, run_id: str) -> EvalRun | None:
+    """Return the current state of a run; None for an unknown id. Errors: those of reading."""
+    if _id.fullmatch(run_id) is None:
+        return None
+    events = VOCABULARY.events(await store.streams([f"evaluation/{run_id}"]))
+    return EvalRun.of(events) if events else None
+
+
+async def find_unfinished(store: EventStore, run_id: str) -> EvalRun:
+    """Return a run that can be continued. Errors: NotFound, RunEnded; those of reading."""
+    run = await find_run(store, run_id)
+    if run is None:
+        raise NotFound(f"There is no evaluation {run_id}.", "See the evaluations: tallystick eval list.")
+    if run.finished:
+        raise RunEnded(f"Evaluation {run_id} has ended.", "Start another; `tallystick eval show` shows it.")
+    return run
+
+
+def check_id(run_id: str) -> None:
+    """Check an id of a run. Errors: InvalidQuery."""
+    if _id.fullmatch(run_id) is None or len(run_id) > STREAM_ID_CHARS_MAX:
+        detail = f"{run_id!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
+        raise InvalidQuery("run", detail, "Choose another id.")
+
+
+async def require_unused_id(store: EventStore, run_id: str | None) -> None:
+    """Refuse the id of an existing run. Errors: LifecycleViolation; those of reading."""
+    if run_id is not None and await find_run(store, run_id) is not None:
+        raise run_exists_error("evaluation", run_id)
+
+
+async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
+    """Begin a run; a run without an id gets a random one.
+
+    Errors: InvalidEvent; LifecycleViolation, if a run of that id exists; those of appending.
+    """
+    while True:
+        start = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
+        run = EvalRun(started=start, version=1, scored={}, finished=False, worked_ns=0)
+        try:
+            await require_unused_id(store, run.run_id)
+            await retry(partial(_start, store, run), while_unavailable)
+        except (LifecycleViolation, StreamConflict, IdentityConflict):
+            if started.run_id is None:
+                continue
+            raise run_exists_error("evaluation", run.run_id) from None
+        return run
+
+
+async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
+    await store.append([_started(data=run.started, id=f"eval:{run.run_id}:started", expectedversion=0)])
+
+
+async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
+    """Add scores to a run in one append; leave out those that it has already, from this or another process.
+
+    Errors: InvalidEvent, RunEnded; those of appending, after waiting for a server that cannot be reached.
+    """
+
+    async def attempt(again: bool) -> None:
+        if again:
+            await _refresh(store, run)
+        with_ids = True
+        while unscored := [each for each in graded if each.key not in run.scored]:
+            if run.finished:
+                raise RunEnded(f"Evaluation {run.run_id} was ended meanwhile.", "Start another.")
+            version = run.version
+            try:
+                await _append(store, _drafts(run, unscored, with_ids=with_ids), unscored)
+            except AppendRefused as error:
+                await _refresh(store, run)
+                if run.version == version and not isinstance(error, IdentityConflict):
+                    raise
+                with_ids = with_ids and run.version != version
+                continue
+            run.version += len(unscored)
+            run.scored |= {each.key: each.score.fixture_digest for each in unscored}
+
+    await retry(attempt, while_unavailable)
+
+
+async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
+    """End a run; do nothing if another process has ended it. Errors: those of appending."""
+
+    async def attempt(again: bool) -> None:
+        if again:
+            await _refresh(store, run)
+        while not run.finished:
+            data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns)
+            try:
+                await store.append([_finished(data=data, expectedversion=run.version)])
+            except (StreamConflict, LifecycleViolation):
+                await _refresh(store, run)
+                continue
+            run.version, run.finished = run.version + 1, True
+
+    await retry(attempt, while_unavailable)
+
+
+async def _refresh(store: EventStore, run: EvalRun) -> None:
+    stored = await find_run(store, run.run_id)
+    assert stored is not None, "a run that has begun is never removed"
+    run.version, run.scored, run.finished = stored.version, stored.scored, stored.finished
+
+
+def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, with_ids: bool) -> list[Draft]:
+    """Return scores as drafts, each at the next version; without event ids if another event has one of them."""
+    return [
+        _scored(
+            data=_validate(structs.replace(each.score, run_id=run.run_id)),
+            id=_event_id(run.run_id, each.key) if with_ids else None,
+            expectedversion=run.version + number,
+        )
+        for number, each in enumerate(graded)
+    ]
+
+
+def _validate(payload: _Payload) -> _Payload:
+    """Check a payload that was made in code, not decoded. Errors: InvalidEvent."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        raise explain_decode_error(error, VOCABULARY.type_names) from None
+
+
+def _event_id(run_id: str, key: AttemptKey) -> str:
+    event_id = f"eval:{run_id}:{key[0]}:{key[1]}"
+    return event_id if len(event_id) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(event_id.encode()).hexdigest()}"
+
+
+async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[GradedAttempt]) -> None:
+    """Append scores with the bytes that they name. Erased bytes are not stored again; their digest remains."""
+    blobs = list({digest_of(blob.data): blob for each in graded for blob in each.blobs}.values())
+    while True:
+        try:
+            async with store.keep(blobs) as stored:
+                await store.append([*stored, *drafts])
+            return
+        except Gone:
+            blobs = await without_erased(store, blobs)
+
+
+def _worked_ns(events: Sequence[Event]) -> int:
+    """Return how long agents took to answer; time in which several answered is added once.
+
+    Gaps between the answers are interruptions, and are not added.
+    """
+    spans = []
+    for event in events:
+        if isinstance(event.data, EvalScored) and event.data.elapsed_ns is not None:
+            end_ns = int(datetime.fromisoformat(event.recordedtime).timestamp() * 1e6) * 1_000
+            spans.append((end_ns - event.data.elapsed_ns, end_ns))
+    worked_ns, covered_until_ns = 0, 0
+    for start_ns, end_ns in sorted(spans):
+        worked_ns += max(0, end_ns - max(start_ns, covered_until_ns))
+        covered_until_ns = max(covered_until_ns, end_ns)
+    return worked_ns

@@ -1,0 +1,220 @@
+"""Record scenarios in the ledger: each once, and again if it has changed.
+
+One read of the ledger is for many scenarios. Each append expects the version of each stream that was read: if two
+callers record the same change, one writes it, and the other reads again and has nothing to write.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from api.errors import BodyTooLarge
+from api.service.evidence import Blob, digest_of
+from api.service.retry import retry, while_refused
+from api.service.store import EventStore
+from events.envelope import Draft
+from events.errors import InvalidEvent
+from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
+from events.evidence import EvidenceErased, EvidenceStored
+from events.limits import BATCH_BYTES_MAX, EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
+from events.registry import VOCABULARY
+from instruments.evals import Scenario
+from instruments.evals.suite.loader import INVESTIGATION_FILE
+from ledger.errors import InvalidQuery
+
+SCENARIOS_PER_BATCH = 100
+"""Scenarios in one read of the ledger and one append; each has two streams."""
+
+DATA_BYTES_MAX = LINE_BYTES_MAX - 1_024
+"""The most bytes of a payload: a line has space for them beside the longest attributes."""
+
+_encode = msgspec.json.Encoder().encode
+_captured = VOCABULARY.event_types["eval.scenario_captured.v1"].draft
+_revised = VOCABULARY.event_types["eval.scenario_revised.v1"].draft
+_NOT_REVISED = frozenset({"scenario_id", "source", "captured_at", "captured_by"})
+"""Fields whose change is not a revision: who captured a scenario, when, and from where."""
+
+
+class RecordedScenarios(msgspec.Struct, frozen=True):
+    """How many scenarios were new, changed and unchanged."""
+
+    captured: int = 0
+    revised: int = 0
+    unchanged: int = 0
+
+
+class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The event of a scenario, and the bytes of its investigation if they are evidence to store."""
+
+    title: str
+    event: EvalScenarioCaptured
+    investigation: bytes | None = None
+
+
+async def record_scenarios(
+    store: EventStore, scenarios: Sequence[Scenario], *, source: str | None = None, keep: bool = True
+) -> RecordedScenarios:
+    """Record new scenarios as captured, changed ones as revised, and nothing for the others.
+
+    `source` is the source of all of them; by default each scenario's own. With `keep`, the bytes of each
+    investigation.json are stored as evidence, except those that were erased before.
+    Errors: InvalidEvent and BodyTooLarge, naming the scenario: nothing was written; InvalidQuery, for a file that
+    changed since it was loaded, and those of `EventStore.append`: what was written before stays, and recording again
+    is safe.
+    """
+    infos = [_scenario_info(scenario, source) for scenario in scenarios]
+    if keep:
+        for scenario in scenarios:
+            _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
+    total = RecordedScenarios()
+    for batch in _split_batches(scenarios, infos, keep=keep):
+        recorded = await record_batch(store, batch)
+        total = RecordedScenarios(
+            total.captured + recorded.captured, total.revised + recorded.revised, total.unchanged + recorded.unchanged
+        )
+    return total
+
+
+async def record_batch(store: EventStore, infos: Sequence[ScenarioInfo]) -> RecordedScenarios:
+    """Record at most SCENARIOS_PER_BATCH scenarios, all or none. Errors: those of `EventStore.append`."""
+
+    async def attempt(again: bool) -> RecordedScenarios:
+        state = await _read_state(store, infos)
+        drafts = [draft for info in infos if (draft := state.draft(info.event)) is not None]
+        blobs = [blob for info in infos if (blob := state.blob(info)) is not None]
+        async with store.keep(blobs) as evidence:
+            if evidence or drafts:
+                await store.append([*evidence, *drafts])
+        captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
+        return RecordedScenarios(captured, len(drafts) - captured, len(infos) - len(drafts))
+
+    return await retry(attempt, while_refused)
+
+
+def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: bytes | None = None) -> ScenarioInfo:
+    """Check a scenario's event; return it with its bytes. Errors: InvalidEvent, BodyTooLarge, naming the scenario."""
+    if investigation is not None:
+        _check_size(title, len(investigation))
+    line = _encode(_captured(data=event))
+    try:
+        VOCABULARY.draft(line)
+    except InvalidEvent as error:
+        field = (error.field or "").removeprefix("data.")
+        detail = error.detail.removeprefix("data.")
+        raise InvalidEvent(f"Scenario {title}: {detail}", error.advice, field=field or None) from None
+    if len(line) > DATA_BYTES_MAX:
+        raise InvalidEvent(
+            f"Scenario {title}: its texts take {len(line):,} bytes; a line holds at most {DATA_BYTES_MAX:,}.",
+            "Shorten the description. Nothing was written.",
+            field="description",
+        )
+    return ScenarioInfo(title=title, event=event, investigation=investigation)
+
+
+def _scenario_info(scenario: Scenario, source: str | None) -> ScenarioInfo:
+    description = scenario.about
+    event = EvalScenarioCaptured(
+        scenario_id=scenario.id,
+        name=description.name or None,
+        family=description.family or None,
+        failure_type=description.failure_type or None,
+        mode=scenario.mode or None,
+        description=description.description or None,
+        fixture_digest=scenario.fixture_digest,
+        expectation_digest=scenario.expectation_digest,
+        investigation_digest=scenario.investigation_digest,
+        source=source or description.source or None,
+        fingerprint=alert_fingerprint(scenario.investigation),
+        captured_at=description.captured_at or None,
+        captured_by=description.captured_by or None,
+    )
+    return build_scenario_info(scenario.title, event)
+
+
+def alert_fingerprint(investigation: dict[str, object]) -> str | None:
+    """Return the fingerprint of the investigated alert, if it has one."""
+    alert = investigation.get("alert")
+    fingerprint = alert.get("fingerprint") if isinstance(alert, dict) else None
+    return fingerprint if isinstance(fingerprint, str) and fingerprint else None
+
+
+def _check_size(title: str, size_bytes: int) -> None:
+    """Check the size of an investigation. Errors: BodyTooLarge."""
+    if size_bytes > EVIDENCE_BYTES_MAX:
+        raise BodyTooLarge(
+            f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
+            f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
+            "Remove from its evidence the parts that no agent needs.",
+        )
+
+
+def _split_batches(
+    scenarios: Sequence[Scenario], infos: Sequence[ScenarioInfo], *, keep: bool
+) -> Iterator[list[ScenarioInfo]]:
+    """Yield batches of scenarios, each with the bytes to store if `keep`. Errors: InvalidQuery, OSError."""
+    batch: list[ScenarioInfo] = []
+    size_bytes = 0
+    for scenario, info in zip(scenarios, infos, strict=True):
+        data = _read_investigation(scenario) if keep else b""
+        size_bytes += len(data)
+        if batch and (len(batch) == SCENARIOS_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
+            yield batch
+            batch, size_bytes = [], len(data)
+        batch.append(msgspec.structs.replace(info, investigation=data) if keep else info)
+    if batch:
+        yield batch
+
+
+def _read_investigation(scenario: Scenario) -> bytes:
+    data = (scenario.folder / INVESTIGATION_FILE).read_bytes()
+    if digest_of(data) != scenario.investigation_digest:
+        detail = f"{scenario.title}: {INVESTIGATION_FILE} was changed after it was read."
+        raise InvalidQuery("scenario", detail, "Run it again.")
+    return data
+
+
+class _StoredState(msgspec.Struct, frozen=True):
+    """The state in the ledger: the version and last event of each scenario, and the digests that have events."""
+
+    versions: dict[str, int]
+    last: dict[str, EvalScenarioCaptured | EvalScenarioRevised]
+    evidence: set[str]
+
+    def draft(self, event: EvalScenarioCaptured) -> Draft | None:
+        """Return the event to append; None if nothing has changed."""
+        assert event.scenario_id is not None
+        last = self.last.get(event.scenario_id)
+        draft: Draft
+        if last is None:
+            draft = _captured(data=event, expectedversion=0)
+            return draft
+        if all(
+            getattr(last, name) == getattr(event, name) for name in event.__struct_fields__ if name not in _NOT_REVISED
+        ):
+            return None
+        data = EvalScenarioRevised(**msgspec.structs.asdict(event))
+        draft = _revised(data=data, expectedversion=self.versions[event.scenario_id])
+        return draft
+
+    def blob(self, info: ScenarioInfo) -> Blob | None:
+        """Return the bytes to store; None if they are stored already, were erased, or are not requested."""
+        if info.investigation is None or info.event.investigation_digest in self.evidence:
+            return None
+        return Blob(info.investigation, "application/json", f"Investigation of scenario {info.event.scenario_id}")
+
+
+async def _read_state(store: EventStore, infos: Sequence[ScenarioInfo]) -> _StoredState:
+    subjects = [f"scenario/{info.event.scenario_id}" for info in infos]
+    evidence_subjects = {
+        f"evidence/{info.event.investigation_digest}" for info in infos if info.investigation is not None
+    }
+    state = _StoredState({}, {}, set())
+    for fact in VOCABULARY.facts(await store.streams([*subjects, *sorted(evidence_subjects)])):
+        data = fact.data
+        if isinstance(data, EvidenceStored | EvidenceErased):
+            state.evidence.add(data.digest)
+        elif isinstance(data, EvalScenarioCaptured | EvalScenarioRevised):
+            assert data.scenario_id is not None
+            state.versions[data.scenario_id] = state.versions.get(data.scenario_id, 0) + 1
+            state.last[data.scenario_id] = data
+    return state

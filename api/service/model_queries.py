@@ -1,0 +1,66 @@
+"""Use cases of models: which models answered, which are registered, and their probe scores."""
+
+from asyncio import to_thread
+
+import msgspec
+
+from api.service.as_of import AsOf
+from api.service.ledger import LedgerService
+from projections.discovery.attempt_index import AttemptIndex
+from projections.discovery.model_inventory import InventoryModel, InventoryView, build_inventory
+from projections.discovery.probe_score_index import ProbeScoreIndex
+from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
+
+
+class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
+    """The inventory of models, as of a position."""
+
+    as_of: AsOf
+
+
+class ProbesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Score tables by probe and scorer, as of a position."""
+
+    probes: list[ProbeScores]
+    as_of: AsOf
+
+
+class ModelList(msgspec.Struct, frozen=True, kw_only=True):
+    """The registered models with their sightings, as of a position."""
+
+    models: list[InventoryModel]
+    as_of: AsOf
+
+
+async def list_inventory(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> InventoryAnswer:
+    """List the models that answered, as claimed and as reported; with `model`, only the one that has that name."""
+    projection, position = await ledger.engine.at(AttemptIndex, as_of)
+    inventory = await to_thread(build_inventory, projection.attempts(), model)
+    fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
+    return InventoryAnswer(**fields, as_of=await ledger.dated(position))
+
+
+async def list_registered_models(ledger: LedgerService, as_of: int | None = None) -> ModelList:
+    """List the registered models by key, also those that never answered."""
+    inventory = await list_inventory(ledger, as_of=as_of)
+    models = sorted((model for model in inventory.models if model.known), key=lambda model: model.key)
+    return ModelList(models=models, as_of=inventory.as_of)
+
+
+async def is_registered(ledger: LedgerService, model_name: str) -> bool:
+    """Return whether a claimed name belongs to a registered model."""
+    projection, _ = await ledger.engine.at(AttemptIndex)
+    return projection.names.known(model_name)
+
+
+async def compare_probe_scores(ledger: LedgerService, query: ProbeScoreQuery, as_of: int | None = None) -> ProbesAnswer:
+    """Return score tables by model, and how well the probes tell models apart."""
+    score_index, position = await ledger.engine.at(ProbeScoreIndex, as_of)
+    scores = score_index.scores()
+    # All live projections are at one position until the next await.
+    sightings = (
+        ledger.engine.live[AttemptIndex.name] if as_of is None else (await ledger.engine.at(AttemptIndex, as_of))[0]
+    )
+    assert isinstance(sightings, AttemptIndex)
+    tables = await to_thread(build_score_tables, scores, sightings.names.copy(), query)
+    return ProbesAnswer(probes=tables, as_of=await ledger.dated(position))

@@ -1,0 +1,169 @@
+"""The inventory projection: the model that each attempt claims, and the model that its endpoint reports.
+
+The state has one row per attempt (run, number, time, claim and outcome, digest of the output: about 60 bytes) and the
+names that owners gave. Claimed names are resolved when the view is computed (`model_names.py`), from copies of the
+columns (`model_inventory.py`).
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from events.discovery import DiscoveryAttempted, DiscoveryStarted
+from events.envelope import EventFacts
+from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.payload import Payload
+from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.discovery.model_names import ModelNames, RegisteredModel
+from projections.projection import Projection
+
+DIGEST_BYTES = 32
+NO_DIGEST = "00" * DIGEST_BYTES
+"""The hex digest of an unknown output."""
+
+RunRequest = tuple[str | None, str | None]
+"""The router of a run, and the model requested from it."""
+
+AttemptClaim = tuple[str, ModelIdentity | None, str | None]
+"""The outcome of an attempt, the identity that the answer claims, and the model that the endpoint reports."""
+
+
+class AttemptColumns(NamedTuple):
+    """Copies of the columns of attempts, in the order of the log, and the tables that they refer to by number."""
+
+    run: npt.NDArray[np.uint32]
+    number: npt.NDArray[np.int64]
+    time_us: npt.NDArray[np.int64]
+    claim: npt.NDArray[np.uint32]
+    digest: npt.NDArray[np.bytes_]
+    runs: Sequence[str]
+    run_request: npt.NDArray[np.uint32]
+    requests: Sequence[RunRequest]
+    claims: Sequence[AttemptClaim]
+    names: ModelNames
+
+
+class AttemptIndex(Projection):
+    """The claimed and reported identity in each attempt, and the registered models and their aliases."""
+
+    name: ClassVar[str] = "inventory"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (DiscoveryAttempted, DiscoveryStarted, ModelRegistered, ModelAliased)
+
+    def __init__(self) -> None:
+        self._names = ModelNames()
+        self._index: dict[str, int] = {}
+        """Number of the run by its stream."""
+        self._run_request = array("I")
+        self._requests: dict[RunRequest, int] = {}
+        self._claims: dict[AttemptClaim, int] = {}
+        self._run = array("I")
+        self._number = array("q")
+        self._time_us = array("q")
+        self._claim = array("I")
+        self._digest = bytearray()
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        index, claims = self._index, self._claims
+        add_run, add_number, add_claim = self._run.append, self._number.append, self._claim.append
+        times: list[str] = []
+        digests: list[str] = []
+        for event in events:
+            data = event.data
+            if type(data) is DiscoveryAttempted:
+                key = (data.outcome, data.claimed, data.reported_model)
+                try:
+                    claim_number = claims[key]
+                except KeyError:
+                    claim_number = claims[key] = len(claims)
+                add_claim(claim_number)
+                add_run(index[event.subject])
+                add_number(data.attempt)
+                times.append(event.time)
+                digests.append(data.output_digest or NO_DIGEST)
+            elif type(data) is DiscoveryStarted:
+                index[event.subject] = len(index)
+                request = (data.router, data.requested_model)
+                self._run_request.append(self._requests.setdefault(request, len(self._requests)))
+            elif type(data) is ModelRegistered:
+                self._names.register(data)
+            elif type(data) is ModelAliased:
+                self._names.alias(data)
+        self._time_us.frombytes(microseconds_column(times))
+        self._digest += bytes.fromhex("".join(digests))
+
+    def encode(self) -> bytes:
+        models, aliases = self._names.parts()
+        return pack(
+            {
+                "models": models,
+                "said": aliases,
+                "runs": pack_names(self._index),
+                "run_asked": self._run_request.tobytes(),
+                "asked": list(self._requests),
+                "claims": list(self._claims),
+                "run": self._run.tobytes(),
+                "number": self._number.tobytes(),
+                "time_us": self._time_us.tobytes(),
+                "claim": self._claim.tobytes(),
+                "digest": bytes(self._digest),
+            }
+        )
+
+    @classmethod
+    def decode(cls, state: bytes) -> Self:
+        parts = msgspec.msgpack.decode(state, type=_Parts)
+        new = cls()
+        new._names = ModelNames.from_parts(parts.models, parts.said)
+        new._index = unpack_names(parts.runs)
+        new._requests = {request: number for number, request in enumerate(parts.asked)}
+        new._claims = {key: number for number, key in enumerate(parts.claims)}
+        new._run_request.frombytes(parts.run_asked)
+        for name in ("run", "number", "time_us", "claim"):
+            getattr(new, f"_{name}").frombytes(getattr(parts, name))
+        new._digest.extend(parts.digest)
+        lengths = {len(new._run), len(new._number), len(new._time_us), len(new._claim)}
+        assert lengths == {len(new._digest) // DIGEST_BYTES}, "columns of unlike length"
+        assert len(new._index) == len(new._run_request), "runs and requests of unlike number"
+        return new
+
+    def summary(self) -> Mapping[str, object]:
+        return {"runs": len(self._index), "attempts": len(self._run), "registered": sorted(self._names.models)}
+
+    @property
+    def names(self) -> ModelNames:
+        """The registered models and their aliases. Copy it before folding continues."""
+        return self._names
+
+    def attempts(self) -> AttemptColumns:
+        """Return copies of the columns for the inventory."""
+        return AttemptColumns(
+            run=as_array(self._run, np.uint32).copy(),
+            number=as_array(self._number, np.int64).copy(),
+            time_us=as_array(self._time_us, np.int64).copy(),
+            claim=as_array(self._claim, np.uint32).copy(),
+            digest=np.frombuffer(bytes(self._digest), dtype=f"S{DIGEST_BYTES}"),
+            runs=[subject.removeprefix("discovery/") for subject in self._index],
+            run_request=as_array(self._run_request, np.uint32).copy(),
+            requests=list(self._requests),
+            claims=list(self._claims),
+            names=self._names.copy(),
+        )
+
+
+class _Parts(msgspec.Struct):
+    models: list[RegisteredModel]
+    said: list[tuple[str, str]]
+    runs: bytes
+    run_asked: bytes
+    asked: list[RunRequest]
+    claims: list[AttemptClaim]
+    run: bytes
+    number: bytes
+    time_us: bytes
+    claim: bytes
+    digest: bytes

@@ -1,0 +1,27 @@
+"""Summaries of evaluations for a list, computed from copies of the columns."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from projections.evaluation.aggregation import pool_scores, scenario_weights, tally_scores
+from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
+from projections.evaluation.score_attribution import run_fields
+from projections.evaluation.view_types import EvaluationSummary
+
+
+def summarize_runs(scores: EvaluationScoreColumns, runs: Sequence[int]) -> list[EvaluationSummary]:
+    """Return the summaries of the evaluations with the given indices in `scores.runs`."""
+    scores = scores.select(np.isin(scores.run, runs)).latest()
+    stated = stated_weights(scores.scenario_versions)[scores.scenario_version]
+    order = np.argsort(scores.run, kind="stable")
+    begins, ends = (np.searchsorted(scores.run[order], runs, side) for side in ("left", "right"))
+    summaries = []
+    for run, begin, end in zip(runs, begins.tolist(), ends.tolist(), strict=True):
+        run_rows = order[begin:end]
+        scenarios, scenario = np.unique(scores.scenario[run_rows], return_inverse=True)
+        tally = tally_scores(scenario, scores.outcome[run_rows], scores.points[run_rows], len(scenarios))
+        statistics = pool_scores(tally, scenario_weights(scenario, stated[run_rows], len(scenarios)))
+        attributions = {scores.attributions[number] for number in np.unique(scores.attribution[run_rows]).tolist()}
+        summaries.append(EvaluationSummary(**statistics, **run_fields(scores.runs[run], attributions)))
+    return summaries
