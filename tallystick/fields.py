@@ -93,7 +93,7 @@ class AmendFields(EventFields, total=False):
     decision: str | None
     """The new text."""
     confidence: float | None
-    """The new stated probability of success, 0..1. After the first review it changes only what is shown: calibration
+    """The new stated probability of success, 0..1. After the first review it changes only what is shown. Calibration
     uses the earlier one."""
     context: str | None
     """The new situation."""
