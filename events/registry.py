@@ -9,7 +9,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decision import (
+    DecisionAmended,
+    DecisionAsked,
+    DecisionRecorded,
+    DecisionRetracted,
+    DecisionReviewed,
+    DecisionThought,
+)
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts
@@ -191,6 +198,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES),
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES),
         _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES),
+        _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
         _thought("thought.adopted.v1", ThoughtAdopted, life=Life.CLOSES),
         _discovery("discovery.started.v1", DiscoveryStarted, life=Life.OPENS),

@@ -51,6 +51,7 @@ SURFACE: dict[str, list[str]] = {
         "DecisionAmended",
         "DecisionAsked",
         "DecisionRecorded",
+        "DecisionRetracted",
         "DecisionReviewed",
         "DecisionThought",
         "DiscoveryAttempted",
