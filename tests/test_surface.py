@@ -155,6 +155,7 @@ SURFACE: dict[str, list[str]] = {
         "LogTree",
         "Order",
         "Page",
+        "Permissions",
         "Query",
         "Receipt",
         "Signature",

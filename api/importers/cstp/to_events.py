@@ -65,6 +65,10 @@ def decision_events(
         allowed = f"an id for one decision: {LEDGER} has it for another"
         report.add_loss(decision.files[0], "id", decision.id, allowed, left_out="decision", decision_id=decision.id)
         return None
+    if ledger_state is not None and ledger_state.decision.retracted is not None:
+        allowed = f"a decision that is not retracted: {LEDGER} has retracted this one"
+        report.add_loss(decision.files[0], "id", decision.id, allowed, left_out="decision", decision_id=decision.id)
+        return None
     for review in decision.reviews:
         _shorten(decision, review.values, "outcome", frozenset(), report)
     if _size(decision.values["decision"]) > DATA_BYTES_MAX:
