@@ -240,4 +240,4 @@ class DecisionRetracted(Payload, frozen=True, kw_only=True):
     decision_id: StreamId
     """The decision that is withdrawn. Source: the client."""
     reason: Text
-    """Why, in words. Source: the agent, or whoever withdraws it."""
+    """Why, in words. Source: the caller that withdraws it."""
