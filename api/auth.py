@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from api.rate_limit import TokenBucket
-from events.envelope import source_of
+from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
 from events.limits import AGENT_NAME_CHARS_MAX
 from ledger import Permissions
@@ -23,9 +23,6 @@ ReviewPolicy = Literal["any", "others", "none"]
 """Which decisions a token may review: any, only those of other agents, or none."""
 
 REVIEW_POLICIES: tuple[ReviewPolicy, ...] = get_args(ReviewPolicy)
-
-ANONYMOUS = "anonymous"
-"""The agent of a caller without a token."""
 
 _agent_name = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:@/+-]{{0,{AGENT_NAME_CHARS_MAX - 1}}}")
 

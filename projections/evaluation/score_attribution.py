@@ -3,6 +3,7 @@
 from collections.abc import Collection, Set
 from typing import Any, NamedTuple
 
+from events.envelope import ANONYMOUS
 from events.evaluation import Baseline, EvalScored, EvalStarted
 from ledger import moment_of
 from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
@@ -108,8 +109,8 @@ def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, A
 
 
 def other_recorders(agent: str | None, recorders: Collection[str]) -> tuple[str, ...]:
-    """Return the agents that recorded an evaluation in the name of another agent, sorted."""
-    return () if agent is None else tuple(sorted({*recorders} - {agent}))
+    """Return the known agents that recorded an evaluation in the name of another agent, sorted."""
+    return () if agent is None else tuple(sorted({*recorders} - {agent, ANONYMOUS}))
 
 
 def run_agent(started: EvalStarted, attributions: Set[ScoreAttribution]) -> tuple[str | None, str | None]:

@@ -106,7 +106,7 @@ class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
 
     `planned` is the announced number of attempts. Agent, version and scorer are those of the start; if it names none,
     those that all scores agree on. `recorded_by` names the agents that recorded the start or scores, if they are not
-    the evaluated agent.
+    the evaluated agent; callers without a token, in a ledger without tokens, are left out.
     """
 
     run_id: str

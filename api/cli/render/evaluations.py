@@ -6,7 +6,6 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from api.auth import ANONYMOUS
 from api.cli.output import (
     make_table,
     open_console,
@@ -41,7 +40,6 @@ from projections.evaluation.view_types import (
     RunComparison,
     ScenarioChange,
     ScenarioResult,
-    ScoreboardRow,
     ScoreRow,
 )
 
@@ -56,17 +54,12 @@ PARTS_WIDE = 70
 """Columns needed for verdict, points and components, in addition to the id of a scenario."""
 
 
-def recorders(view: EvaluationSummary | ScoreboardRow) -> str | None:
-    """Return the known agents that recorded an evaluation in the name of another one; None without any."""
-    return ", ".join(name for name in view.recorded_by if name != ANONYMOUS) or None
-
-
 def print_evaluation_list(page: EvaluationPage) -> None:
     """Print one line for each evaluation."""
     console = open_console()
     wide = console.width >= WIDE
     numbers = ("mean", "pass rate", *(["scenarios"] if wide else []), "errors")
-    by = ["recorded by"] if wide and any(map(recorders, page.evaluations)) else []
+    by = ["recorded by"] if wide and any(summary.recorded_by for summary in page.evaluations) else []
     table = make_table("run", "begun (UTC)", "suite", "agent", "version", *by, *numbers, "", right=numbers,
                   wrap=("suite", "agent", "version", *by))  # fmt: skip
     for summary in page.evaluations:
@@ -76,7 +69,7 @@ def print_evaluation_list(page: EvaluationPage) -> None:
             truncate(one_line(summary.suite)),
             truncate(one_line(agent_name(summary))),
             truncate(one_line(summary.agent_version or "-")),
-            *([truncate(one_line(recorders(summary) or "-"))] if by else []),
+            *([truncate(one_line(", ".join(summary.recorded_by) or "-"))] if by else []),
             points(summary.mean),
             rate(summary.pass_rate),
             *([format_count(summary.scenarios)] if wide else []),
@@ -108,7 +101,7 @@ def _print_facts(console: Console, run: Evaluation) -> None:
     console.print(f"{run.run_id}  {one_line(run.suite)}", style="bold", soft_wrap=True)
     facts = {
         "agent": " ".join(filter(None, (agent_name(run), run.agent_version))),
-        "recorded by": recorders(run),
+        "recorded by": ", ".join(run.recorded_by) or None,
         "begun": f"{format_time(run.started_at)} UTC",
         "ended": f"{format_time(run.finished_at)} UTC" if run.ended else "not ended: still running, or abandoned",
         "because": run.reason,

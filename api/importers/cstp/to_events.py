@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from api.auth import ANONYMOUS
 from api.importers.cstp.coerce import to_time
 from api.importers.cstp.comparison import (
     NEVER,
@@ -27,7 +26,7 @@ from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision, SourceReview
 from api.importers.values import InvalidValue
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.envelope import Draft, source_of, timestamp
+from events.envelope import ANONYMOUS, Draft, source_of, timestamp
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
 from events.registry import VOCABULARY

@@ -219,6 +219,32 @@ def test_attributed_outcomes_leave_out_what_the_policy_forbids(ledger: Ledger) -
     assert [one["agent"] for one in counts["decisions"]] == ["ada"], answer
 
 
+def test_an_evaluation_says_who_recorded_it_in_another_s_name(ledger: Ledger) -> None:
+    def evaluated(by: str, run: str) -> None:
+        steps: tuple[tuple[str, Json], ...] = (
+            ("started", {"suite": "incidents", "agent": "ada", "agent_version": run}),
+            ("scored", {"scenario_id": "dns", "attempt": 1, "state": "scored", "total_score": 90, "passed": True}),
+            ("finished", {}),
+        )
+        for kind, data in steps:
+            event = {"type": f"eval.{kind}.v1", "data": {"run_id": run, **data}}
+            assert ledger.post(by, event).status_code == 201
+
+    evaluated("ada", "own")
+    evaluated("bo", "foreign")
+    assert ledger.get("/evaluations/foreign")["recorded_by"] == ["bo"]
+    assert "recorded_by" not in ledger.get("/evaluations/own")
+    listed = {one["run_id"]: one.get("recorded_by") for one in ledger.get("/evaluations")["evaluations"]}
+    assert listed == {"own": None, "foreign": ["bo"]}
+    (suite,) = ledger.get("/scoreboard")["suites"]
+    assert {row["agent_version"]: row.get("recorded_by") for row in suite["rows"]} == listed
+    assert ledger.get("/evaluations/compare?baseline=own&candidate=foreign")["candidate"]["recorded_by"] == ["bo"]
+    assert "ada foreign: recorded by bo." in done(ledger.path, "scoreboard").text
+    assert "recorded by  bo" in done(ledger.path, "eval", "show", "foreign").text
+    assert "recorded by" not in done(ledger.path, "eval", "show", "own").text
+    assert "recorded by" in done(ledger.path, "eval", "list").text
+
+
 def test_the_verbs_say_it_plainly(ledger: Ledger) -> None:
     decision_id = ledger.recorded("ada")
     where = ("--url", ledger.url, "--token")
