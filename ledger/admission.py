@@ -101,7 +101,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
             field="id",
             index=index,
         )
-    restricted = permissions != UNRESTRICTED and event_type.by is not Author.ANYONE
+    restricted = event_type.by is not Author.ANYONE and permissions != UNRESTRICTED
     return PreparedEvent(draft, event_type, subject, draft.data, stream_id is None, permissions if restricted else None)
 
 

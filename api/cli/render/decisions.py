@@ -12,12 +12,18 @@ from api.text_format import (
 )
 from projections.decisions.decision_state import DecisionState, Retraction, Review
 
+WIDE = 110
+"""Columns of a terminal that is wide enough for the reviewers of a list."""
+
 
 def print_decisions(page: DecisionPage) -> None:
-    """Print one line for each decision."""
-    columns = ("id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", "decision")
-    table = make_table(*columns, right=("confidence",), wrap=("agent", "category", "decision"))
+    """Print one line for each decision, on a wide terminal with the reviewer."""
+    console = open_console()
+    by = ("reviewed by",) if console.width >= WIDE else ()
+    columns = ("id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", *by, "decision")
+    table = make_table(*columns, right=("confidence",), wrap=("agent", "category", *by, "decision"))
     for state in page.decisions:
+        reviewer = state.review.reviewed_by if state.review is not None else "-"
         table.add_row(
             state.decision_id,
             format_time(state.recorded_at),
@@ -26,9 +32,10 @@ def print_decisions(page: DecisionPage) -> None:
             state.decision.stakes or "-",
             format_figure(state.decision.confidence),
             state.review.outcome if state.review is not None else "-",
+            *([truncate(one_line(reviewer))] if by else []),
             truncate(one_line(state.decision.decision)),
         )
-    open_console().print(table)
+    console.print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
 
