@@ -119,8 +119,8 @@ class LifecycleViolation(AppendRefused):
 class ForeignStream(AppendRefused):
     """The type is for the owner of the stream, or for the first source that appended it, and the source is another.
 
-    `rule` is `owner`, `first`, or `own` if the caller may not append the type to its own streams. `author` is the
-    source that began the stream, or was the first.
+    `rule` is `owner`, `first`, or `own` if the caller may not append the type to its own streams. `type` is the event
+    type, `author` the source that began the stream, or was the first.
     """
 
     field = "source"
@@ -140,6 +140,7 @@ class ForeignStream(AppendRefused):
             index=index,
         )
         self.rule = rule
+        self.type = type_
         self.author = author
 
 

@@ -138,7 +138,7 @@ class LedgerService:
         try:
             return await self.log.append(drafts, caller.permissions)
         except ForeignStream as error:
-            error.advice = _advice_on_author(error)
+            _explain(error)
             raise
 
     async def read(self, query: Query) -> Page:
@@ -209,12 +209,20 @@ class LedgerService:
         return await as_of(self.reader, position)
 
 
-def _advice_on_author(error: ForeignStream) -> str:
+def _explain(error: ForeignStream) -> None:
+    """Say in an error who the agent is and which scope is missing; the log knows only sources."""
     agent = agent_of(error.author)
-    if error.rule == "own":
-        return f"Let another agent review it: the policy of this token of {agent} is `review: others`."
-    scopes = "import or admin" if error.rule == "owner" else "review, import or admin"
-    return f"Use a token of {agent}, or one with the scope {scopes}."
+    if error.rule == "owner":
+        error.detail = f"{error.subject} belongs to {agent}: only {agent} may append {error.type} to it."
+        error.advice = f"Use a token of {agent}, or one with the scope import or admin."
+    elif error.rule == "first":
+        by = f"only {agent}, or a token with the scope review, may replace it"
+        error.detail = f"{error.subject} was reviewed by {agent}; {by}."
+        error.advice = f"Use a token of {agent}, or make one: tallystick token add NAME --scope append --scope review."
+    else:
+        error.detail = f"{error.subject} belongs to {agent}, and this token may review only decisions of others."
+        error.advice = "Let another agent review it: the token's policy is `review: others`."
+    error.detail += " Nothing was written."
 
 
 class _Committed:

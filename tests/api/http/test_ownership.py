@@ -109,8 +109,11 @@ def test_only_its_agent_changes_a_decision(ledger: Ledger, change: object) -> No
     for agent in ("bo", "auditor"):
         problem = ledger.refused(agent, change(decision_id))
         assert problem["type"] == "urn:tallystick:problem:foreign-stream"
-        assert f"decision/{decision_id} refused: /agents/ada began it" in problem["detail"]
-        assert problem["detail"].endswith("nothing was written.")
+        assert (
+            f"decision/{decision_id} belongs to ada: only ada may append {change(decision_id)['type']}"
+            in problem["detail"]
+        )
+        assert problem["detail"].endswith("Nothing was written.")
         assert problem["advice"] == "Use a token of ada, or one with the scope import or admin."
     for agent in ("ada", "importer", "admin"):
         own = ledger.recorded("ada")
@@ -139,8 +142,8 @@ def test_waiting_thoughts_are_their_agent_s(ledger: Ledger) -> None:
     waiting, decision_id = pondered(), ledger.recorded("bo")
     assert ledger.post("ada", waiting).status_code == 201
     thought_id = waiting["data"]["thought_id"]
-    assert "/agents/ada began it" in ledger.refused("bo", adopted(thought_id, decision_id))["detail"]
-    assert "/agents/bo began it" in ledger.refused("ada", adopted(thought_id, decision_id))["detail"]
+    assert f"thought/{thought_id} belongs to ada" in ledger.refused("bo", adopted(thought_id, decision_id))["detail"]
+    assert f"decision/{decision_id} belongs to bo" in ledger.refused("ada", adopted(thought_id, decision_id))["detail"]
     taken = ledger.ask("bo", "POST", "/decisions", {"data": {"decision": "Use a pool"}}).json()
     assert taken["thoughts"] == 0
     own = ledger.ask("ada", "POST", "/decisions", {"data": {"decision": "Use a pool"}}).json()
@@ -153,8 +156,8 @@ def test_the_first_reviewer_s_review_stays(ledger: Ledger) -> None:
     assert ledger.post("bo", reviewed(decision_id)).status_code == 201
     for agent in ("cyd", "ada"):
         problem = ledger.refused(agent, reviewed(decision_id, "failure"))
-        assert "/agents/bo appended its first decision.reviewed.v1" in problem["detail"]
-        assert problem["advice"] == "Use a token of bo, or one with the scope review, import or admin."
+        assert "was reviewed by bo; only bo, or a token with the scope review, may replace it." in problem["detail"]
+        assert problem["advice"].startswith("Use a token of bo, or make one: ")
         answer = ledger.ask(agent, "POST", "/reviews", {"data": {"decision_id": decision_id, "outcome": "failure"}})
         assert answer.status_code == 403
     assert ledger.get(f"/decisions/{decision_id}")["review"]["reviewed_by"] == "bo"
@@ -177,8 +180,8 @@ def test_a_retry_of_a_review_is_a_retry_although_another_replaced_it(ledger: Led
 def test_a_policy_narrows_whom_a_token_may_review(ledger: Ledger) -> None:
     own, foreign = ledger.recorded("others"), ledger.recorded("ada")
     problem = ledger.refused("others", reviewed(own))
-    assert "this caller may append decision.reviewed.v1 only to streams of others" in problem["detail"]
-    assert "the policy of this token of others is `review: others`" in problem["advice"]
+    assert "belongs to others, and this token may review only decisions of others." in problem["detail"]
+    assert "the token's policy is `review: others`" in problem["advice"]
     ledger.refused("others", recorded(new := fresh()), reviewed(new))
     assert ledger.post("others", reviewed(foreign)).status_code == 201
     for decision_id in (ledger.recorded("none"), ledger.recorded("ada")):
@@ -198,13 +201,11 @@ def test_cstp_holds_to_the_same(ledger: Ledger) -> None:
         ):
             code, message = bo.error(method, params)
             assert code == -32603
-            assert "/agents/ada began it" in message
+            assert "belongs to ada" in message
         assert head(ledger.client) == before
         assert bo.result("reviewDecision", {"id": decision_id, "outcome": "success"})["success"] is True
     with Caller(ledger.url, f"Bearer {ledger.secrets['cyd']}") as cyd:
-        assert (
-            "/agents/bo appended its first" in cyd.error("reviewDecision", {"id": decision_id, "outcome": "failure"})[1]
-        )
+        assert "was reviewed by bo" in cyd.error("reviewDecision", {"id": decision_id, "outcome": "failure"})[1]
         assert cyd.result("getDecision", {"id": decision_id})["decision"]["reviewed_by"] == "bo"
 
 
@@ -249,11 +250,11 @@ def test_the_verbs_say_it_plainly(ledger: Ledger) -> None:
     decision_id = ledger.recorded("ada")
     where = ("--url", ledger.url, "--token")
     said = refused(ledger.path, "retract", decision_id, "--reason", "no", *where, ledger.secrets["bo"])
-    assert f"decision/{decision_id} refused: /agents/ada began it" in said
+    assert f"decision/{decision_id} belongs to ada" in said
     assert "Use a token of ada" in said
     done(ledger.path, "review", decision_id, "--outcome", "success", *where, ledger.secrets["bo"])
     said = refused(ledger.path, "review", decision_id, "--outcome", "failure", *where, ledger.secrets["cyd"])
-    assert "/agents/bo appended its first decision.reviewed.v1" in said
+    assert "was reviewed by bo; only bo" in said
     done(ledger.path, "retract", decision_id[:12], "--reason", "twice", *where, ledger.secrets["ada"])
 
 
