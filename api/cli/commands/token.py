@@ -74,7 +74,7 @@ def list_tokens(target: LedgerTarget) -> None:
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    table = make_table("id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)")
+    table = make_table("id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)", wrap=("scopes",))
     for token in tokens:
         expires = format_time(token.expires) if token.expires else "never"
         scopes = ", ".join(token.scopes)
