@@ -9,17 +9,20 @@ from typing import Literal, get_args
 import msgspec
 
 from api.rate_limit import TokenBucket
-from events.envelope import source_of
+from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
 from events.limits import AGENT_NAME_CHARS_MAX
+from ledger import Permissions
 from ledger.errors import InvalidQuery
 
-Scope = Literal["append", "read", "import", "admin"]
+Scope = Literal["append", "read", "review", "import", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 DEFAULT_SCOPES: tuple[Scope, ...] = ("append", "read")
 
-ANONYMOUS = "anonymous"
-"""The agent of a caller without a token."""
+ReviewPolicy = Literal["any", "others", "none"]
+"""Which decisions a token may review: any, only those of other agents, or none."""
+
+REVIEW_POLICIES: tuple[ReviewPolicy, ...] = get_args(ReviewPolicy)
 
 _agent_name = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:@/+-]{{0,{AGENT_NAME_CHARS_MAX - 1}}}")
 
@@ -37,12 +40,24 @@ class Forbidden(AccessRefused):
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """An authenticated caller: the agent's name, the source of its events, its scopes, and its rate limit."""
+    """An authenticated caller: agent, source of its events, scopes, rate limit, and which decisions it may review."""
 
     agent: str
     source: str
     scopes: frozenset[str]
     bucket: TokenBucket | None = None
+    review: ReviewPolicy = "any"
+
+    @property
+    def permissions(self) -> Permissions:
+        """What the caller may do in streams that other sources began."""
+        for_others = not self.scopes.isdisjoint({"import", "admin"})
+        not_own = self.source if self.review == "others" else None
+        return Permissions(for_others, for_others or "review" in self.scopes, not_own)
+
+    def may_review(self, agent: str) -> bool:
+        """Return whether the caller's policy allows it to review the decisions of an agent."""
+        return self.review == "any" or (self.review == "others" and agent != self.agent)
 
     def spend(self, events: int) -> None:
         """Charge the events of a batch to the rate limit of the token."""

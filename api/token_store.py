@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.auth import OWNER, SCOPES, Principal, Scope, Unauthenticated, is_valid_agent
+from api.auth import OWNER, SCOPES, Principal, ReviewPolicy, Scope, Unauthenticated, is_valid_agent
 from api.rate_limit import Rate, TokenBucket
 from events.envelope import source_of
 from ledger.atomic_file import replace_whole
@@ -31,7 +31,10 @@ RECHECK_S = 0.25
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as the file stores it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry."""
+    """A token as the file stores it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry.
+
+    `review` says which decisions it may review. Files of older versions lack it.
+    """
 
     id: str
     agent: str
@@ -39,6 +42,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     created: datetime
     sha256: str
     expires: datetime | None = None
+    review: ReviewPolicy = "any"
 
 
 class _TokenEntry(NamedTuple):
@@ -89,7 +93,7 @@ class TokenStore:
         bucket = None
         if self.rate is not None:
             bucket = (previous and previous.principal.bucket) or TokenBucket(token.agent, self.rate)
-        return Principal(token.agent, source_of(token.agent), frozenset(token.scopes), bucket)
+        return Principal(token.agent, source_of(token.agent), frozenset(token.scopes), bucket, token.review)
 
     def required(self) -> bool:
         """Return whether callers need a token."""
@@ -140,7 +144,14 @@ class TokenStore:
                 return entry.principal
         raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
 
-    def add(self, agent: str, scopes: tuple[Scope, ...], now: datetime, days: int | None = None) -> tuple[Token, str]:
+    def add(
+        self,
+        agent: str,
+        scopes: tuple[Scope, ...],
+        now: datetime,
+        days: int | None = None,
+        review: ReviewPolicy = "any",
+    ) -> tuple[Token, str]:
         """Make a token that expires after `days`; None: never. Errors: InvalidQuery.
 
         Returns the entry of the file, and the token itself, which is not stored.
@@ -149,11 +160,15 @@ class TokenStore:
             raise InvalidQuery("agent", f"{agent!r} is not an agent name.", "Use 1..64 letters, digits and ._:@/+-.")
         if unknown := [scope for scope in scopes if scope not in SCOPES]:
             raise InvalidQuery("scope", f"{unknown[0]!r} is not a scope.", f"Scopes: {', '.join(SCOPES)}.")
+        if review != "any" and (wide := [scope for scope in scopes if scope in {"import", "admin"}]):
+            detail = f"{review} does not bind a token with the scope {wide[0]}, which can write as any agent."
+            raise InvalidQuery("review", detail, "Leave out that scope, or --review.")
         secret = f"tally_{secrets.token_urlsafe(32)}"
         expires = None if days is None else now + timedelta(days=days)
         stored = Token(
-            id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret), expires=expires
-        )
+            id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret), expires=expires,
+            review=review,
+        )  # fmt: skip
         with self._locked():
             self._write([*self.list(), stored])
         return stored, secret

@@ -1,6 +1,13 @@
 """The vocabulary of the ledger: every event type, the envelope, limits and model names. No clock and no I/O."""
 
-from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decision import (
+    DecisionAmended,
+    DecisionAsked,
+    DecisionRecorded,
+    DecisionRetracted,
+    DecisionReviewed,
+    DecisionThought,
+)
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
@@ -24,6 +31,7 @@ __all__ = [
     "DecisionAmended",
     "DecisionAsked",
     "DecisionRecorded",
+    "DecisionRetracted",
     "DecisionReviewed",
     "DecisionThought",
     "DiscoveryAttempted",

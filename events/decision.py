@@ -229,3 +229,15 @@ class DecisionReviewed(Payload, frozen=True, kw_only=True):
     """Anything else. Source: the reviewer."""
     affected_kpis: dict[str, float] | None = None
     """Indicator to measured change. Source: the reviewer."""
+
+
+class DecisionRetracted(Payload, frozen=True, kw_only=True):
+    """A decision is withdrawn, such as one that was recorded twice. No later event of the decision is accepted.
+
+    It no longer counts in any figure. Its history stays.
+    """
+
+    decision_id: StreamId
+    """The decision that is withdrawn. Source: the client."""
+    reason: Text
+    """Why, in words. Source: the caller that withdraws it."""

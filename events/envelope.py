@@ -12,6 +12,9 @@ import msgspec
 from events.limits import EVENT_ID_CHARS_MAX, TRACE_CHARS_MAX
 from events.payload import Count, Payload
 
+ANONYMOUS = "anonymous"
+"""The agent of a caller without a token, in a ledger without tokens."""
+
 Trace = Annotated[str, msgspec.Meta(min_length=1, max_length=TRACE_CHARS_MAX)]
 EventId = Annotated[
     str,

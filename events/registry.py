@@ -9,7 +9,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decision import (
+    DecisionAmended,
+    DecisionAsked,
+    DecisionRecorded,
+    DecisionRetracted,
+    DecisionReviewed,
+    DecisionThought,
+)
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts
@@ -51,15 +58,41 @@ class Life(Enum):
         return self in (Life.CLOSES, Life.SINGLE)
 
 
-class EventType:
-    """One event type: its name, payload, stream and life, and the envelope structs made for it."""
+class Author(Enum):
+    """Who may append events of a type. The ledger excepts callers that may act for others."""
 
-    def __init__(self, name: str, payload: type[Payload], stream: str, id_field: str, life: Life) -> None:
+    ANYONE = "anyone"
+    """Any source."""
+    OWNER = "owner"
+    """The source of the first event of the stream."""
+    FIRST = "first"
+    """Any source, as long as the stream has no event of this kind; then only the source of that event."""
+
+
+class EventType:
+    """One event type: its name, payload, stream and life, who may append it, and the envelope structs made for it.
+
+    `linked` names the stream and the field of another stream that must have the same owner.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        payload: type[Payload],
+        stream: str,
+        id_field: str,
+        life: Life,
+        *,
+        by: Author = Author.ANYONE,
+        linked: tuple[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.payload = payload
         self.stream = stream
         self.id_field = id_field
         self.life = life
+        self.by = by
+        self.linked = linked
         self.begins = life.begins
         self.ends = life.ends
         self.draft = self._envelope(Draft)
@@ -92,6 +125,13 @@ class EventType:
             )
         return value
 
+    def owned_subjects(self, subject: str, data: Payload) -> tuple[str, ...]:
+        """Return the streams that must belong to the source of an event that is for owners only."""
+        if self.linked is None:
+            return (subject,)
+        stream, field = self.linked
+        return (subject, f"{stream}/{getattr(data, field)}")
+
 
 class Vocabulary:
     """A set of event types, with decoders for the drafts of clients and for stored lines.
@@ -103,6 +143,7 @@ class Vocabulary:
     def __init__(self, event_types: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
         self.event_types = {event_type.name: event_type for event_type in event_types}
         self.type_names = tuple(self.event_types)
+        self.first_author_types = tuple(kind.name for kind in self.event_types.values() if kind.by is Author.FIRST)
         self._upcasters = dict(upcasters or {})
         self._by_payload = {event_type.payload: event_type for event_type in self.event_types.values()}
         drafts: Any = reduce(or_, (event_type.draft for event_type in self.event_types.values()))
@@ -187,12 +228,19 @@ _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 VOCABULARY = Vocabulary(
     [
         _decision("decision.recorded.v1", DecisionRecorded, life=Life.OPENS),
-        _decision("decision.amended.v1", DecisionAmended, life=Life.CONTINUES),
-        _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES),
-        _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES),
-        _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES),
+        _decision("decision.amended.v1", DecisionAmended, life=Life.CONTINUES, by=Author.OWNER),
+        _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES, by=Author.OWNER),
+        _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
+        _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
+        _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
-        _thought("thought.adopted.v1", ThoughtAdopted, life=Life.CLOSES),
+        _thought(
+            "thought.adopted.v1",
+            ThoughtAdopted,
+            life=Life.CLOSES,
+            by=Author.OWNER,
+            linked=("decision", "decision_id"),
+        ),
         _discovery("discovery.started.v1", DiscoveryStarted, life=Life.OPENS),
         _discovery("discovery.attempted.v1", DiscoveryAttempted, life=Life.CONTINUES),
         _discovery("discovery.signalled.v1", DiscoverySignalled, life=Life.CONTINUES),

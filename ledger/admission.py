@@ -5,11 +5,12 @@ I3 A batch is admitted whole or not at all.
 I5 A retry returns its first position.
 I6 recordedtime never decreases.
 
-Only this module enforces which types may begin, continue and end a stream (`events.registry.Life`).
+Only this module enforces which types may begin, continue and end a stream (`events.registry.Life`), and who may append
+them (`events.registry.Author`).
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -19,17 +20,23 @@ from events.envelope import Draft, Line, encode_line, timestamp
 from events.errors import InvalidEvent
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
-from events.registry import EventType, Vocabulary
+from events.registry import Author, EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
-from ledger.errors import IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
-from ledger.log import AppendedEvent, Head
+from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
+from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
 
 
 class StreamHead(NamedTuple):
-    """The newest event of a stream: its version and the name of its type."""
+    """The newest event of a stream: its version and the name of its type.
+
+    If the group itself began the stream, `owner` is the source of its first event. If the group has an event of the
+    stream that is for the first author of its kind, `first` is the source of the first one in the group.
+    """
 
     version: int
     type: str
+    owner: str | None = None
+    first: str | None = None
 
 
 class ExistingEvent(NamedTuple):
@@ -40,23 +47,33 @@ class ExistingEvent(NamedTuple):
 
 
 class Lookups(NamedTuple):
-    """The heads of a group's streams, and the events with its ids, by source and id. Admitted events are added."""
+    """The heads of a group's streams, and the events with its ids, by source and id. Admitted events are added.
+
+    For streams in which a permission must be checked: `owners` is the source of the first event, `firsts` that of the
+    first event that is for the first author of its kind, if the log has one.
+    """
 
     streams: dict[str, StreamHead]
     taken: dict[tuple[str, str], ExistingEvent]
+    owners: Mapping[str, str] = {}
+    firsts: Mapping[str, str] = {}
 
 
 class PreparedEvent(NamedTuple):
-    """A checked draft: its type, stream and payload; `id_generated` says whether the ledger makes the stream's id."""
+    """A checked draft: its type, stream and payload; `id_generated` says whether the ledger makes the stream's id.
+
+    `permissions` are those of the caller, if the author of the event must be checked.
+    """
 
     draft: Draft
     event_type: EventType
     subject: str
     data: Payload
     id_generated: bool
+    permissions: Permissions | None = None
 
 
-def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
+def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permissions = UNRESTRICTED) -> PreparedEvent:
     """Check a draft as far as possible without the log.
 
     The subject of the result is empty where the ledger must make the stream's id.
@@ -84,7 +101,8 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int) -> PreparedEvent:
             field="id",
             index=index,
         )
-    return PreparedEvent(draft, event_type, subject, draft.data, id_generated=stream_id is None)
+    restricted = event_type.by is not Author.ANYONE and permissions != UNRESTRICTED
+    return PreparedEvent(draft, event_type, subject, draft.data, stream_id is None, permissions if restricted else None)
 
 
 def generate_stream_id(position: int, rng: random.Random) -> str:
@@ -114,7 +132,7 @@ class GroupAdmission:
         ms = self.recorded_us // 1000
         self._id_time = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}"
         self._vocabulary = vocabulary
-        self._streams, self._taken = lookups
+        self._streams, self._taken, self._owners, self._firsts = lookups
         self._rng = rng
         self._streams_before: list[tuple[str, StreamHead | None]] = []
         self._taken_before: list[tuple[str, str]] = []
@@ -142,7 +160,7 @@ class GroupAdmission:
             del self._taken[key]
 
     def _admit_event(self, entry: PreparedEvent, index: int) -> AppendedEvent:
-        draft, event_type, subject, _, _ = entry
+        draft, event_type, subject = entry.draft, entry.event_type, entry.subject
         source = draft.source
         assert source is not None
         if draft.id is not None and (taken := self._taken.get((source, draft.id))) is not None:
@@ -152,6 +170,8 @@ class GroupAdmission:
         if draft.expectedversion is not None and draft.expectedversion != version:
             raise StreamConflict(subject, draft.expectedversion, version, index)
         self._check_life(event_type, subject, head, index)
+        if entry.permissions is not None:
+            self._check_author(entry, source, entry.permissions, index)
         position = self.position + 1
         event_id = draft.id if draft.id is not None else self._make_id(position)
         line = self._encode(entry, event_id, position, version + 1, index)
@@ -161,7 +181,10 @@ class GroupAdmission:
         )  # fmt: skip
         self.position = position
         self._streams_before.append((subject, head))
-        self._streams[subject] = StreamHead(version + 1, event_type.name)
+        owner, first = (source, None) if head is None else (head.owner, head.first)
+        if first is None and event_type.by is Author.FIRST:
+            first = source
+        self._streams[subject] = StreamHead(version + 1, event_type.name, owner, first)
         appended = AppendedEvent(position, event_id, subject, version + 1, duplicate=False)
         if draft.id is not None:
             self._taken_before.append((source, event_id))
@@ -236,7 +259,30 @@ class GroupAdmission:
             advice = "Open another stream."
         else:
             return
-        raise LifecycleViolation(f"{detail}; nothing was written.", advice, subject=subject, index=index)
+        refusal = LifecycleViolation(f"{detail}; nothing was written.", advice, subject=subject, index=index)
+        refusal.closed = head is not None and not event_type.begins
+        raise refusal
+
+    def _check_author(self, entry: PreparedEvent, source: str, permissions: Permissions, index: int) -> None:
+        """Check who may append an event to the streams that it names. Errors: ForeignStream."""
+        event_type, subject = entry.event_type, entry.subject
+        if event_type.by is Author.OWNER:
+            for name in () if permissions.as_owner else event_type.owned_subjects(subject, entry.data):
+                owner = self._owner(name)
+                if owner is not None and owner != source:
+                    raise ForeignStream("owner", name, event_type.name, owner, index)
+            return
+        owner = self._owner(subject)
+        if owner is not None and permissions.not_own is not None and owner in (permissions.not_own, source):
+            raise ForeignStream("own", subject, event_type.name, owner, index)
+        first = self._firsts.get(subject) or self._streams[subject].first
+        if first is not None and first != source and not permissions.as_first:
+            raise ForeignStream("first", subject, event_type.name, first, index)
+
+    def _owner(self, subject: str) -> str | None:
+        """Return the source of a stream's first event; None if the stream is not in the log."""
+        head = self._streams.get(subject)
+        return self._owners.get(subject) or (head.owner if head is not None else None)
 
     def _make_id(self, position: int) -> str:
         """Return a UUIDv7 (RFC 9562): milliseconds, the low bits of the position, 62 random bits."""

@@ -8,6 +8,7 @@ TallystickError                 events/errors.py
 ├── AppendRefused               read the stream, decide again             (nothing written)
 │   ├── StreamConflict          the stream is not at the expected version
 │   ├── LifecycleViolation      the type is not allowed at this place of the stream
+│   ├── ForeignStream           the stream is another source's: append as that source
 │   └── IdentityConflict        the id belongs to another event
 ├── LedgerBusy                  retry after `retry_after_s`               (nothing written)
 ├── LedgerFull                  free disk space, retry                    (nothing written)
@@ -42,6 +43,7 @@ One table, `api/errors.py`, maps each class to an HTTP status, a JSON-RPC code a
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 
@@ -49,6 +51,7 @@ __all__ = [
     "AppendRefused",
     "BadNote",
     "Damaged",
+    "ForeignStream",
     "Forked",
     "Gone",
     "IdentityConflict",
@@ -107,9 +110,38 @@ class StreamConflict(AppendRefused):
 
 
 class LifecycleViolation(AppendRefused):
-    """The type is not allowed at this place of its stream."""
+    """The type is not allowed at this place of its stream. `closed` tells that the stream was closed."""
 
     field = "subject"
+    closed = False
+
+
+class ForeignStream(AppendRefused):
+    """The type is for the owner of the stream, or for the first source that appended it, and the source is another.
+
+    `rule` is `owner`, `first`, or `own` if the caller may not append the type to its own streams. `type` is the event
+    type, `author` the source that began the stream, or was the first.
+    """
+
+    field = "source"
+
+    def __init__(
+        self, rule: Literal["owner", "first", "own"], subject: str, type_: str, author: str, index: int
+    ) -> None:
+        reasons = {
+            "owner": f"{author} began it, and only {author} may append {type_}",
+            "first": f"{author} appended its first {type_}, and only {author} may append another",
+            "own": f"{author} began it, and this caller may append {type_} only to streams of others",
+        }
+        super().__init__(
+            f"append to {subject} refused: {reasons[rule]}; nothing was written.",
+            "Append it as a caller that may.",
+            subject=subject,
+            index=index,
+        )
+        self.rule = rule
+        self.type = type_
+        self.author = author
 
 
 class IdentityConflict(AppendRefused):

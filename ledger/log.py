@@ -63,6 +63,22 @@ class AppendedEvent(msgspec.Struct, frozen=True, gc=False):
     duplicate: bool
 
 
+class Permissions(NamedTuple):
+    """What the caller of an append may do in streams of other sources; by default, everything.
+
+    `as_owner`: append events that are for the owner of the stream (`Author.OWNER`).
+    `as_first`: append events that are for the first author of their kind (`Author.FIRST`).
+    `not_own`: a source that may not append events of the latter kind to its own streams; None: it may.
+    """
+
+    as_owner: bool = True
+    as_first: bool = True
+    not_own: str | None = None
+
+
+UNRESTRICTED = Permissions()
+
+
 class LogReader(Protocol):
     """Read access to the log."""
 
@@ -101,7 +117,7 @@ class LogReader(Protocol):
 class Log(LogReader, Protocol):
     """Read and write access to the log."""
 
-    async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
+    async def append(self, batch: Sequence[Draft], permissions: Permissions = UNRESTRICTED) -> list[AppendedEvent]:
         """Append a batch atomically; return the position of each event.
 
         Shapes: 1..BATCH_EVENTS_MAX drafts with `source` set, over any number of streams; positions are contiguous.

@@ -14,3 +14,6 @@ OUTCOME_VALUES = np.array([np.nan, 1.0, 0.5, 0.0, 0.0])
 
 UNREVIEWED = 0
 """The number of the outcome of a decision without a review."""
+
+RETRACTED = OUTCOMES_COUNT
+"""Stands for the outcome of a retracted decision. It is none of OUTCOMES: no figure counts such a decision."""

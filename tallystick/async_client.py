@@ -16,6 +16,7 @@ from tallystick.fields import (
     DecisionFields,
     DecisionFilter,
     DiscoveryOptions,
+    EventFields,
     EventFilter,
     EventSelection,
     Moment,
@@ -101,6 +102,10 @@ class AsyncClient(BaseClient):
     async def amend(self, decision_id: str, **fields: Unpack[AmendFields]) -> DecisionEvent:
         """As `Client.amend`."""
         return await self._run(self._operations.amend(decision_id, fields))
+
+    async def retract(self, decision_id: str, reason: str, **fields: Unpack[EventFields]) -> DecisionEvent:
+        """As `Client.retract`."""
+        return await self._run(self._operations.retract(decision_id, reason, fields))
 
     async def think(self, text: str, **fields: Unpack[ThoughtFields]) -> ThoughtEvent:
         """As `Client.think`."""

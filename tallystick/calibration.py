@@ -285,6 +285,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the gap changed; with `include=["drift"]` only."""
     comparison: Comparison | None = None
     """Agents in pairs; with `include=["comparison"]` only."""
+    retracted: int = 0
+    """The number of decisions that were retracted and are not counted."""
 
     @property
     def gap(self) -> float | None:

@@ -17,6 +17,7 @@ from tallystick.fields import (
     DecisionFields,
     DecisionFilter,
     DiscoveryOptions,
+    EventFields,
     EventFilter,
     EventSelection,
     Moment,
@@ -118,6 +119,13 @@ class Client(BaseClient):
     def amend(self, decision_id: str, **fields: Unpack[AmendFields]) -> DecisionEvent:
         """Change a recorded decision. Errors: as `review`."""
         return self._run(self._operations.amend(decision_id, fields))
+
+    def retract(self, decision_id: str, reason: str, **fields: Unpack[EventFields]) -> DecisionEvent:
+        """Withdraw a decision: it counts in no figure from then on, and its history stays. It cannot be undone.
+
+        Errors: as `review`; NotAllowed, if another agent made the decision.
+        """
+        return self._run(self._operations.retract(decision_id, reason, fields))
 
     def think(self, text: str, **fields: Unpack[ThoughtFields]) -> ThoughtEvent:
         """Record a thought: on the recorded decision `decision_id`, or without that argument before a decision.

@@ -61,6 +61,11 @@ class Drafts:
         envelope, data = _split(fields)
         return self._draft("decision.reviewed.v1", envelope, {"decision_id": decision_id, "outcome": outcome, **data})
 
+    def retract(self, decision_id: str, reason: str, fields: EventFields) -> Draft:
+        """Return the event that withdraws a decision."""
+        envelope, _ = _split(fields)
+        return self._draft("decision.retracted.v1", envelope, {"decision_id": decision_id, "reason": reason})
+
     def think(self, text: str, fields: ThoughtFields) -> Draft:
         """Return the event of a thought: on the recorded decision if `decision_id` is given, otherwise before one."""
         envelope, data = _split(fields)

@@ -157,8 +157,8 @@ class DecisionSelection(TypedDict, total=False):
 class DecisionFilter(DecisionSelection, total=False):
     """The arguments that list decisions, and those of `DecisionSelection`."""
 
-    status: Literal["pending", "reviewed"] | None
-    """Only decisions without a review, or only those with one."""
+    status: Literal["pending", "reviewed", "retracted"] | None
+    """Only decisions without a review, only those with one, or only retracted ones, which are left out otherwise."""
     outcome: Outcome | None
     """Only decisions with this outcome."""
     tag: str | Sequence[str] | None

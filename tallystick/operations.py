@@ -17,6 +17,7 @@ from tallystick.fields import (
     DecisionFields,
     DecisionFilter,
     DiscoveryOptions,
+    EventFields,
     EventSelection,
     Plan,
     ReviewFields,
@@ -89,6 +90,10 @@ class Operations:
     def review(self, decision_id: str, outcome: str, fields: ReviewFields) -> Flow[DecisionEvent]:
         """Review a decision."""
         return (yield from self._post(self._drafts.review(decision_id, outcome, fields), DecisionEvent))
+
+    def retract(self, decision_id: str, reason: str, fields: EventFields) -> Flow[DecisionEvent]:
+        """Withdraw a decision."""
+        return (yield from self._post(self._drafts.retract(decision_id, reason, fields), DecisionEvent))
 
     def conclude(self, decision_id: str, outcome: str, fields: ReviewFields) -> Flow[None]:
         """Review a decision at the end of its block, only once even if the program runs again.

@@ -205,6 +205,17 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """The measured change of each indicator."""
 
 
+class Retraction(msgspec.Struct, frozen=True, kw_only=True):
+    """The withdrawal of a decision, which counts in no figure from then on."""
+
+    at: datetime
+    """When it was retracted, UTC."""
+    by: str
+    """The agent that retracted it."""
+    reason: str
+    """Why, in words."""
+
+
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a decision's history."""
 
@@ -249,6 +260,8 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """The thoughts that were added to it, oldest first."""
     history: tuple[HistoryEntry, ...] = ()
     """Its events, oldest first; only `get_decision` returns them."""
+    retracted: Retraction | None = None
+    """Who withdrew it, when and why; None if nobody has."""
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):

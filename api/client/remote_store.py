@@ -10,11 +10,11 @@ import msgspec
 from api.auth import Unauthenticated
 from api.errors import ERROR_TABLE, Problem, problem_name
 from api.rate_limit import RateLimited
-from api.service.decision_writer import RecordedDecision, RecordedReview
+from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
-from events.decision import DecisionRecorded, DecisionReviewed
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.decode_errors import DECODE_ERRORS
 from events.envelope import Draft
 from events.errors import TallystickError
@@ -65,6 +65,12 @@ class RemoteStore:
     ) -> RecordedReview:
         body = {"data": review, "id": event_id, "source": source, "prefix": True}
         return _decode(await self._post_json("/reviews", body), RecordedReview)
+
+    async def retract_decision(
+        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
+    ) -> RecordedRetraction:
+        body = {"data": retraction, "id": event_id, "source": source, "prefix": True}
+        return _decode(await self._post_json("/retractions", body), RecordedRetraction)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         filters = {"subject": ",".join(subjects), "type": ",".join(types)}

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from api.auth import ANONYMOUS, Principal
+from api.auth import Principal
 from api.cstp.get_calibration import rounded
 from api.cstp.query_decisions import QueryParams, decision_rows
 from api.service.decisions import parse_search_words
 from api.service.ledger import LedgerService
 from api.service.search import SearchQuery, search_decisions
+from events.envelope import ANONYMOUS
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.scores import CalibrationScores
 from projections.decisions.decision_index import DecisionSelection

@@ -4,6 +4,7 @@ from msgspec import structs
 
 from api.service.deliberation_steps import build_deliberation
 from events.decision import DecisionReviewed
+from projections.decisions.decision_index import Status
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
 _OPTIONAL = ("file", "line", "commit", "mental_state", "review_by", "pre_decision")
@@ -23,7 +24,7 @@ def decision_row(state: DecisionState) -> dict[str, object]:
     row |= {
         "category": decision.category,
         "stakes": decision.stakes,
-        "status": "pending" if review is None else "reviewed",
+        "status": _status(state),
         "context": decision.context,
         "recorded_by": state.agent,
         "project": decision.project,
@@ -52,6 +53,8 @@ def decision_row(state: DecisionState) -> dict[str, object]:
         row["reviewed_by"] = review.reviewed_by
     if (kpis := _latest(reviews, "affected_kpis")) is not None:
         row["affected_kpis"] = kpis
+    if (retracted := state.retracted) is not None:
+        row["retracted"] = {"at": retracted.at.isoformat(), "by": retracted.by, "reason": retracted.reason}
     return row
 
 
@@ -70,6 +73,12 @@ def decision_json(state: DecisionState) -> dict[str, object]:
     if state.review is not None:
         row["reviews"] = [_review(entry) for entry in state.history if isinstance(entry.data, DecisionReviewed)]
     return row
+
+
+def _status(state: DecisionState) -> Status:
+    if state.retracted is not None:
+        return "retracted"
+    return "pending" if state.review is None else "reviewed"
 
 
 def _latest(reviews: list[HistoryEntry], name: str) -> object:

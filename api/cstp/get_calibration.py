@@ -124,6 +124,8 @@ def _answer(
             **camel_fields(calibration.recalibration),
             "meanings": [camel_fields(meaning) for meaning in calibration.recalibration.meanings],
         }
+    if calibration.retracted is not UNSET:
+        answer["retracted"] = calibration.retracted
     answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not UNSET}
     return answer
 

@@ -174,6 +174,7 @@ def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) 
         "compactionLevel": _level(state, now) if request.compacted else None,
         "lessons": full_row["lessons"],
         "actualResult": full_row["actual_result"] if request.include_detail else None,
+        "reviewedBy": full_row.get("reviewed_by") if request.include_detail else None,
         "bridge": full_row.get("bridge"),
     }
     return row | {name: value for name, value in optional.items() if value}

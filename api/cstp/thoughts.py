@@ -17,7 +17,7 @@ from api.service.decision_thoughts import (
     list_pending,
     step_number,
 )
-from api.service.decision_writer import append_payload
+from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.deliberation_steps import STEP_TYPE
 from api.service.ledger import LedgerService
 from events.decision import DecisionThought
@@ -86,10 +86,8 @@ async def _add_to_decision(
     """Record a thought about a recorded decision."""
     try:
         posted = await append_payload(ledger, caller, thought, key, ledger.clock())
-    except LifecycleViolation:
-        raise _not_found(thought.decision_id) from None
-    except InvalidEvent as error:
-        if error.field != "data.decision_id":
+    except (LifecycleViolation, InvalidEvent) as error:
+        if not is_unknown_decision(error):
             raise
         raise _not_found(thought.decision_id) from None
     return {

@@ -13,7 +13,7 @@ from api.cstp.params_schema import (
     wrong_params_error,
 )
 from api.cstp.record_decision import BRIDGE, REASON
-from api.service.decision_writer import append_payload
+from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended
 from events.envelope import EventId
@@ -58,10 +58,8 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
         posted = await append_payload(
             ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock()
         )
-    except LifecycleViolation:
-        return _not_found(decision_id)
-    except InvalidEvent as error:
-        if error.field != "data.decision_id":
+    except (LifecycleViolation, InvalidEvent) as error:
+        if not is_unknown_decision(error):
             raise
         return _not_found(decision_id)
     return {"success": True, "id": posted.decision_id, "updated_fields": list(values), "indexed": True}

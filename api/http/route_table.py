@@ -39,6 +39,7 @@ OPERATIONS: Sequence[Operation] = (
     decisions.get_decision,
     decisions.post_decision,
     decisions.post_review,
+    decisions.post_retraction,
     calibration.get_advice,
     cstp.get_health,
     cstp.get_agent_card,

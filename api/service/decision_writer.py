@@ -10,7 +10,7 @@ from api.auth import Principal
 from api.service.decision_thoughts import record_with_thoughts
 from api.service.decisions import find_decision_id
 from api.service.ledger import LedgerService
-from events.decision import DecisionRecorded, DecisionReviewed
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import agent_of
 from events.errors import InvalidEvent
 from events.payload import Payload
@@ -59,6 +59,18 @@ class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
     """When the decision was reviewed, UTC; for a retry, the time of the first post."""
     duplicate: bool
     """Whether the review was in the log before: this is a retry, and nothing was written."""
+
+
+class RecordedRetraction(msgspec.Struct, frozen=True, kw_only=True):
+    """A retraction in the log."""
+
+    decision_id: str
+    position: int
+    event_id: str
+    time: datetime
+    """When the decision was retracted, UTC; for a retry, the time of the first post."""
+    duplicate: bool
+    """Whether the retraction was in the log before: this is a retry, and nothing was written."""
 
 
 async def append_payload(
@@ -120,16 +132,7 @@ async def review_decision(
     review with the same `event_id` is a retry.
     Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
     """
-    agent = _act_as(caller, source)
-    if prefix and not await _exists(ledger, review.decision_id):
-        caller.require("read")
-        review = structs.replace(review, decision_id=await find_decision_id(ledger, review.decision_id))
-    try:
-        appended = await append_payload(ledger, agent, review, event_id, ledger.clock())
-    except (LifecycleViolation, InvalidEvent) as error:
-        if isinstance(error, InvalidEvent) and error.field != "data.decision_id":
-            raise
-        raise NotFound(f"Decision not found: {review.decision_id}", "Check the id. Nothing was written.") from None
+    appended = await _continue_decision(ledger, caller, review, event_id=event_id, source=source, prefix=prefix)
     return RecordedReview(
         decision_id=appended.decision_id,
         position=appended.placed.position,
@@ -137,6 +140,58 @@ async def review_decision(
         time=appended.moment,
         duplicate=appended.placed.duplicate,
     )
+
+
+async def retract_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    retraction: DecisionRetracted,
+    *,
+    event_id: str | None = None,
+    source: str | None = None,
+    prefix: bool = False,
+) -> RecordedRetraction:
+    """Withdraw a decision from every figure. Its history stays, and no later event of it is accepted.
+
+    `event_id`, `prefix` and errors are as for `review_decision`.
+    """
+    appended = await _continue_decision(ledger, caller, retraction, event_id=event_id, source=source, prefix=prefix)
+    return RecordedRetraction(
+        decision_id=appended.decision_id,
+        position=appended.placed.position,
+        event_id=appended.placed.id,
+        time=appended.moment,
+        duplicate=appended.placed.duplicate,
+    )
+
+
+async def _continue_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    payload: DecisionReviewed | DecisionRetracted,
+    *,
+    event_id: str | None,
+    source: str | None,
+    prefix: bool,
+) -> AppendedPayload:
+    """Append an event of a recorded decision. Errors: as `review_decision`."""
+    agent = _act_as(caller, source)
+    if prefix and not await _exists(ledger, payload.decision_id):
+        caller.require("read")
+        payload = structs.replace(payload, decision_id=await find_decision_id(ledger, payload.decision_id))
+    try:
+        return await append_payload(ledger, agent, payload, event_id, ledger.clock())
+    except (LifecycleViolation, InvalidEvent) as error:
+        if not is_unknown_decision(error):
+            raise
+        raise NotFound(f"Decision not found: {payload.decision_id}", "Check the id. Nothing was written.") from None
+
+
+def is_unknown_decision(error: LifecycleViolation | InvalidEvent) -> bool:
+    """Return whether an event was refused because its decision does not exist, or its id cannot be one."""
+    if isinstance(error, LifecycleViolation):
+        return not error.closed
+    return error.field == "data.decision_id"
 
 
 async def _exists(ledger: LedgerService, decision_id: str) -> bool:

@@ -8,14 +8,15 @@ from typing import Self
 
 from msgspec import structs
 
-from api.auth import Principal
+from api.auth import Forbidden, Principal
 from api.parameters import parse_instant
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
 from api.token_store import TokenStore
-from events.envelope import Draft, timestamp
+from events.decision import DecisionReviewed
+from events.envelope import Draft, agent_of, timestamp
 from events.errors import InvalidEvent
 from ledger import (
     AppendedEvent,
@@ -29,7 +30,7 @@ from ledger import (
     moment_of,
     system_clock,
 )
-from ledger.errors import InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
+from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
 from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
@@ -123,13 +124,22 @@ class LedgerService:
         for index, draft in enumerate(drafts):
             if type(draft.data) in EVIDENCE:
                 self.evidence.check(draft, index)
+            if type(draft.data) is DecisionReviewed and caller.review == "none":
+                raise Forbidden(
+                    f"The token of {caller.agent} may not review decisions. Nothing was written.",
+                    "Use a token of a reviewer: its policy is `review: none`.",
+                )
             try:
                 draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:
                 raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
         if self.log is None:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
-        return await self.log.append(drafts)
+        try:
+            return await self.log.append(drafts, caller.permissions)
+        except ForeignStream as error:
+            _explain(error)
+            raise
 
     async def read(self, query: Query) -> Page:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
@@ -197,6 +207,22 @@ class LedgerService:
     async def dated(self, position: int) -> AsOf:
         """Return a position with the time when it was recorded."""
         return await as_of(self.reader, position)
+
+
+def _explain(error: ForeignStream) -> None:
+    """Say in an error who the agent is and which scope is missing; the log knows only sources."""
+    agent = agent_of(error.author)
+    if error.rule == "owner":
+        error.detail = f"{error.subject} belongs to {agent}: only {agent} may append {error.type} to it."
+        error.advice = f"Use a token of {agent}, or one with the scope import or admin."
+    elif error.rule == "first":
+        by = f"only {agent}, or a token with the scope review, may replace it"
+        error.detail = f"{error.subject} was reviewed by {agent}; {by}."
+        error.advice = f"Use a token of {agent}, or make one: tallystick token add NAME --scope append --scope review."
+    else:
+        error.detail = f"{error.subject} belongs to {agent}, and this token may review only decisions of others."
+        error.advice = "Let another agent review it: the token's policy is `review: others`."
+    error.detail += " Nothing was written."
 
 
 class _Committed:

@@ -86,7 +86,11 @@ async def _record(ledger: LedgerService, caller: Principal, batch: Sequence[Cand
     unrecorded = {candidate.decision_id: candidate for candidate in batch}
     while unrecorded:
         states = await decision_states(ledger, [f"decision/{name}" for name in unrecorded], position)
-        versions = {state.decision_id: state.streamversion for state in states if state.review is None}
+        versions = {
+            state.decision_id: state.streamversion
+            for state in states
+            if state.review is None and state.retracted is None and caller.may_review(state.agent)
+        }
         drafts = [
             _review(data=_review_payload(unrecorded[name]), expectedversion=version)
             for name, version in versions.items()

@@ -36,7 +36,7 @@ from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, Calibr
 from projections.calibration.history_view import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES as STAKES_CHOICES
-from projections.decisions.decision_index import DecisionSelection, SortField
+from projections.decisions.decision_index import STATUSES, DecisionSelection, SortField
 from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
 from projections.evaluation.scoreboard import VERSIONS_SHOWN as VERSIONS_DEFAULT
@@ -99,7 +99,11 @@ TREND_WINDOW = integer_parameter(
     "trend_days", "The length of the trend's windows, in days.", 1, TREND_DAYS_MAX, default=TREND_DAYS
 )
 
-STATUS = choice_parameter("status", "Decisions with or without a review. Empty: all.", ("pending", "reviewed", ""))
+STATUS = choice_parameter(
+    "status",
+    "Decisions with or without a review, or those that were retracted. Empty: all but retracted ones.",
+    (*STATUSES, ""),
+)
 OUTCOME = choice_parameter("outcome", "Decisions with this outcome. Empty: all.", (*OUTCOMES, ""))
 TAG = text_list_parameter("tag", "Decisions with any of these tags, separated by commas.")
 SEARCH = text_parameter("search", "Decisions whose texts contain every one of these words, as whole words.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
@@ -98,6 +99,8 @@ class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Events of each type."""
     decisions: int
     reviewed: int
+    retracted: int | UnsetType = UNSET
+    """Retracted decisions, which no other count includes; absent if there are none."""
     agents: list[AgentStatus]
     """The agents that made decisions, most decisions first."""
     runs: int
@@ -134,6 +137,7 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
         types=await ledger.reader.counts(Query(before=position + 1)),
         decisions=counts.total,
         reviewed=counts.by_status.get("reviewed", 0),
+        retracted=len(index.find(DecisionSelection(status="retracted"))) or UNSET,
         agents=[AgentStatus(agent=name, decisions=n, reviewed=reviewed.get(name, 0)) for name, n in agents],
         runs=runs,
         models=sum(model.sightings > 0 for model in models),

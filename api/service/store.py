@@ -10,10 +10,17 @@ from typing import Protocol
 import msgspec
 
 from api.auth import OWNER, Principal
-from api.service.decision_writer import RecordedDecision, RecordedReview, record_decision, review_decision
+from api.service.decision_writer import (
+    RecordedDecision,
+    RecordedRetraction,
+    RecordedReview,
+    record_decision,
+    retract_decision,
+    review_decision,
+)
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.ledger import LedgerService
-from events.decision import DecisionRecorded, DecisionReviewed
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
@@ -48,6 +55,12 @@ class EventStore(Protocol):
         self, review: DecisionReviewed, *, event_id: str | None, source: str | None
     ) -> RecordedReview:
         """Review a decision, by its id or a unique beginning of it. Errors: those of `review_decision`."""
+        ...
+
+    async def retract_decision(
+        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
+    ) -> RecordedRetraction:
+        """Retract a decision, by its id or a unique beginning of it. Errors: those of `retract_decision`."""
         ...
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
@@ -109,6 +122,13 @@ class LocalStore:
     ) -> RecordedReview:
         return await review_decision(self.ledger, self.caller, review, event_id=event_id, source=source, prefix=True)
 
+    async def retract_decision(
+        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
+    ) -> RecordedRetraction:
+        return await retract_decision(
+            self.ledger, self.caller, retraction, event_id=event_id, source=source, prefix=True
+        )
+
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b"\n".join([page async for page in self.pages(types, subjects)])
 
@@ -144,6 +164,11 @@ class EmptyStore:
         self, review: DecisionReviewed, *, event_id: str | None, source: str | None
     ) -> RecordedReview:
         raise AssertionError("a review for a ledger that is open for reading")
+
+    async def retract_decision(
+        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
+    ) -> RecordedRetraction:
+        raise AssertionError("a retraction for a ledger that is open for reading")
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b""

@@ -15,6 +15,11 @@ _places = {
     "closes": "Last event of the stream {}: nothing can follow it.",
     "single": "The only event of the stream {}.",
 }
+_authors = {
+    "anyone": "",
+    "owner": " Only the owner of the stream may append it.",
+    "first": " After the first one, only its author may append another.",
+}
 _source = re.compile(r"\s*Source: (.+?)\.?$", re.DOTALL)
 
 
@@ -42,7 +47,7 @@ def _type(kind: Any, shapes: Mapping[str, Any]) -> str:  # noqa: ANN401 - the vo
 
 
 def _place(kind: Any) -> str:  # noqa: ANN401 - as `_type`
-    return _places[kind.life.value].format(code(f"{kind.stream}/{kind.id_field}"))
+    return _places[kind.life.value].format(code(f"{kind.stream}/{kind.id_field}")) + _authors[kind.by.value]
 
 
 def _about(kind: type) -> str:

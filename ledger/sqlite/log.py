@@ -27,7 +27,7 @@ from events.registry import VOCABULARY, Vocabulary
 from ledger.admission import PreparedEvent, prepare
 from ledger.clock import Clock, system_clock
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
-from ledger.log import AppendedEvent, Head, Progress
+from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions, Progress
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.reader import SqliteReader, check_identity, connect_reader
@@ -164,13 +164,13 @@ class SqliteLog(SqliteReader):
         """Return why the writer refuses all appends; None while it accepts them."""
         return self._broken
 
-    async def append(self, batch: Sequence[Draft]) -> list[AppendedEvent]:
+    async def append(self, batch: Sequence[Draft], permissions: Permissions = UNRESTRICTED) -> list[AppendedEvent]:
         if not 1 <= len(batch) <= BATCH_EVENTS_MAX:
             raise InvalidEvent(
                 f"A batch holds 1..{BATCH_EVENTS_MAX} events; this one has {len(batch)}.",
                 "Send at least one event." if not batch else "Split it.",
             )
-        entries = [prepare(self._vocabulary, draft, index) for index, draft in enumerate(batch)]
+        entries = [prepare(self._vocabulary, draft, index, permissions) for index, draft in enumerate(batch)]
         if self._broken is not None:
             raise self._broken
         if self._closing:

@@ -93,6 +93,20 @@ SELECT e.subject, e.streamversion, e.type, e.source, e.id, e.position, e.line
 """
 """Look-ups before the admission of a group: the newest event of each of its streams, and its ids that exist already."""
 
+OWNERS = """
+SELECT e.subject, e.source FROM json_each(?1) AS stream
+  JOIN events AS e ON e.subject = stream.value AND e.streamversion = 1
+"""
+"""The source of the first event of some streams."""
+
+FIRST_AUTHORS = """
+SELECT stream.value, first.source FROM json_each(?1) AS stream JOIN events AS first
+  ON first.subject = stream.value AND first.streamversion = (
+    SELECT min(e.streamversion) FROM events AS e
+    WHERE e.subject = stream.value AND +e.type IN (SELECT value FROM json_each(?2)))
+"""
+"""The source of the first event of some types in some streams. The `+` keeps SQLite from the index of types."""
+
 
 @cache
 def insert_statement(rows: int) -> str:

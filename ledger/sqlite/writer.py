@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from events.errors import TallystickError
-from events.registry import Vocabulary
+from events.registry import Author, Vocabulary
 from ledger.admission import (
     ExistingEvent,
     GroupAdmission,
@@ -26,7 +26,15 @@ from ledger.admission import (
 from ledger.clock import Clock
 from ledger.log import AppendedEvent, Head
 from ledger.sqlite.connection import SqliteConnection
-from ledger.sqlite.schema import COLUMNS, INSERT_TILE, LOOK_UP, insert_statement, statement_rows
+from ledger.sqlite.schema import (
+    COLUMNS,
+    FIRST_AUTHORS,
+    INSERT_TILE,
+    LOOK_UP,
+    OWNERS,
+    insert_statement,
+    statement_rows,
+)
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH, Tile, TreeEdge
 
@@ -119,7 +127,21 @@ class SqliteWriter:
             lookups = _look_up_existing(connection, subjects, keys)
             unnamed = [(batch, index) for batch, index in unnamed if batch[index].subject in lookups.streams]
             if not unnamed:
-                return lookups, named_batches
+                return self._look_up_authors(connection, lookups, named_batches), named_batches
+
+    def _look_up_authors(
+        self, connection: sqlite3.Connection, lookups: Lookups, batches: Sequence[Sequence[PreparedEvent]]
+    ) -> Lookups:
+        """Look up who began the streams of events whose author must be checked."""
+        checked = [entry for batch in batches for entry in batch if entry.permissions is not None]
+        if not checked:
+            return lookups
+        owned = {name for entry in checked for name in entry.event_type.owned_subjects(entry.subject, entry.data)}
+        shared = {entry.subject for entry in checked if entry.event_type.by is Author.FIRST}
+        owners = dict(connection.execute(OWNERS, (_json(owned),)).fetchall())
+        kinds = self._vocabulary.first_author_types
+        firsts = connection.execute(FIRST_AUTHORS, (_json(shared), _json(kinds))).fetchall() if shared else ()
+        return lookups._replace(owners=owners, firsts=dict(firsts))
 
     def _name(self, entry: PreparedEvent, position: int, subjects: set[str]) -> PreparedEvent:
         while (named_entry := assign_stream_id(entry, position, self._rng)).subject in subjects:
@@ -172,7 +194,7 @@ def _admit_batch(group: GroupAdmission, batch: Sequence[PreparedEvent]) -> Answe
 
 def _look_up_existing(connection: sqlite3.Connection, subjects: set[str], keys: set[tuple[str | None, str]]) -> Lookups:
     lookups = Lookups({}, {})
-    parameters = (msgspec.json.encode(subjects).decode(), msgspec.json.encode(keys).decode())
+    parameters = (_json(subjects), _json(keys))
     for subject, version, type_, source, event_id, position, line in connection.execute(LOOK_UP, parameters).fetchall():
         if line is None:
             lookups.streams[subject] = StreamHead(version, type_)
@@ -180,3 +202,7 @@ def _look_up_existing(connection: sqlite3.Connection, subjects: set[str], keys: 
             appended = AppendedEvent(position, event_id, subject, version, duplicate=False)
             lookups.taken[source, event_id] = ExistingEvent(appended, line)
     return lookups
+
+
+def _json(values: object) -> str:
+    return msgspec.json.encode(values).decode()

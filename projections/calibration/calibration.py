@@ -6,9 +6,9 @@ from typing import ClassVar, Literal, Self, TypedDict
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
-from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from projections.arrays import Floats
@@ -106,7 +106,10 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
 
 
 class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
-    """The calibration of a set of decisions, unrounded."""
+    """The calibration of a set of decisions, unrounded.
+
+    `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
+    """
 
     overall: CalibrationScores | None
     coverage: Coverage
@@ -115,14 +118,17 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     recommendations: list[Recommendation]
     confidence_stats: ConfidenceSpread | None
     recalibration: Recalibration | None
+    retracted: int | UnsetType = UNSET
 
 
 class Calibration(Projection):
     """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
 
     name: ClassVar[str] = "calibration"
-    version: ClassVar[int] = 2
-    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed)
+    version: ClassVar[int] = 3
+    reads: ClassVar[tuple[type[Payload], ...]] = (
+        DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted,
+    )  # fmt: skip
 
     def __init__(self, cells: OutcomeCounts | None = None) -> None:
         self._cells = cells if cells is not None else OutcomeCounts()
@@ -202,6 +208,7 @@ def build_calibration_view(
         recommendations=recommendations,
         confidence_stats=spread,
         recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
+        retracted=table.retracted or UNSET,
     )
 
 

@@ -13,18 +13,21 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed
+from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from projections.calibration.review_history import ReviewHistory
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
-from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
+from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, RETRACTED, UNREVIEWED
 from projections.time_range import TimeRange
 
 GROUP_FIELDS_COUNT: Final = 5
 """The number of fields of a `GroupKey`."""
 
 _NO_VALUE = 2**32 - 1
+
+_COUNTS_WIDTH = OUTCOMES_COUNT + 1
+"""The counts of a cell: of each outcome, then of retracted decisions."""
 
 CellKey = tuple[str, str | None, str | None, str | None, str | None, float | None]
 """The key of a cell: the fields of a `GroupKey`, and the stated confidence or None."""
@@ -40,12 +43,14 @@ class CountTable(msgspec.Struct, frozen=True):
     """Selected cells as arrays of equal length, ascending by confidence with NaN last.
 
     `group` is an index into `groups`, `confidence` the stated confidence (NaN: none), `counts` are by outcome.
+    `retracted` is the number of decisions that match, but were retracted: `counts` leave them out.
     """
 
     groups: list[GroupKey]
     group: npt.NDArray[np.uint32]
     confidence: npt.NDArray[np.float64]
     counts: Counts
+    retracted: int = 0
 
 
 class DecisionRows(msgspec.Struct, frozen=True):
@@ -82,7 +87,7 @@ class OutcomeCounts:
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
-        """Count recorded, amended and reviewed decisions.
+        """Count recorded, amended, reviewed and retracted decisions.
 
         Two projections may share these counts, so a batch that was already folded is skipped. The loop collects the
         numbers of counts to decrease and to increase, and numpy applies them afterwards, because changing counts one by
@@ -93,7 +98,7 @@ class OutcomeCounts:
         self._position = events[-1].position
         self.restated = {}
         index, keys, cell, outcome = self.index, self._keys, self.cell, self.outcome
-        add_cell, add_outcome, width = cell.append, outcome.append, OUTCOMES_COUNT
+        add_cell, add_outcome, width = cell.append, outcome.append, _COUNTS_WIDTH
         first = size = len(cell)
         times: list[str] = []
         decreased, increased, changed = array("q"), array("q"), array("q")
@@ -110,9 +115,10 @@ class OutcomeCounts:
                 add_cell(cell_number)
                 add_outcome(UNREVIEWED)
                 times.append(event.time)
-            elif type(data) is DecisionReviewed:
+            elif type(data) is DecisionReviewed or type(data) is DecisionRetracted:
                 decision = index[event.subject]
-                cell_start, new_outcome = cell[decision] * width, OUTCOME_NUMBERS[data.outcome]
+                new_outcome = OUTCOME_NUMBERS[data.outcome] if type(data) is DecisionReviewed else RETRACTED
+                cell_start = cell[decision] * width
                 decreased.append(cell_start + outcome[decision])
                 increased.append(cell_start + new_outcome)
                 outcome[decision] = new_outcome
@@ -145,10 +151,10 @@ class OutcomeCounts:
 
     def _count(self, first: int, decreased: "array[int]", increased: "array[int]") -> None:
         """Count the decisions from row number `first` on as recorded, and apply the changes of counts."""
-        missing = len(self._keys) * OUTCOMES_COUNT - len(self._counts)
+        missing = len(self._keys) * _COUNTS_WIDTH - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing + len(self._counts), dtype=np.int64)])
-        np.add.at(self._counts, as_array(self.cell, np.uint32)[first:].astype(np.int64) * OUTCOMES_COUNT, 1)
+        np.add.at(self._counts, as_array(self.cell, np.uint32)[first:].astype(np.int64) * _COUNTS_WIDTH, 1)
         np.add.at(self._counts, as_array(increased, np.int64), 1)
         np.subtract.at(self._counts, as_array(decreased, np.int64), 1)
 
@@ -175,8 +181,10 @@ class OutcomeCounts:
         if len(self._order) != len(self._keys):
             self._order = np.argsort(confidence, kind="stable")
         rows = self._order[self._matching_groups(key_filter)[group[self._order]]]
+        retracted = int(counts[rows, RETRACTED].sum())
+        counts = counts[:, :OUTCOMES_COUNT]
         rows = rows[counts[rows] @ np.ones(OUTCOMES_COUNT, dtype=np.int64) > 0]
-        return CountTable(self._group_keys, group[rows], confidence[rows], counts[rows])
+        return CountTable(self._group_keys, group[rows], confidence[rows], counts[rows], retracted)
 
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""
@@ -187,11 +195,11 @@ class OutcomeCounts:
         return keep
 
     def _count_within(self, when: TimeRange) -> Counts:
-        """Return the counts of all cells over a range of time."""
-        size = len(self._keys) * OUTCOMES_COUNT
+        """Return the counts of all cells over a range of time, one row for each cell."""
+        size = len(self._keys) * _COUNTS_WIDTH
         if not when.bounded:
-            return self._counts[:size].reshape(-1, OUTCOMES_COUNT)
-        return self._spans.count(self._columns(), *when.bounds_us(), OUTCOMES_COUNT, size).reshape(-1, OUTCOMES_COUNT)
+            return self._counts[:size].reshape(-1, _COUNTS_WIDTH)
+        return self._spans.count(self._columns(), *when.bounds_us(), _COUNTS_WIDTH, size).reshape(-1, _COUNTS_WIDTH)
 
     def _columns(self) -> CountColumns:
         return CountColumns(
@@ -204,7 +212,10 @@ class OutcomeCounts:
         kept_cells = self._matching_groups(key_filter)[cell_group] & ~np.isnan(cell_confidence)
         cell, outcome = as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
         rows = np.flatnonzero(
-            kept_cells[cell] & (outcome != UNREVIEWED) & when.contains(as_array(self._time_us, np.int64))
+            kept_cells[cell]
+            & (outcome != UNREVIEWED)
+            & (outcome != RETRACTED)
+            & when.contains(as_array(self._time_us, np.int64))
         )
         time_us = as_array(self._time_us, np.int64)[rows]
         if (time_us[1:] < time_us[:-1]).any():
@@ -226,10 +237,11 @@ class OutcomeCounts:
     def rows(self, key_filter: KeyFilter, when: TimeRange) -> DecisionRows:
         """Return a row for each matching decision made within a range of time."""
         kept_cells = self._matching_groups(key_filter)[as_array(self._cell_group, np.uint32)]
-        cell = as_array(self.cell, np.uint32)
-        number = np.flatnonzero(kept_cells[cell] & when.contains(as_array(self._time_us, np.int64)))
+        cell, outcome = as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
+        within = when.contains(as_array(self._time_us, np.int64))
+        number = np.flatnonzero(kept_cells[cell] & (outcome != RETRACTED) & within)
         confidence = as_array(self._cell_confidence, np.float64)[cell[number]]
-        return DecisionRows(number, confidence, as_array(self.outcome, np.uint8)[number])
+        return DecisionRows(number, confidence, outcome[number])
 
     def encode(self) -> bytes:
         return pack(
@@ -258,8 +270,8 @@ class OutcomeCounts:
         counts._questions = {question: number for number, question in enumerate(parts.questions)}
         counts._asked.frombytes(parts.asked)
         counts._asked_question.frombytes(parts.asked_question)
-        numbers = counts._columns().count_numbers(slice(None), OUTCOMES_COUNT)
-        counts._counts = np.bincount(numbers, minlength=len(parts.keys) * OUTCOMES_COUNT)
+        numbers = counts._columns().count_numbers(slice(None), _COUNTS_WIDTH)
+        counts._counts = np.bincount(numbers, minlength=len(parts.keys) * _COUNTS_WIDTH)
         assert len(counts.index) == len(counts.cell) == len(counts.outcome) == len(counts._time_us)
         return counts
 

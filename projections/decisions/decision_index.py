@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed
+from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from ledger import microseconds, moment_of
@@ -35,7 +35,8 @@ from projections.projection import Projection
 from projections.time_range import TimeRange
 
 SortField = Literal["created_at", "confidence", "category", "stakes", "status"]
-Status = Literal["pending", "reviewed"]
+Status = Literal["pending", "reviewed", "retracted"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 NO_TAGS = 0
 """The number of the empty set of tags, which most decisions have."""
@@ -51,6 +52,7 @@ _stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
 class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     """A filter of decisions. If several `tags`, `stakes` or `status` are given, one of them must match.
 
+    Retracted decisions pass only a filter with the status `retracted`.
     A bound of confidence excludes decisions without a confidence. `compacted_before` excludes reviewed decisions made
     before that time. `due_before` selects decisions whose review date is before that time, `dated` those with (True) or
     without (False) a review date.
@@ -89,8 +91,10 @@ class DecisionIndex(Projection):
     """An index of decisions, in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 3
-    reads: ClassVar[tuple[type[Payload], ...]] = (DecisionRecorded, DecisionAmended, DecisionReviewed)
+    version: ClassVar[int] = 4
+    reads: ClassVar[tuple[type[Payload], ...]] = (
+        DecisionRecorded, DecisionAmended, DecisionReviewed, DecisionRetracted,
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
@@ -107,6 +111,8 @@ class DecisionIndex(Projection):
         """Alternating row number and review date, in microseconds, of the decisions that state one."""
         self._patterns = array("Q")
         """A digest of the decision's pattern; 0 without one."""
+        self._retracted = array("I")
+        """The row numbers of retracted decisions."""
         self._groups: dict[GroupKey, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
 
@@ -140,6 +146,8 @@ class DecisionIndex(Projection):
                 outcome[index[event.subject]] = OUTCOME_NUMBERS[data.outcome]
             elif type(data) is DecisionAmended:
                 self._amend(index[event.subject], data)
+            elif type(data) is DecisionRetracted:
+                self._retracted.append(index[event.subject])
         self._time_us.frombytes(microseconds_column(times))
 
     def _amend(self, row: int, data: DecisionAmended) -> None:
@@ -162,6 +170,7 @@ class DecisionIndex(Projection):
                 "prs": self._prs.tobytes(),
                 "dues": self._dues.tobytes(),
                 "patterns": self._patterns.tobytes(),
+                "retracted": self._retracted.tobytes(),
                 "shareds": list(self._groups),
                 "tagsets": list(self._tagsets),
             }
@@ -174,7 +183,7 @@ class DecisionIndex(Projection):
         new.index = unpack_names(parts.index)
         new._subjects = list(new.index)
         new._group.frombytes(parts.shared)
-        for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns"):
+        for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns", "retracted"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
         new._outcome.extend(parts.outcome)
         new._groups = {group: number for number, group in enumerate(parts.shareds)}
@@ -203,9 +212,7 @@ class DecisionIndex(Projection):
         group_matches = np.array([_matches(selection, group) for group in self._groups], dtype=bool)
         keep = group_matches[as_array(self._group, np.uint32)]
         outcome = as_array(self._outcome, np.uint8)
-        if selection.status is not None:
-            pending = outcome == UNREVIEWED
-            keep &= (pending & ("pending" in selection.status)) | (~pending & ("reviewed" in selection.status))
+        keep &= self._with_status(("pending", "reviewed") if selection.status is None else selection.status)
         if selection.outcome is not None:
             keep &= outcome == OUTCOME_NUMBERS.get(selection.outcome, OUTCOMES_COUNT)
         if selection.tags:
@@ -220,6 +227,18 @@ class DecisionIndex(Projection):
         if selection.confidence_max is not None:
             keep &= confidence <= selection.confidence_max
         return np.flatnonzero(self._filter_times(selection, keep))
+
+    def _with_status(self, status: Status | Sequence[Status]) -> npt.NDArray[np.bool_]:
+        """Return a mask of the decisions with one of some statuses."""
+        wanted = np.array([name in status for name in STATUSES])
+        matches: npt.NDArray[np.bool_] = wanted[self._statuses()]
+        return matches
+
+    def _statuses(self) -> npt.NDArray[np.int64]:
+        """Return each decision's status, as an index into STATUSES."""
+        statuses = np.not_equal(as_array(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
+        statuses[as_array(self._retracted, np.uint32)] = STATUSES.index("retracted")
+        return statuses
 
     def _filter_times(self, selection: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Narrow a mask to the decisions that pass the filters of time."""
@@ -251,7 +270,7 @@ class DecisionIndex(Projection):
         if sort == "confidence":
             return as_array(self._confidence, np.float64)
         if sort == "status":
-            return np.not_equal(as_array(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
+            return self._statuses()
         if sort == "stakes":
             ranks = [_stakes_rank.get(group[2] or "", float("nan")) for group in self._groups]
         else:
@@ -299,15 +318,14 @@ class DecisionIndex(Projection):
         """Count the decisions in `rows` by category, stakes, status, agent, day (UTC, newest first) and tag."""
         by_group = np.bincount(as_array(self._group, np.uint32)[rows], minlength=len(self._groups))
         weighted = [(key, int(n)) for key, n in zip(self._groups, by_group, strict=True) if n]
-        reviewed = int((as_array(self._outcome, np.uint8)[rows] != UNREVIEWED).sum())
         days = as_array(self._time_us, np.int64)[rows] // DAY_US
         by_day = zip(*np.unique(days, return_counts=True), strict=True)
-        statuses = {"pending": len(rows) - reviewed, "reviewed": reviewed}
+        statuses = zip(STATUSES, np.bincount(self._statuses()[rows], minlength=len(STATUSES)).tolist(), strict=True)
         return DecisionCounts(
             total=len(rows),
             by_category=sum_by_name((key[1], n) for key, n in weighted),
             by_stakes=sum_by_name((key[2], n) for key, n in weighted),
-            by_status={name: n for name, n in statuses.items() if n},
+            by_status={name: n for name, n in statuses if n},
             by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
             by_day=[(_day(int(day)), int(n)) for day, n in reversed(list(by_day))],
             top_tags=self._count_tags(rows),
@@ -332,6 +350,7 @@ class _Parts(msgspec.Struct):
     prs: bytes
     dues: bytes
     patterns: bytes
+    retracted: bytes
     shareds: list[GroupKey]
     tagsets: list[tuple[str, ...]]
 

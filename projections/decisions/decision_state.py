@@ -7,7 +7,15 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought, Outcome
+from events.decision import (
+    DecisionAmended,
+    DecisionAsked,
+    DecisionRecorded,
+    DecisionRetracted,
+    DecisionReviewed,
+    DecisionThought,
+    Outcome,
+)
 from events.envelope import Event
 from events.payload import Payload
 
@@ -35,11 +43,20 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     affected_kpis: dict[str, float] | None = None
 
 
+class Retraction(msgspec.Struct, frozen=True, kw_only=True):
+    """The withdrawal of a decision, which counts in no figure from then on."""
+
+    at: datetime
+    by: str
+    reason: str
+
+
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The current state of a decision. `decision` has the recorded fields with every amendment applied.
 
     `confidence_at_review` is the confidence just before the first review, which calibration uses; None without a
-    review. `question` is the question that the decision answers, if one was stated.
+    review. `question` is the question that the decision answers, if one was stated. `retracted` is present only if the
+    decision was retracted.
     """
 
     decision_id: str
@@ -54,6 +71,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     confidence_at_review: float | None = None
     thoughts: tuple[str, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
+    retracted: Retraction | None = None
 
 
 def fold_decision(events: Iterable[Event]) -> DecisionState | None:
@@ -93,6 +111,8 @@ def _changes(state: DecisionState, event: Event) -> dict[str, Any]:
         return {"decision": apply_amendment(state.decision, data)}
     if isinstance(data, DecisionAsked):
         return {"question": data.question}
+    if isinstance(data, DecisionRetracted):
+        return {"retracted": Retraction(at=event.moment, by=event.agent, reason=data.reason)}
     if isinstance(data, DecisionReviewed):
         fields = {name: getattr(data, name) for name in data.__struct_fields__ if name != "decision_id"}
         review = Review(reviewed_at=event.moment, reviewed_by=event.agent, **fields)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from events.envelope import EventFacts
+from events.envelope import EventFacts, agent_of
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.payload import Payload
 from ledger import microseconds
@@ -87,7 +87,7 @@ class EvaluationIndex(Projection):
     """An index of evaluations, in the order in which they began in the log, and of every score."""
 
     name: ClassVar[str] = "evaluations"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (
         EvalScored, EvalStarted, EvalFinished, EvalScenarioCaptured, EvalScenarioRevised,
     )  # fmt: skip
@@ -96,6 +96,8 @@ class EvaluationIndex(Projection):
         self._index: dict[str, int] = {}
         """Row number by run id."""
         self._started: list[EvalStarted] = []
+        self._sources: list[list[str]] = []
+        """The sources of the start and the scores of each run, in the order of the log."""
         self._start_us = array("q")
         self._ends: dict[int, RunEnd] = {}
         self._scenarios: dict[str, int] = {}
@@ -120,11 +122,12 @@ class EvaluationIndex(Projection):
             data: Any = event.data
             kind = type(data)
             if kind is EvalScored:
-                self._score(data)
+                self._score(data, event.source)
                 times.append(event.time)
             elif kind is EvalStarted:
                 self._index[data.run_id] = len(self._index)
                 self._started.append(data)
+                self._sources.append([event.source])
                 starts.append(event.time)
             elif kind is EvalFinished:
                 self._ends[self._index[data.run_id]] = RunEnd(microseconds(event.moment), data.reason, data.elapsed_ns)
@@ -133,8 +136,10 @@ class EvaluationIndex(Projection):
         self._start_us.frombytes(microseconds_column(starts))
         self._time_us.frombytes(microseconds_column(times))
 
-    def _score(self, data: EvalScored) -> None:
+    def _score(self, data: EvalScored, source: str) -> None:
         run = self._index[data.run_id]
+        if source not in self._sources[run]:
+            self._sources[run].append(source)
         attribution = attribute_score(self._started[run], data)
         scenario_version = ScenarioVersion(data.fixture_digest, data.expectation_digest, data.weight)
         number = self._attributions.setdefault(attribution, len(self._attributions))
@@ -153,6 +158,7 @@ class EvaluationIndex(Projection):
             {
                 "index": pack_names(self._index),
                 "started": self._started,
+                "sources": self._sources,
                 "ends": list(self._ends.items()),
                 "scenarios": pack_names(self._scenarios),
                 "known": list(self._labels.items()),
@@ -168,6 +174,7 @@ class EvaluationIndex(Projection):
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
         new._index, new._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
+        new._sources = parts.sources
         new._started, new._ends, new._labels = parts.started, dict(parts.ends), dict(parts.known)
         new._attributions = {attribution: number for number, attribution in enumerate(parts.bys)}
         new._scenario_versions = {scenario_version: number for number, scenario_version in enumerate(parts.ons)}
@@ -178,7 +185,7 @@ class EvaluationIndex(Projection):
         pairs = as_array(new._run, np.uint32).astype(np.int64) * width + as_array(new._attribution, np.uint32)
         for pair in np.unique(pairs).tolist():
             new._run_attributions.setdefault(pair // width, set()).add(pair % width)
-        assert len(new._index) == len(new._started) == len(new._start_us), "runs of unlike number"
+        assert len(new._index) == len(new._started) == len(new._sources) == len(new._start_us), "runs of unlike number"
         assert len({len(getattr(new, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
         return new
 
@@ -249,7 +256,7 @@ class EvaluationIndex(Projection):
 
     def scores(self) -> EvaluationScoreColumns:
         """Return copies of the columns for lists and scoreboards."""
-        runs = enumerate(zip(self._index, self._started, self._start_us, strict=True))
+        runs = enumerate(zip(self._index, self._started, self._start_us, self._sources, strict=True))
         return EvaluationScoreColumns(
             run=as_array(self._run, np.uint32).copy(),
             scenario=as_array(self._scenario, np.uint32).copy(),
@@ -263,7 +270,10 @@ class EvaluationIndex(Projection):
             scenario_versions=list(self._scenario_versions),
             scenarios=list(self._scenarios),
             labels=dict(self._labels),
-            runs=[RunSpan(run_id, begun, start_us, self._ends.get(n)) for n, (run_id, begun, start_us) in runs],
+            runs=[
+                RunSpan(run_id, begun, start_us, self._ends.get(number), [*map(agent_of, sources)])
+                for number, (run_id, begun, start_us, sources) in runs
+            ],
         )
 
 
@@ -276,6 +286,7 @@ def stated_weights(scenario_versions: Collection[ScenarioVersion]) -> npt.NDArra
 class _Parts(msgspec.Struct):
     index: bytes
     started: list[EvalStarted]
+    sources: list[list[str]]
     ends: list[tuple[int, RunEnd]]
     scenarios: bytes
     known: list[tuple[str, ScenarioLabels]]

@@ -64,7 +64,8 @@ def build_evaluation(
         if isinstance(finished, EvalFinished)
         else None
     )
-    run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end)
+    recorders = {event.agent for event in events if isinstance(event.data, EvalStarted | EvalScored)}
+    run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end, recorders)
     return Evaluation(
         **pool_scores(tally, weights),
         **run_fields(run, {attribute_score(started, data) for data in scored}),

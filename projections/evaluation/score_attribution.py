@@ -1,8 +1,9 @@
 """The context of a score: agent, scorer, scenario version and run. Values that a score omits are those of its run."""
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Any, NamedTuple
 
+from events.envelope import ANONYMOUS
 from events.evaluation import Baseline, EvalScored, EvalStarted
 from ledger import moment_of
 from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
@@ -38,12 +39,16 @@ class RunEnd(NamedTuple):
 
 
 class RunSpan(NamedTuple):
-    """A run from its start to its end. A run without an end has not finished, or was abandoned."""
+    """A run from its start to its end. A run without an end has not finished, or was abandoned.
+
+    `recorders` are the agents that recorded its start and its scores.
+    """
 
     run_id: str
     started: EvalStarted
     start_us: int
     end: RunEnd | None
+    recorders: Collection[str]
 
 
 def attribute_score(started: EvalStarted, data: EvalScored) -> ScoreAttribution:
@@ -86,6 +91,7 @@ def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, A
         "suite": started.suite,
         "agent": agent,
         "agent_version": agent_version,
+        "recorded_by": other_recorders(agent, run.recorders),
         "baseline": started.baseline,
         "answers": started.answers,
         "scorer_id": scorer_id,
@@ -100,6 +106,11 @@ def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, A
         "planned": None if planned is None else planned * (1 if started.attempts is None else started.attempts),
         "elapsed_ns": None if end is None else end.elapsed_ns,
     }
+
+
+def other_recorders(agent: str | None, recorders: Collection[str]) -> tuple[str, ...]:
+    """Return the known agents that recorded an evaluation in the name of another agent, sorted."""
+    return () if agent is None else tuple(sorted({*recorders} - {agent, ANONYMOUS}))
 
 
 def run_agent(started: EvalStarted, attributions: Set[ScoreAttribution]) -> tuple[str | None, str | None]:

@@ -31,7 +31,7 @@ from projections.evaluation.aggregation import (
     tally_scores,
 )
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
-from projections.evaluation.score_attribution import ScoreAttribution
+from projections.evaluation.score_attribution import ScoreAttribution, other_recorders
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
 from projections.stats.intervals import Interval, wilson_interval
 
@@ -182,6 +182,9 @@ def _row(
         **pool_scores(tally, weights),
         agent=version.agent,
         agent_version=version.agent_version,
+        recorded_by=other_recorders(
+            version.agent, [name for run in runs.tolist() for name in scores.runs[run].recorders]
+        ),
         baseline=version.baseline,
         runs=len(runs),
         unfinished=sum(scores.runs[run].end is None for run in runs.tolist()),

@@ -105,7 +105,8 @@ class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
     """A summary of an evaluation. One that has not `ended` is not finished, or was abandoned.
 
     `planned` is the announced number of attempts. Agent, version and scorer are those of the start; if it names none,
-    those that all scores agree on.
+    those that all scores agree on. `recorded_by` names the agents that recorded the start or scores, if they are not
+    the evaluated agent; callers without a token, in a ledger without tokens, are left out.
     """
 
     run_id: str
@@ -114,6 +115,7 @@ class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
     ended: bool
     agent: str | None = None
     agent_version: str | None = None
+    recorded_by: tuple[str, ...] = ()
     baseline: Baseline | None = None
     answers: Answers | None = None
     scorer_id: str | None = None
@@ -204,11 +206,13 @@ class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
 
     `superseded` counts scores that are left out because the scenario or the scorer has changed since; `unfinished`
     counts runs without an end. `previous_version` is the version of the agent whose first run was just before;
-    `difference` is over the scenarios of both, and `regressed` names those that got worse.
+    `difference` is over the scenarios of both, and `regressed` names those that got worse. `recorded_by` is as in
+    `EvaluationSummary`, of all its runs.
     """
 
     agent: str | None = None
     agent_version: str | None = None
+    recorded_by: tuple[str, ...] = ()
     baseline: Baseline | None = None
     runs: int
     unfinished: int

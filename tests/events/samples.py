@@ -8,6 +8,7 @@ from events.decision import (
     DecisionAmended,
     DecisionAsked,
     DecisionRecorded,
+    DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
     Deliberation,
@@ -103,6 +104,9 @@ SAMPLES: dict[str, Payload] = {
         lessons="Batch commits",
         notes="Measured on two cores",
         affected_kpis={"appends_per_s": 4.5, "p99_ms": -0.25},
+    ),
+    "decision.retracted.v1": DecisionRetracted(
+        decision_id="3f2a9c1e", reason="Imported twice: it is decision 9b01 (één)"
     ),
     "thought.recorded.v1": ThoughtRecorded(
         thought_id="51f0c3aa",

@@ -14,6 +14,7 @@ from events import (
     DecisionAmended,
     DecisionAsked,
     DecisionRecorded,
+    DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
     DiscoveryAttempted,
@@ -70,7 +71,7 @@ MOMENTS = (
 """Backdated times around a few instants; None: the time of recording."""
 
 Verb = Literal[
-    "ask", "record", "amend", "think", "review", "ponder", "adopt",
+    "ask", "record", "amend", "think", "review", "retract", "ponder", "adopt",
     "start", "attempt", "signal", "finish", "register", "alias", "score",
     "capture", "revise", "evaluate", "mark", "conclude",
 ]  # fmt: skip
@@ -158,6 +159,7 @@ _pondered = st.builds(
     decision_id=st.sampled_from((None, "next")),
 )
 _asked = st.builds(DecisionAsked, decision_id=st.just("?"), question=st.sampled_from(QUESTIONS))
+_retracted = st.builds(DecisionRetracted, decision_id=st.just("?"), reason=words)
 _adopted = st.builds(ThoughtAdopted, thought_id=st.just("?"), decision_id=st.sampled_from(["d0", "d1"]))
 
 _steps = st.one_of(
@@ -166,6 +168,7 @@ _steps = st.one_of(
     st.builds(Step, st.just("amend"), _pick, _agent, _time, _amended),
     st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
     st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
+    st.builds(Step, st.just("retract"), _pick, _agent, _time, _retracted),
     st.builds(Step, st.just("think"), _pick, _agent, _time, _thought),
     st.builds(Step, st.just("ask"), _pick, _agent, _time, _asked),
     st.builds(Step, st.just("ponder"), _pick, _agent, _time, _pondered),
@@ -245,7 +248,7 @@ _evaluation_steps = st.one_of(
 
 _STREAMS: Mapping[Verb, tuple[str, str]] = {
     "record": ("d", "opens"), "amend": ("d", "continues"), "think": ("d", "continues"),
-    "review": ("d", "continues"), "ask": ("d", "continues"),
+    "review": ("d", "continues"), "ask": ("d", "continues"), "retract": ("d", "closes"),
     "ponder": ("t", "opens"), "adopt": ("t", "closes"),
     "start": ("r", "opens"), "attempt": ("r", "continues"), "signal": ("r", "continues"), "finish": ("r", "closes"),
     "register": ("m", "opens"), "alias": ("m", "continues"), "score": ("s", "opens"),
@@ -323,6 +326,11 @@ def amend(name: str, **changes: object) -> Draft:
 def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **more: object) -> Draft:
     """A decision.reviewed."""
     return post(DecisionReviewed(decision_id=name, outcome=outcome, **more), agent=agent)  # type: ignore[arg-type]
+
+
+def retract(name: str, reason: str = "twice", *, agent: str = "ada") -> Draft:
+    """A decision.retracted."""
+    return post(DecisionRetracted(decision_id=name, reason=reason), agent=agent)
 
 
 def ask(name: str, question: str) -> Draft:

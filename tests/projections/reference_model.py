@@ -6,11 +6,12 @@ A stated confidence is the decimal number that the agent wrote, so cut-offs are 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
 import pytest
+from msgspec import UNSET
 
 from projections.calibration.calibration import CalibrationFilter, CalibrationView
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
@@ -46,6 +47,13 @@ class Reported:
     outcome: str | None = None
     question: str | None = None
     pr: int | None = None
+    retracted: bool = False
+
+    @property
+    def status(self) -> str:
+        if self.retracted:
+            return "retracted"
+        return "pending" if self.outcome is None else "reviewed"
 
     @property
     def c(self) -> Fraction:
@@ -75,6 +83,8 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
             )
         elif event["type"] == "decision.reviewed.v1":
             reported[subject].outcome = data["outcome"]
+        elif event["type"] == "decision.retracted.v1":
+            reported[subject].retracted = True
         elif event["type"] == "decision.asked.v1":
             reported[subject].question = data["question"]
         elif event["type"] == "decision.amended.v1":
@@ -95,6 +105,7 @@ def about(one: Reported, wanted: CalibrationFilter | DecisionSelection) -> bool:
     stakes = wanted.stakes if isinstance(wanted.stakes, tuple) else (wanted.stakes,)
     return (
         within(one, wanted.range)
+        and not (isinstance(wanted, CalibrationFilter) and one.retracted)
         and (stakes == (None,) or one.stakes in stakes)
         and all(
             getattr(wanted, name) in (None, getattr(one, name)) for name in ("agent", "category", "project", "feature")
@@ -230,6 +241,8 @@ def view_agrees(
     else:
         assert seen.overall is not None
         figures_agree(seen.overall, kept)
+    withdrawn = sum(about(replace(one, retracted=False), wanted) for one in reported if one.retracted)
+    assert seen.retracted == (withdrawn or UNSET)
     buckets_agree(seen.buckets, kept)
     spread_agrees(seen.confidence_stats, kept)
     groups_agree(seen, kept, group_by, least)
@@ -241,7 +254,7 @@ def find(reported: Sequence[Reported], wanted: DecisionSelection) -> list[Report
         one
         for one in reported
         if about(one, wanted)
-        and (wanted.status is None or ("reviewed" if one.outcome else "pending") in wanted.status)
+        and one.status in (("pending", "reviewed") if wanted.status is None else wanted.status)
         and wanted.outcome in (None, one.outcome)
         and (not wanted.tags or set(wanted.tags) & set(one.tags))
         and wanted.pr in (None, one.pr)
@@ -258,7 +271,7 @@ def order(reported: Sequence[Reported], sort: str, *, descending: bool) -> list[
         "confidence": lambda one: one.shown,
         "category": lambda one: one.category,
         "stakes": lambda one: None if one.stakes is None else STAKES_ORDER[one.stakes],
-        "status": lambda one: one.outcome is not None,
+        "status": lambda one: ("pending", "reviewed", "retracted").index(one.status),
     }
     field = fields[sort]
     by_age = list(reversed(reported)) if descending else list(reported)
@@ -275,7 +288,7 @@ def tally(names: Iterable[str | None]) -> dict[str, int]:
 
 def count(reported: Sequence[Reported]) -> DecisionCounts:
     """Counts of some decisions; a tag that a decision bears twice is one tag of one decision."""
-    statuses = Counter("pending" if one.outcome is None else "reviewed" for one in reported)
+    statuses = Counter(one.status for one in reported)
     days = Counter(one.time.date().isoformat() for one in reported)
     return DecisionCounts(
         total=len(reported),

@@ -7,7 +7,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from tallystick import AsyncClient, Client, InvalidArgument, InvalidEvent, InvalidQuery, NotFound, Reason
+from tallystick import AsyncClient, Client, Conflict, InvalidArgument, InvalidEvent, InvalidQuery, NotFound, Reason
 
 
 def test_a_decision_is_recorded_reviewed_and_counted(client: Client, agent: str) -> None:
@@ -92,6 +92,21 @@ def test_an_amendment_changes_what_it_names(client: Client) -> None:
     assert (decision.confidence, decision.tags, decision.context) == (0.7, (), "before")
     with pytest.raises(InvalidEvent, match="at least one field"):
         client.amend(recorded.decision_id)
+
+
+def test_a_retracted_decision_says_why(client: Client) -> None:
+    recorded = client.record("Pin the image", confidence=0.9)
+    client.review(recorded.decision_id, "success")
+    retracted = client.retract(recorded.decision_id, "recorded twice", event_id=f"{recorded.decision_id}-retracted")
+    assert client.retract(recorded.decision_id, "recorded twice", event_id=retracted.id).duplicate
+    state = client.get_decision(recorded.decision_id)
+    assert state.retracted is not None
+    assert (state.retracted.by, state.retracted.reason) == (client.agent, "recorded twice")
+    assert (client.decisions().total, client.decisions(status="retracted").total) == (0, 1)
+    calibration = client.calibration(min_decisions=1)
+    assert (calibration.coverage.total, calibration.retracted) == (0, 1)
+    with pytest.raises(Conflict, match=r"closed by decision\.retracted\.v1"):
+        client.review(recorded.decision_id, "failure")
 
 
 def test_thoughts_before_a_decision_are_adopted_by_it(client: Client) -> None:
@@ -234,6 +249,8 @@ def test_the_asynchronous_client_does_the_same(url: str, agent: str) -> None:
             recorded = await client.record("Decide", confidence=0.9, thoughts=[thought])
             await client.amend(recorded.decision_id, context="Later.")
             await client.review(recorded.decision_id, "success")
+            twice = await client.record("Decide", confidence=0.9)
+            assert (await client.retract(twice.decision_id, "twice")).streamversion == 2
             state = await client.get_decision(recorded.decision_id)
             assert (state.decision.context, state.review is not None) == ("Later.", True)
             assert (await client.decisions()).total == 1
@@ -242,7 +259,7 @@ def test_the_asynchronous_client_does_the_same(url: str, agent: str) -> None:
             own = [event.type async for event in client.events(agent=agent)]
             assert own == [
                 "thought.recorded.v1", "decision.recorded.v1", "thought.adopted.v1", "decision.amended.v1",
-                "decision.reviewed.v1",
+                "decision.reviewed.v1", "decision.recorded.v1", "decision.retracted.v1",
             ]  # fmt: skip
             assert (await client.append([{"type": "decision.recorded.v1", "data": {"decision": "x"}}])).count == 1
             assert (await client.receipt(recorded.position)).startswith("c2sp.org")

@@ -58,6 +58,7 @@ TOKEN = (
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),
     Verb("review", "Record how a decision turned out.", "review:review", panel=RECORD),
+    Verb("retract", "Withdraw a decision from every figure.", "retract:retract", panel=RECORD),
     Verb("append", "Append events from a file or a pipe.", "append:append", panel=RECORD),
     Verb("import", "Import decisions, run reports and exports.", verbs=IMPORT, panel=RECORD),
     Verb("evidence", "Store material beside the log, read it, and erase it.", verbs=EVIDENCE, panel=RECORD),

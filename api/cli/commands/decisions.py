@@ -23,7 +23,7 @@ from api.cli.options import (
     given,
 )
 
-STATUSES = ("pending", "reviewed")
+STATUSES = ("pending", "reviewed", "retracted")
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
 
 

@@ -133,8 +133,8 @@ def _rows(page: "Page") -> list[tuple[str, ...]]:
 
 
 def _summary(data: object) -> str:
-    """Return the most informative field of an event: its outcome, decision or text."""
-    for field in ("outcome", "decision", "text"):
+    """Return the most informative field of an event: its outcome, decision, text or reason."""
+    for field in ("outcome", "decision", "text", "reason"):
         if (value := getattr(data, field, None)) is not None:
             confidence = getattr(data, "confidence", None)
             return f"{value}" if confidence is None else f"{confidence:.2f} {value}"

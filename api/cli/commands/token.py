@@ -10,7 +10,8 @@ from api.cli.options import choice
 if TYPE_CHECKING:
     from api.token_store import Token
 
-SCOPES = ("append", "read", "import", "admin")
+SCOPES = ("append", "read", "review", "import", "admin")
+REVIEW_POLICIES = ("any", "others", "none")
 
 
 @verb()
@@ -21,6 +22,10 @@ def add(
         list[str] | None,
         choice("What the token allows; may be repeated.  \\[default: append, read]", SCOPES),
     ] = None,
+    review: Annotated[
+        str,
+        choice("Which decisions it may review: of any agent, only of others, or none.", REVIEW_POLICIES),
+    ] = "any",
     days: Annotated[
         int | None, typer.Option(help="Days until the token expires; without it, never.", min=1, max=36_500)
     ] = None,
@@ -33,19 +38,20 @@ def add(
     """
     from typing import cast
 
-    from api.auth import DEFAULT_SCOPES, Scope
+    from api.auth import DEFAULT_SCOPES, ReviewPolicy, Scope
     from api.cli.output import print_json, print_note
     from api.text_format import format_time
     from api.token_store import TokenStore
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
-    token, secret = TokenStore(target.ledger).add(agent, scopes, system_clock(), days)
+    token, secret = TokenStore(target.ledger).add(agent, scopes, system_clock(), days, cast(ReviewPolicy, review))
     if target.json:
         print_json({**_public_fields(token), "token": secret})
         return
     until = f", until {format_time(token.expires)} UTC" if token.expires else ""
-    print_note(f"Token {token.id} of {agent} ({', '.join(token.scopes)}){until}. It is shown only this once:")
+    policy = "" if token.review == "any" else f", may review {'only others' if token.review == 'others' else 'nothing'}"
+    print_note(f"Token {token.id} of {agent} ({', '.join(token.scopes)}){policy}{until}. It is shown only this once:")
     typer.echo(secret)
 
 
@@ -68,10 +74,11 @@ def list_tokens(target: LedgerTarget) -> None:
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    table = make_table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
+    table = make_table("id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)", wrap=("scopes",))
     for token in tokens:
         expires = format_time(token.expires) if token.expires else "never"
-        table.add_row(token.id, token.agent, ", ".join(token.scopes), format_time(token.created), expires)
+        scopes = ", ".join(token.scopes)
+        table.add_row(token.id, token.agent, scopes, token.review, format_time(token.created), expires)
     open_console().print(table)
 
 
@@ -99,5 +106,5 @@ def revoke(
 
 def _public_fields(token: "Token") -> dict[str, object]:
     """Return the fields of a token that may be shown."""
-    names = ("id", "agent", "scopes", "created", "expires")
+    names = ("id", "agent", "scopes", "review", "created", "expires")
     return {name: getattr(token, name) for name in names}

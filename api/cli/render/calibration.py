@@ -1,5 +1,6 @@
 """Print calibration: the verdict, scores, groups, buckets, curve, and recommendations."""
 
+from msgspec import UNSET
 from rich.console import Console
 
 from api.cli.output import format_figure, format_interval, format_p, make_table, open_console
@@ -29,6 +30,8 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     else:
         _print_overall(console, overall, agent)
     _print_coverage(console, answer.coverage)
+    if answer.retracted is not UNSET:
+        console.print(f"{pluralize(answer.retracted, 'decision')} retracted and not counted.")
     if group_by not in BY_BUCKET:
         _print_groups(console, answer.groups, group_by)
     _print_buckets(console, answer.buckets)

@@ -1,5 +1,7 @@
 """Print a list of decisions, and one with its history."""
 
+from collections.abc import Iterator
+
 from api.cli.output import format_figure, make_table, open_console, print_note, truncate
 from api.service.decisions import DecisionPage
 from api.text_format import (
@@ -8,14 +10,20 @@ from api.text_format import (
     one_line,
     pluralize,
 )
-from projections.decisions.decision_state import DecisionState
+from projections.decisions.decision_state import DecisionState, Retraction, Review
+
+WIDE = 110
+"""Columns of a terminal that is wide enough for the reviewers of a list."""
 
 
 def print_decisions(page: DecisionPage) -> None:
-    """Print one line for each decision."""
-    columns = ("id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", "decision")
-    table = make_table(*columns, right=("confidence",), wrap=("agent", "category", "decision"))
+    """Print one line for each decision, on a wide terminal with the reviewer."""
+    console = open_console()
+    by = ("reviewed by",) if console.width >= WIDE else ()
+    columns = ("id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", *by, "decision")
+    table = make_table(*columns, right=("confidence",), wrap=("agent", "category", *by, "decision"))
     for state in page.decisions:
+        reviewer = state.review.reviewed_by if state.review is not None else "-"
         table.add_row(
             state.decision_id,
             format_time(state.recorded_at),
@@ -24,9 +32,10 @@ def print_decisions(page: DecisionPage) -> None:
             state.decision.stakes or "-",
             format_figure(state.decision.confidence),
             state.review.outcome if state.review is not None else "-",
+            *([truncate(one_line(reviewer))] if by else []),
             truncate(one_line(state.decision.decision)),
         )
-    open_console().print(table)
+    console.print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
 
@@ -34,7 +43,7 @@ def print_decisions(page: DecisionPage) -> None:
 def print_decision(state: DecisionState) -> None:
     """Print the fields of a decision, its review, and its events."""
     console = open_console()
-    decision, review = state.decision, state.review
+    decision = state.decision
     console.print(f"{state.decision_id}  {one_line(decision.decision)}", style="bold")
     fields = make_table("", "", wrap=("",))
     fields.show_header = False
@@ -48,13 +57,8 @@ def print_decision(state: DecisionState) -> None:
         fields.add_row("tags", one_line(", ".join(decision.tags)))
     for reason in decision.reasons:
         fields.add_row(reason.type, one_line(reason.text))
-    if review is not None:
-        fields.add_row(
-            "outcome", f"{review.outcome}, reviewed {format_time(review.reviewed_at)} by {one_line(review.reviewed_by)}"
-        )
-        for name in ("actual_result", "lessons", "notes"):
-            if (value := getattr(review, name)) is not None:
-                fields.add_row(name.replace("_", " "), one_line(value))
+    for name, text in (*_retraction(state.retracted), *_review(state.review)):
+        fields.add_row(name, text)
     for thought in state.thoughts:
         fields.add_row("thought", one_line(thought))
     console.print(fields)
@@ -63,3 +67,18 @@ def print_decision(state: DecisionState) -> None:
         history.add_row(str(entry.position), format_time(entry.time), entry.type, one_line(entry.agent))
     console.print()
     console.print(history)
+
+
+def _retraction(retracted: Retraction | None) -> Iterator[tuple[str, str]]:
+    if retracted is not None:
+        yield "retracted", f"{format_time(retracted.at)} by {one_line(retracted.by)}: it counts in no figure"
+        yield "why", one_line(retracted.reason)
+
+
+def _review(review: Review | None) -> Iterator[tuple[str, str]]:
+    if review is None:
+        return
+    yield "outcome", f"{review.outcome}, reviewed {format_time(review.reviewed_at)} by {one_line(review.reviewed_by)}"
+    for name in ("actual_result", "lessons", "notes"):
+        if (value := getattr(review, name)) is not None:
+            yield name.replace("_", " "), one_line(value)

@@ -59,8 +59,9 @@ def print_evaluation_list(page: EvaluationPage) -> None:
     console = open_console()
     wide = console.width >= WIDE
     numbers = ("mean", "pass rate", *(["scenarios"] if wide else []), "errors")
-    table = make_table("run", "begun (UTC)", "suite", "agent", "version", *numbers, "", right=numbers,
-                  wrap=("suite", "agent", "version"))  # fmt: skip
+    by = ["recorded by"] if wide and any(summary.recorded_by for summary in page.evaluations) else []
+    table = make_table("run", "begun (UTC)", "suite", "agent", "version", *by, *numbers, "", right=numbers,
+                  wrap=("suite", "agent", "version", *by))  # fmt: skip
     for summary in page.evaluations:
         table.add_row(
             summary.run_id,
@@ -68,6 +69,7 @@ def print_evaluation_list(page: EvaluationPage) -> None:
             truncate(one_line(summary.suite)),
             truncate(one_line(agent_name(summary))),
             truncate(one_line(summary.agent_version or "-")),
+            *([truncate(one_line(", ".join(summary.recorded_by) or "-"))] if by else []),
             points(summary.mean),
             rate(summary.pass_rate),
             *([format_count(summary.scenarios)] if wide else []),
@@ -99,6 +101,7 @@ def _print_facts(console: Console, run: Evaluation) -> None:
     console.print(f"{run.run_id}  {one_line(run.suite)}", style="bold", soft_wrap=True)
     facts = {
         "agent": " ".join(filter(None, (agent_name(run), run.agent_version))),
+        "recorded by": ", ".join(run.recorded_by) or None,
         "begun": f"{format_time(run.started_at)} UTC",
         "ended": f"{format_time(run.finished_at)} UTC" if run.ended else "not ended: still running, or abandoned",
         "because": run.reason,

@@ -84,6 +84,8 @@ def _print_lost(console: Console, row: ScoreboardRow) -> None:
         more = f" and {len(row.regressed) - NAMED_MAX:,} more" if len(row.regressed) > NAMED_MAX else ""
         before = f" since {one_line(row.previous_version)}" if row.previous_version is not None else ""
         console.print(f"! {version} lost{before}: {scenarios}{more}", style="yellow", soft_wrap=True)
+    if row.recorded_by:
+        console.print(f"{version}: recorded by {one_line(', '.join(row.recorded_by))}.", style="dim", soft_wrap=True)
     if row.superseded:
         left_out = f"{count_noun(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
         console.print(f"{version}: {left_out}.", style="dim", soft_wrap=True)

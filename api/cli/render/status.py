@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import UNSET
+
 from api.cli.output import make_table, open_console, truncate
 from api.service.status import CheckpointStatus, LedgerStatus
 from api.text_format import (
@@ -44,7 +46,8 @@ def _facts(status: LedgerStatus) -> Iterator[tuple[str, str]]:
         yield "written by", f"process {status.writer.pid}{address}"
     last = f", the last recorded {format_time(status.head.time)} UTC" if status.head.time is not None else ""
     yield "events", f"{format_count(status.head.position)}{last}"
-    yield "decisions", f"{format_count(status.decisions)}, {format_count(status.reviewed)} of them reviewed"
+    retracted = "" if status.retracted is UNSET else f"; {format_count(status.retracted)} more retracted"
+    yield "decisions", f"{format_count(status.decisions)}, {format_count(status.reviewed)} of them reviewed{retracted}"
     registered = f"{format_count(status.models_registered)} registered"
     yield (
         "discovery",

@@ -1,4 +1,4 @@
-"""Routes of decisions: list, show, record and review them."""
+"""Routes of decisions: list, show, record, review and retract them."""
 
 import msgspec
 from starlette.responses import Response
@@ -7,10 +7,17 @@ from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.service.decision_writer import RecordedDecision, RecordedReview, record_decision, review_decision
+from api.service.decision_writer import (
+    RecordedDecision,
+    RecordedRetraction,
+    RecordedReview,
+    record_decision,
+    retract_decision,
+    review_decision,
+)
 from api.service.decisions import DecisionPage, find_decision, select_decisions
 from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, parse_decision_query
-from events.decision import DecisionRecorded, DecisionReviewed
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId
 from events.payload import Label
 from projections.decisions.decision_state import DecisionState
@@ -72,6 +79,19 @@ class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
 
 
+class RetractionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A retraction to record."""
+
+    data: DecisionRetracted
+    """The payload of `decision.retracted.v1`."""
+    id: EventId | None = None
+    """The id of the event. The same retraction with the same id is a retry."""
+    source: str | None = None
+    """The agent, as /agents/NAME; by default the agent of the token."""
+    prefix: bool = False
+    """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
+
+
 @Operation(
     method="POST",
     path="/decisions",
@@ -118,6 +138,31 @@ async def post_review(call: Call) -> Response:
     """
     body = await read_json(call.request, ReviewBody)
     recorded = await review_decision(
+        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
+    )
+    return json_response(recorded, 200 if recorded.duplicate else 201)
+
+
+@Operation(
+    method="POST",
+    path="/retractions",
+    scopes=("append",),
+    body={JSON: RetractionBody},
+    body_required=True,
+    answers={
+        200: json_answer("A retry: the retraction is in the log.", RecordedRetraction),
+        201: json_answer("The decision is retracted.", RecordedRetraction),
+    },
+    errors=_WRITE_ERRORS,
+    links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
+)
+async def post_retraction(call: Call) -> Response:
+    """Withdraw a decision: it counts in no figure, and its history stays.
+
+    Only the agent of the decision may do that, or a token with the scope `import` or `admin`. It cannot be undone.
+    """
+    body = await read_json(call.request, RetractionBody)
+    recorded = await retract_decision(
         call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
     )
     return json_response(recorded, 200 if recorded.duplicate else 201)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from api.auth import ANONYMOUS
 from api.importers.cstp.coerce import to_time
 from api.importers.cstp.comparison import (
     NEVER,
@@ -27,7 +26,7 @@ from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision, SourceReview
 from api.importers.values import InvalidValue
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.envelope import Draft, source_of, timestamp
+from events.envelope import ANONYMOUS, Draft, source_of, timestamp
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
 from events.registry import VOCABULARY
@@ -63,6 +62,10 @@ def decision_events(
     """Return the events that the ledger needs for a decision, in order; None if the decision was left out."""
     if ledger_state is not None and not _is_same(decision, ledger_state.decision):
         allowed = f"an id for one decision: {LEDGER} has it for another"
+        report.add_loss(decision.files[0], "id", decision.id, allowed, left_out="decision", decision_id=decision.id)
+        return None
+    if ledger_state is not None and ledger_state.decision.retracted is not None:
+        allowed = f"a decision that is not retracted: {LEDGER} has retracted this one"
         report.add_loss(decision.files[0], "id", decision.id, allowed, left_out="decision", decision_id=decision.id)
         return None
     for review in decision.reviews:

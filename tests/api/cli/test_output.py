@@ -54,6 +54,36 @@ def test_schema(tmp_path: Path) -> None:
     assert "Did you mean decision.thought.v1?" in said
 
 
+@pytest.mark.trial("C1")
+def test_a_token_states_which_decisions_it_may_review(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    for agent, options in (("any", ()), ("ann", ("--review", "others")), ("bob", ("--review", "none"))):
+        made = done(ledger, "token", "add", agent, *options)
+        assert ("may review" in made.err) == bool(options), made.err
+    made = done(ledger, "token", "add", "cyd", "--scope", "append", "--scope", "review", "--json")
+    assert msgspec.json.decode(made.out)["review"] == "any"
+    listed = msgspec.json.decode(done(ledger, "token", "list", "--json").out)
+    assert [token["review"] for token in listed] == ["any", "others", "none", "any"]
+    assert "others" in done(ledger, "token", "list").text
+    assert "Choose one of any, others, none." in refused(ledger, "token", "add", "ann", "--review", "mine")
+    for scope in ("import", "admin"):
+        said = refused(ledger, "token", "add", "ann", "--review", "others", "--scope", "append", "--scope", scope)
+        assert f"review: others does not bind a token with the scope {scope}" in said
+    assert len(msgspec.json.decode(done(ledger, "token", "list", "--json").out)) == 4
+
+
+@pytest.mark.trial("C1")
+def test_a_file_of_tokens_without_policies_reads_as_any(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    done(ledger, "token", "add", "ann")
+    path = ledger.with_name("t.db.tokens")
+    (token,) = msgspec.json.decode(path.read_bytes())
+    del token["review"]
+    path.write_bytes(msgspec.json.encode([token]))
+    (listed,) = msgspec.json.decode(done(ledger, "token", "list", "--json").out)
+    assert (listed["agent"], listed["review"]) == ("ann", "any")
+
+
 def test_a_token_lives_and_dies(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     assert done(ledger, "token", "list").out == b""
@@ -70,7 +100,7 @@ def test_a_token_lives_and_dies(tmp_path: Path) -> None:
     assert f"Token {second['id']} of bob" in done(ledger, "token", "revoke", second["id"]).text
     assert "does not exist" in refused(ledger, "token", "revoke", second["id"])
     assert "is not an agent name" in refused(ledger, "token", "add", "a b")
-    assert "is not one of the choices.\nChoose one of append, read, import, admin." in refused(
+    assert "is not one of the choices.\nChoose one of append, read, review, import, admin." in refused(
         ledger, "token", "add", "ann", "--scope", "fly"
     )
     assert done(ledger, "token", "revoke", listed[0]["id"], "--json").out.endswith(b'"revoked":true}\n')

@@ -129,7 +129,7 @@ def test_the_choices_are_those_of_the_program() -> None:
 @pytest.mark.parametrize(
     ("words", "allowed"),
     [
-        (("decisions", "--status", "x"), "pending, reviewed"),
+        (("decisions", "--status", "x"), "pending, reviewed, retracted"),
         (("decisions", "--outcome", "x"), "success, partial, failure, abandoned"),
         (("decisions", "--order", "x"), "asc, desc"),
         (("decisions", "--sort", "x"), "created_at, confidence, category, stakes, status"),

@@ -144,6 +144,8 @@ def test_what_a_row_shows_when_it_is_there_and_asked_for(cstp: Caller, project: 
     assert shown["bridge"] == {"structure": "s", "function": "f"}
     assert row(includeReasons=True)["reasons"] == row(include_reasons=True)["reasons"] == [reason]
     assert row(includeDetail=True)["actualResult"] == row(include_detail=True)["actualResult"] == "r"
+    assert row(includeDetail=True)["reviewedBy"] == "anonymous"
+    assert "reviewedBy" not in row()
     assert not {"reasons", "actualResult", "compactionLevel"} & row(includeReasons=False, compacted=None).keys()
 
 

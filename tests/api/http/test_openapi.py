@@ -54,6 +54,7 @@ LINKS = {
     "get_decisions": "decision:get_decision",
     "post_decision": "decision:get_decision",
     "post_review": "decision:get_decision",
+    "post_retraction": "decision:get_decision",
     "get_projections": "projection:get_projection",
     "get_runs": "run:get_run",
     "get_evaluations": "evaluation:get_evaluation",

@@ -32,7 +32,7 @@ HELD: tuple[tuple[Scope, ...], ...] = (*((scope,) for scope in SCOPES), ("append
 
 NEEDED: dict[str, str | None] = {
     "POST /events": "append", "POST /cstp": "read", "PUT /evidence": "append", "DELETE /evidence/{digest}": "admin",
-    "POST /decisions": "append", "POST /reviews": "append",
+    "POST /decisions": "append", "POST /reviews": "append", "POST /retractions": "append",
     "POST /discovery": "append", "POST /discovery/{run}/responses": "append", "POST /discovery/{run}/signals": "append",
     "POST /discovery/{run}/finish": "append read",
     "GET /": None, "GET /healthz": None, "GET /readyz": None, "GET /metrics": None, "GET /openapi.json": None,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import STATUSES, DecisionIndex, DecisionSelection
 from tests.projections import reference_model
 from tests.projections.decisions.test_decision_index import narrow
 from tests.projections.random_histories import (
@@ -42,11 +42,13 @@ def reported(drafts: list[Draft], field: str) -> dict[str, Any]:
 @settings(max_examples=200, deadline=None)
 def test_review_dates_are_those_stated(drafts: list[Draft], before: datetime) -> None:
     index = index_of(drafts)
-    every = index.find(DecisionSelection())
+    every = index.find(DecisionSelection(status=STATUSES))
     dues = {name: datetime.fromisoformat(text) for name, text in reported(drafts, "review_by").items()}
-    assert index.subjects(index.find(DecisionSelection(dated=True))) == list(dues)
-    assert set(index.subjects(index.find(DecisionSelection(dated=False)))) == set(index.subjects(every)) - set(dues)
-    due = index.find(DecisionSelection(due_before=before))
+    assert index.subjects(index.find(DecisionSelection(status=STATUSES, dated=True))) == list(dues)
+    assert set(index.subjects(index.find(DecisionSelection(status=STATUSES, dated=False)))) == set(
+        index.subjects(every)
+    ) - set(dues)
+    due = index.find(DecisionSelection(status=STATUSES, due_before=before))
     assert index.subjects(due) == [name for name, moment in dues.items() if moment < before]
     names = index.subjects(every)
     assert {names[place]: moment for place, moment in index.review_times(every).items()} == dues
@@ -57,7 +59,7 @@ def test_review_dates_are_those_stated(drafts: list[Draft], before: datetime) ->
 @settings(max_examples=200, deadline=None)
 def test_pull_requests_and_patterns_are_those_stated(drafts: list[Draft], wanted: DecisionSelection) -> None:
     index = index_of(drafts)
-    every, places = index.subjects(index.find(DecisionSelection())), index.find(wanted)
+    every, places = index.subjects(index.find(DecisionSelection(status=STATUSES))), index.find(wanted)
     kept = {one.subject for one in reference_model.find(reference_model.report(lines_of(drafts)), wanted)}
     prs = {every[place]: pr for place, pr in index.pull_requests(places).items()}
     assert prs == {name: pr for name, pr in reported(drafts, "pr").items() if name in kept}

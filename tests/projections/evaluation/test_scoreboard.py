@@ -7,8 +7,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from events import Draft, EvalScored
-from projections.evaluation.evaluation_index import EvaluationIndex
+from events import Draft, EvalScored, source_of
+from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard
 from tests.projections.evaluation.test_evaluation_index import FIGURES, plain
@@ -22,6 +23,7 @@ from tests.projections.short_evaluations import (
     begin,
     current,
     end,
+    evaluation,
     fail,
     interval_of,
     mean_of,
@@ -251,3 +253,27 @@ def test_who_answered_a_score_has_the_row() -> None:
     assert (rows["rca"].mean, rows["rival"].mean, rows["rival"].agent_version) == (90, 10, "3")
     nobody = only(begin("r", agent=None), score("r", "a", 90))
     assert versions(nobody) == [(None, None)]
+
+
+@pytest.mark.trial("C1")
+def test_a_row_says_who_recorded_it_in_the_agent_s_name() -> None:
+    def by(agent: str, *drafts: Draft) -> list[Draft]:
+        for draft in drafts:
+            draft.source = source_of(agent)
+        return list(drafts)
+
+    first = by("rca", begin("r1"), score("r1", "pull", 80), end("r1"))
+    second = by("bo", begin("r2")) + by("rca", score("r2", "pull", 90)) + by("cyd", score("r2", "push", 0))
+    drafts = [*first, *second, *by("bo", end("r2"))]
+    (row,) = only(*first).rows
+    assert row.recorded_by == ()
+    (row,) = only(*drafts).rows
+    assert row.recorded_by == ("bo", "cyd")
+    projection = EvaluationIndex()
+    projection.fold(events_of(drafts))
+    projection = EvaluationIndex.decode(projection.encode())
+    shown = summarize_runs(projection.scores(), projection.find(EvaluationSelection()))
+    assert [one.recorded_by for one in shown] == [("bo", "cyd"), ()]
+    assert evaluation(*second).recorded_by == ("bo", "cyd")
+    (row,) = only(*by("bo", begin("r3", agent=None, baseline="empty"), score("r3", "pull", 0))).rows
+    assert row.recorded_by == ()

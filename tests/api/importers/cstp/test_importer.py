@@ -344,3 +344,16 @@ def test_a_token_needs_to_read_and_to_import(tmp_path: Path) -> None:
         said = refused(ledger, "import", "cstp", folder, "--url", url, "--token", tokens[0])
         assert "cannot append as" in said
         assert taken(ledger, folder, "--url", url, "--token", tokens[1])["appended"] == 2
+
+
+def test_a_decision_that_the_ledger_retracted_is_left_as_it_is(tmp_path: Path) -> None:
+    ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
+    write_file(folder, decision("aaaa"))
+    taken(ledger, folder)
+    done(ledger, "retract", "aaaa", "--reason", "twice")
+    write_file(folder, reviewed("aaaa", "success"))
+    report = taken(ledger, folder, code=1)
+    (loss,) = report["losses"]
+    assert (loss["decision_id"], loss["left_out"]) == ("aaaa", "decision")
+    assert loss["allowed"] == "a decision that is not retracted: the ledger has retracted this one"
+    assert len(events(ledger)) == 2
