@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
-from api.importers.decisions import DecisionImport
+from api.importers.decisions import DecisionImport, DecisionImportOptions
 from api.importers.runs import RunImportResult, import_runs, read_runs
 from api.service.evaluation.scenario_recorder import record_scenarios
 from instruments.evals import load
@@ -62,7 +62,7 @@ def test_decisions_are_imported_or_refused(in_process: InProcess, file: tuple[st
     path = in_process.folder / f"fuzzed.{file[0]}"
     path.write_bytes(file[1])
     taken = in_process.admits(
-        lambda: in_process.run(DecisionImport(path, (), skip_bad=skip_bad).write(in_process.store_))
+        lambda: in_process.run(DecisionImport(path, DecisionImportOptions(skip_bad=skip_bad)).write(in_process.store_))
     )
     if taken is not None:
         assert taken[0].appended == taken[1]
