@@ -47,9 +47,9 @@ def decisions(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
 ) -> None:
-    """Import decisions and their outcomes from CSV, JSON Lines or a JSON array.
+    """Import decisions and their outcomes.
 
-    Required fields: agent and decision. Optional: category, confidence (0..1), outcome (success, partial, failure,
+    The file is CSV, JSON Lines or a JSON array; delimiter and encoding are detected. Required fields: agent and decision. Optional: category, confidence (0..1), outcome (success, partial, failure,
     abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project, feature, and question (agents that answered the
     same question can be compared). An empty value means unknown.
 
