@@ -1,5 +1,7 @@
 """import: import decisions from tables or a CSTP installation, run reports, and complete exports."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,20 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
+
+CONTINUE = "Stopped: kept all that was written; run the same command again to continue."
+
+
+@contextmanager
+def _exit_when_interrupted(note: str) -> Iterator[None]:
+    """On Ctrl-C, print a note and exit."""
+    from api.cli.output import print_note
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_note(note)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @verb(server=True)
@@ -49,9 +65,10 @@ def decisions(
 ) -> None:
     """Import decisions and their outcomes.
 
-    The file is CSV, JSON Lines or a JSON array; delimiter and encoding are detected. Required fields: agent and decision. Optional: category, confidence (0..1), outcome (success, partial, failure,
-    abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project, feature, and question (agents that answered the
-    same question can be compared). An empty value means unknown.
+    The file is CSV, JSON Lines or a JSON array; its delimiter and encoding are detected. Required fields: agent and
+    decision. Optional: category, confidence (0..1), outcome (success, partial, failure, abandoned, or 1, 0.5, 0), id,
+    time, review_time, stakes, project, feature, and question (agents that answered the same question can be compared).
+    An empty value means unknown.
 
     Importing the same file again adds nothing. A new or changed outcome is added as a review, a changed question
     replaces the old one, and any other change is a conflict: exit code 1, and nothing is written.
@@ -134,7 +151,8 @@ def cstp(
     from api.cli.output import print_json, show_progress
     from api.importers.cstp import CstpImport
 
-    report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
+    with _exit_when_interrupted(CONTINUE):
+        report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
     if target.json:
         print_json(report)
     else:
@@ -182,7 +200,8 @@ def runs(
     from api.cli.output import print_json
     from api.cli.render.runs import print_import_result
 
-    result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
+    with _exit_when_interrupted(CONTINUE):
+        result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
     if target.json:
         print_json(result)
     else:
@@ -232,7 +251,8 @@ def ledger(
     from api.cli.output import print_json, show_progress
     from api.importers.ledger_rebuild import rebuild_ledger
 
-    with show_progress("importing", "events") as report:
+    stopped = f"Stopped: {target.ledger} was not created."
+    with _exit_when_interrupted(stopped), show_progress("importing", "events") as report:
         result = rebuild_ledger(export, target.ledger, key, progress=report)
     if target.json:
         print_json(result)
