@@ -43,8 +43,8 @@ def _print_remarks(result: DecisionImportResult) -> None:
         print_note(f"{_contradictions(result)}; the ledger's values were kept:")
         _print_notes(_conflict_lines(result))
     for warning in result.warnings:
-        place = f"{result.format.unit} {warning.line}"
-        print_note(f"Warning: {warning.count:,} {WARNINGS[warning.kind]} (the first on {place}).")
+        rows = f"{pluralize(warning.count, 'row')}, the first on {result.format.unit} {warning.line}"
+        print_note(f"Warning: {WARNINGS[warning.kind]}: {rows}.")
     if result.unused_columns:
         print_note(f"Columns not used: {', '.join(result.unused_columns)}.")
 
@@ -62,12 +62,15 @@ def _summary_lines(result: DecisionImportResult) -> Iterator[str]:
     )
     if result.duplicates or result.dry_run or result.conflicting or result.retracted:
         counts = (
-            (result.new_decisions, "new"), (result.new_reviews, "new reviews"),
-            (result.new_questions, "new questions"), (result.unchanged, "unchanged"),
-            (result.matched, "matched by content"), (result.conflicting, "in conflict"),
-            (result.retracted, "retracted"),
-        )  # fmt: skip
-        yield f"Decisions: {', '.join(f'{number:,} {what}' for number, what in counts if number)}."
+            (result.new_decisions, pluralize(result.new_decisions, "new decision")),
+            (result.new_reviews, pluralize(result.new_reviews, "new review")),
+            (result.new_questions, pluralize(result.new_questions, "new question")),
+            (result.unchanged, f"{result.unchanged:,} unchanged"),
+            (result.matched, f"{result.matched:,} matched by content"),
+            (result.conflicting, f"{result.conflicting:,} in conflict"),
+            (result.retracted, f"{result.retracted:,} of retracted decisions"),
+        )
+        yield f"Compared: {', '.join(text for number, text in counts if number)}."
     if not result.format.is_plain:
         yield result.format.describe()
 

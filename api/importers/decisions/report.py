@@ -23,7 +23,7 @@ WARNINGS: dict[WarningKind, str] = {
     "time_in_future": "times in the future",
     "review_before_decision": "reviews before the time of their decision",
     "confidence_below_1_percent": "confidences below 1%; --percent reads 0.85 as 0.85%",
-    "reviewed_since": "outcomes that were imported before and replaced by other reviews since; those were kept",
+    "reviewed_since": "outcomes that were imported before and that other reviews replaced, which were kept",
 }
 """What each kind of warning is about."""
 

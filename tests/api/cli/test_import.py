@@ -76,7 +76,7 @@ def test_the_same_rows_again_add_nothing_in_any_order_and_format(tmp_path: Path)
     done(ledger, "import", "decisions", table)
     said = done(ledger, "import", "decisions", table)
     assert "0 events appended, 8 there already" in said.text
-    assert "Decisions: 5 unchanged.\n" in said.text
+    assert "Compared: 5 unchanged.\n" in said.text
     assert said.err == "Columns not used: spare.\n"
     lines = tmp_path / "table.jsonl"
     rows = [

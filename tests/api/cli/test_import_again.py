@@ -143,7 +143,10 @@ def test_the_same_file_does_not_undo_a_later_review_by_others(tmp_path: Path) ->
     done(ledger, "review", "x", "--outcome", "failure", "--agent", "owner")
     said = done(ledger, "import", "decisions", file)
     assert "0 events appended, 2 there already" in said.text
-    assert "Warning: 1 outcomes that were imported before and replaced by other reviews since" in said.err
+    assert (
+        "Warning: outcomes that were imported before and that other reviews replaced, which were kept: 1 row"
+        in said.err
+    )
     assert outcomes(ledger) == ["success", "failure"]
     file.write_text("agent,decision,outcome,id\na,one,partial,x\n")
     import_file(ledger, file)
@@ -167,11 +170,11 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(tmp_path: Path
     said = done(ledger, "import", "decisions", file, "--dry-run")
     assert not ledger.exists()
     assert "4 events would be appended, 0 there already" in said.text
-    assert "Decisions: 2 new, 1 new reviews, 1 new questions.\n" in said.text
+    assert "Compared: 2 new decisions, 1 new review, 1 new question.\n" in said.text
     import_file(ledger, file)
     file.write_text("agent,decision,outcome,question\na,one,partial,q1\na,two,success,q\na,three,,\n")
     said = done(ledger, "import", "decisions", file, "--dry-run")
-    assert "Decisions: 1 new, 1 new reviews, 1 new questions, 1 unchanged.\n" in said.text
+    assert "Compared: 1 new decision, 1 new review, 1 new question, 1 unchanged.\n" in said.text
     assert ": partial\n" in said.text
     answer = import_file(ledger, file, "--dry-run")
     assert [(change["line"], change["change"], change["value"]) for change in answer["changes"]] == [
@@ -182,7 +185,7 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(tmp_path: Path
     file.write_text("agent,decision,category\na,one,c\n")
     ended = tally(ledger, "import", "decisions", file, "--dry-run")
     assert ended.code == 1
-    assert "Decisions: 1 in conflict.\n" in ended.text
+    assert "Compared: 1 in conflict.\n" in ended.text
     assert "category is 'c'" in ended.err
 
 

@@ -132,7 +132,7 @@ def test_percentages_need_an_option(tmp_path: Path) -> None:
     assert "a number from 0 to 100, with or without %" in refused(ledger, "import", "decisions", file, "--percent")
     file.write_text("agent,decision,confidence\na,six,0.85\n")
     said = done(ledger, "import", "decisions", file, "--percent").err
-    assert "Warning: 1 confidences below 1%; --percent reads 0.85 as 0.85% (the first on line 2)." in said
+    assert "Warning: confidences below 1%; --percent reads 0.85 as 0.85%: 1 row, the first on line 2." in said
 
 
 @pytest.mark.trial("A4")
@@ -222,8 +222,8 @@ def test_times_that_may_be_wrong_are_warned_of(tmp_path: Path) -> None:
     )
     said = done(ledger, "import", "decisions", file).err
     assert said == (
-        "Warning: 2 times in the future (the first on line 3).\n"
-        "Warning: 1 reviews before the time of their decision (the first on line 5).\n"
+        "Warning: times in the future: 2 rows, the first on line 3.\n"
+        "Warning: reviews before the time of their decision: 1 row, the first on line 5.\n"
     )
     assert import_file(ledger, file)["warnings"] == [
         {"kind": "time_in_future", "count": 2, "line": 3}, {"kind": "review_before_decision", "count": 1, "line": 5},
