@@ -52,7 +52,14 @@ def table(rows: list[Any]) -> bytes:
 
 TABLES = documents([ROWS, ROWS[:1]]).map(lambda said: table(said if isinstance(said, list) else [said]))
 LINES = st.lists(bodies(ROWS), max_size=4).map(b"\n".join)
-DECISIONS = st.tuples(st.just("csv"), TABLES | noise(TABLES)) | st.tuples(st.just("jsonl"), LINES)
+ENCODED = st.tuples(TABLES, st.sampled_from(["utf-16", "utf-8-sig", "cp1252", "utf-16-le"])).map(
+    lambda drawn: drawn[0].decode(errors="replace").replace(",", ";").encode(drawn[1], "replace")
+)
+DECISIONS = (
+    st.tuples(st.sampled_from(["csv", "tsv", "txt"]), TABLES | noise(TABLES) | ENCODED | noise(ENCODED))
+    | st.tuples(st.just("jsonl"), LINES | noise(LINES))
+    | st.tuples(st.just("json"), bodies([ROWS]) | LINES)
+)
 
 
 @given(DECISIONS, st.booleans())

@@ -92,7 +92,7 @@ def test_in_a_pipe_there_is_a_line_at_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seconds = iter([0.0, 4.0, 10.0, 14.0, 21.0])
-    monkeypatch.setattr(output.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr("api.cli.output.time.monotonic", lambda: next(seconds))
     with output.show_progress("importing table.csv", "rows") as report:
         for done_rows in (10, 500, 600, 1000):
             report(done_rows, 1000)
