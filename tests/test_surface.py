@@ -19,6 +19,13 @@ SURFACE: dict[str, list[str]] = {
         "write_export",
     ],
     "api.importers.cstp": ["CstpImport", "CstpImportResult", "Loss", "SourceConflict"],
+    "api.importers.decisions": [
+        "DecisionImport",
+        "DecisionImportOptions",
+        "DecisionImportResult",
+        "bad_row_lines",
+        "regular_file",
+    ],
     "api.importers.runs": [
         "FileFault",
         "RunImportResult",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from api.progress import ReportProgress
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 PROGRESS_DELAY_S = 0.5
 """Seconds before a progress bar appears, so that short work shows none."""
+
+LINE_INTERVAL_S = 10.0
+"""Seconds between two lines of progress where standard error is not a terminal."""
+
+LABEL_WIDTH_MAX = 26
+"""Width of the label of a progress bar, in columns."""
 
 SMALLEST_P = 0.001
 """P-values below this one are printed as `< 0.001`."""
@@ -97,44 +103,74 @@ class _Rate(ProgressColumn):
     """The rate per second, or per minute if it is below one per second."""
 
     def __init__(self, unit: str) -> None:
-        super().__init__()
+        super().__init__(Column(no_wrap=True))
         self._unit = unit
 
     def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        if not speed:
-            return Text("")
-        return Text(f"{speed:,.0f} {self._unit}/s" if speed >= 1 else f"{speed * 60:,.1f} {self._unit}/min")
+        return Text(_format_rate(task.finished_speed or task.speed, self._unit))
+
+
+def _format_rate(speed: float | None, unit: str) -> str:
+    if not speed:
+        return ""
+    return f"{speed:,.0f} {unit}/s" if speed >= 1 else f"{speed * 60:,.1f} {unit}/min"
 
 
 @contextmanager
-def show_progress(label: str, unit: str) -> Iterator[ReportProgress]:
-    """Show a bar with rate and remaining time, if standard error is a terminal."""
+def show_progress(label: str, unit: str, *, piped: bool = True) -> Iterator[ReportProgress]:
+    """Show progress on standard error: a bar with rate and remaining time on a terminal, otherwise a line at times.
+
+    With `piped=False` there is only the bar, for verbs that print lines of their own.
+    """
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield _line_reporter(label, unit) if piped else lambda done, total: None
         return
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-        _Rate(unit),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    bar = _make_bar(unit, Console(stderr=True))
     task = bar.add_task(label, total=0)
     began_s = time.monotonic()
     is_shown = False
 
     def report(done: int, total: int) -> None:
         nonlocal is_shown
+        bar.update(task, completed=done, total=total)
         if not is_shown and time.monotonic() - began_s > PROGRESS_DELAY_S:
             bar.start()
             is_shown = True
-        bar.update(task, completed=done, total=total)
 
     try:
         yield report
     finally:
         if is_shown:
             bar.stop()
+
+
+def _make_bar(unit: str, console: Console) -> Progress:
+    """Return a bar that keeps to one line: in a narrow terminal its label is cut and the bar shrinks."""
+    label = Column(no_wrap=True, overflow="ellipsis", max_width=LABEL_WIDTH_MAX)
+    return Progress(
+        TextColumn("{task.description}", markup=False, table_column=label),
+        BarColumn(bar_width=None, table_column=Column(ratio=1)),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f}", table_column=Column(no_wrap=True)),
+        _Rate(unit),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
+        console=console,
+        transient=True,
+        expand=True,
+    )
+
+
+def _line_reporter(label: str, unit: str) -> ReportProgress:
+    """Return a reporter that prints a plain line every LINE_INTERVAL_S."""
+    began_s = printed_s = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal printed_s
+        now_s = time.monotonic()
+        if now_s - printed_s < LINE_INTERVAL_S:
+            return
+        printed_s = now_s
+        share = f" of {total:,} {unit} ({done / total:.0%})" if total else f" {unit}"
+        print_note(f"{label}: {done:,}{share}, {_format_rate(done / (now_s - began_s), unit) or 'waiting'}")
+        sys.stderr.flush()
+
+    return report

@@ -37,14 +37,16 @@ class AppendTotals(msgspec.Struct):
     last: int | None = None
 
 
-def group_batches(groups: Iterable[tuple[int, list[Draft]]], noun: str) -> Iterator[Batch]:
+def group_batches(
+    groups: Iterable[tuple[int, list[Draft]]], noun: str, events_max: int = BATCH_EVENTS
+) -> Iterator[Batch]:
     """Yield batches of whole groups. A group is the number of a line (or `noun`) and its events."""
     drafts: list[Draft] = []
     lines: list[int] = []
     size_bytes = 0
     for line, group in groups:
         group_bytes = sum(len(_encode(draft)) for draft in group)
-        if drafts and (len(drafts) + len(group) > BATCH_EVENTS or size_bytes + group_bytes > BATCH_BYTES_MAX):
+        if drafts and (len(drafts) + len(group) > events_max or size_bytes + group_bytes > BATCH_BYTES_MAX):
             yield Batch(drafts, lines, noun)
             drafts, lines, size_bytes = [], [], 0
         drafts.extend(group)

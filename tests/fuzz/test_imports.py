@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
-from api.importers.decisions import DecisionImport
+from api.importers.decisions import DecisionImport, DecisionImportOptions
 from api.importers.runs import RunImportResult, import_runs, read_runs
 from api.service.evaluation.scenario_recorder import record_scenarios
 from instruments.evals import load
@@ -52,7 +52,14 @@ def table(rows: list[Any]) -> bytes:
 
 TABLES = documents([ROWS, ROWS[:1]]).map(lambda said: table(said if isinstance(said, list) else [said]))
 LINES = st.lists(bodies(ROWS), max_size=4).map(b"\n".join)
-DECISIONS = st.tuples(st.just("csv"), TABLES | noise(TABLES)) | st.tuples(st.just("jsonl"), LINES)
+ENCODED = st.tuples(TABLES, st.sampled_from(["utf-16", "utf-8-sig", "cp1252", "utf-16-le"])).map(
+    lambda drawn: drawn[0].decode(errors="replace").replace(",", ";").encode(drawn[1], "replace")
+)
+DECISIONS = (
+    st.tuples(st.sampled_from(["csv", "tsv", "txt"]), TABLES | noise(TABLES) | ENCODED | noise(ENCODED))
+    | st.tuples(st.just("jsonl"), LINES | noise(LINES))
+    | st.tuples(st.just("json"), bodies([ROWS]) | LINES)
+)
 
 
 @given(DECISIONS, st.booleans())
@@ -62,7 +69,7 @@ def test_decisions_are_imported_or_refused(in_process: InProcess, file: tuple[st
     path = in_process.folder / f"fuzzed.{file[0]}"
     path.write_bytes(file[1])
     taken = in_process.admits(
-        lambda: in_process.run(DecisionImport(path, (), skip_bad=skip_bad).write(in_process.store_))
+        lambda: in_process.run(DecisionImport(path, DecisionImportOptions(skip_bad=skip_bad)).write(in_process.store_))
     )
     if taken is not None:
         assert taken[0].appended == taken[1]

@@ -174,7 +174,7 @@ async def _run_until_stopped(runner: "EvalRunCommand", target: LedgerTarget) -> 
     from api.cli.output import print_note, show_progress
     from api.cli.signals import catch_stop_signals
 
-    with catch_stop_signals() as stop, show_progress("scoring", "answers") as report:
+    with catch_stop_signals() as stop, show_progress("scoring", "answers", piped=False) as report:
         reporter = ProgressReporter(report, print_note)
         ticking = asyncio.create_task(reporter.tick())
         try:

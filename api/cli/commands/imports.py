@@ -1,5 +1,7 @@
 """import: import decisions from tables or a CSTP installation, run reports, and complete exports."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,70 +11,123 @@ from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.importers.cstp import CstpImport, CstpImportResult
-    from api.importers.decisions import DecisionImport, DecisionImportResult
+    from api.importers.decisions import DecisionImport, DecisionImportOptions
     from api.importers.ledger_rebuild import LedgerImportResult
     from api.importers.runs import RunImportResult
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+CONTINUE = "Stopped: kept all that was written; run the same command again to continue."
+
+
+@contextmanager
+def _exit_when_interrupted(note: str) -> Iterator[None]:
+    """On Ctrl-C, print a note and exit."""
+    from api.cli.output import print_note
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_note(note)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @verb(server=True)
 def decisions(
     target: LedgerTarget,
-    file: Annotated[Path, typer.Argument(metavar="FILE.csv|.jsonl", help="A table with one decision per row.")],
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A table with one decision per row; - reads a pipe.")],
+    *,
     mapping: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="FIELD=COLUMN", help="The column of a field; may be repeated."),
     ] = None,
+    ignored: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="COLUMN", help="A column to leave out; may be repeated."),
+    ] = None,
+    outcome_map: Annotated[
+        list[str] | None,
+        typer.Option("--outcome-map", metavar="WORD=OUTCOME", help="The outcome that a word means; may be repeated."),
+    ] = None,
+    percent: Annotated[bool, typer.Option("--percent", help="Confidences are in percent: 85% or 85 is 0.85.")] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip bad rows. Without it, one bad row stops the import.")
     ] = False,
+    skip_conflicts: Annotated[
+        bool,
+        typer.Option("--skip-conflicts", help="Where a row contradicts the ledger, keep the ledger's values."),
+    ] = False,
+    match: Annotated[
+        bool, typer.Option("--match", help="Find the decisions of rows by their content, too, not only by their ids.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
 ) -> None:
     """Import decisions and their outcomes.
 
-    Importing the same file again adds nothing. Required fields: agent and decision. Optional: category, confidence
-    (0..1), outcome (success, partial, failure, abandoned, or 1, 0.5, 0), id, time, review_time, stakes, project,
-    feature, and question (agents that answered the same question can be compared). An empty value means unknown.
+    The file is CSV, JSON Lines or a JSON array; its delimiter and encoding are detected. Required fields: agent and
+    decision. Optional: category, confidence (0..1), outcome (success, partial, failure, abandoned, or 1, 0.5, 0), id,
+    time, review_time, stakes, project, feature, and question (agents that answered the same question can be compared).
+    An empty value means unknown.
+
+    Importing the same file again adds nothing. A new or changed outcome is added as a review, a changed question
+    replaces the old one, and any other change is a conflict: exit code 1, and nothing is written.
 
     Example: tallystick import decisions answers.csv --map decision=question_id --map question=question_id
     """
+    from api.importers.decisions import DecisionImportOptions
+
+    options = DecisionImportOptions(
+        mapping=mapping or [],
+        ignored=ignored or [],
+        outcome_map=outcome_map or [],
+        percent=percent,
+        skip_bad=skip_bad,
+        skip_conflicts=skip_conflicts,
+        match=match,
+        dry_run=dry_run,
+    )
+    if code := _import_decisions(file, options, target):
+        raise typer.Exit(code)
+
+
+def _import_decisions(file: str, options: "DecisionImportOptions", target: LedgerTarget) -> int:
+    """Import a file, print the result, and return the exit code."""
     import asyncio
 
-    from api.cli.output import print_json, show_progress
-    from api.importers.decisions import DecisionImport
+    from api.cli.output import print_json, print_note, show_progress
+    from api.cli.render.decision_import import print_import, stopped_line
+    from api.importers.decisions import DecisionImport, regular_file
 
-    source = DecisionImport(file, mapping or [], skip_bad=skip_bad, progress=show_progress)
-    result = asyncio.run(_import_decisions(source, target))
+    source = None
+    try:
+        with regular_file(file) as path:
+            name = "standard input" if file == "-" else file
+            source = DecisionImport(path, options, name=name, progress=show_progress)
+            signals = asyncio.run(_write_decisions(source, target)) if source.result.usable else []
+    except KeyboardInterrupt:
+        print_note(stopped_line(source.result.kept if source is not None else 0))
+        return INTERRUPTED
+    result = source.result
     if target.json:
         print_json(result)
-    else:
-        _print_decisions(result)
+    elif not result.stopped:
+        print_import(result)
+    if result.stopped:
+        print_note(stopped_line(result.kept))
+        return 128 + signals[0]
+    return int(result.refused or not result.usable)
 
 
-async def _import_decisions(source: "DecisionImport", target: LedgerTarget) -> "DecisionImportResult":
+async def _write_decisions(source: "DecisionImport", target: LedgerTarget) -> list[int]:
+    """Write a file; return the signals that stopped it. A second signal ends the command at once."""
     from api.cli.open_ledger import open_store
+    from api.cli.signals import catch_stop_signals
 
-    async with open_store(target) as store:
-        return await source.write(store)
-
-
-def _print_decisions(result: "DecisionImportResult") -> None:
-    from api.cli.output import format_speed, print_note
-    from api.importers.decisions import bad_row_lines
-    from api.text_format import pluralize
-
-    typer.echo(
-        f"{pluralize(result.rows, 'row')}: {pluralize(result.decisions, 'decision')} "
-        f"({result.with_confidence:,} with a confidence), {pluralize(result.reviews, 'review')}."
-    )
-    typer.echo(
-        f"{pluralize(result.appended, 'event')} appended, {result.duplicates:,} there already; "
-        f"{format_speed(result.rows, result.elapsed_ms, 'rows')}."
-    )
-    if result.skipped:
-        print_note(f"{pluralize(result.skipped, 'bad row')} skipped:")
-        for line in bad_row_lines(result):
-            print_note(line)
-    if result.unused_columns:
-        print_note(f"Columns not used: {', '.join(result.unused_columns)}.")
+    async with open_store(target, writable=not source.result.dry_run) as store:
+        with catch_stop_signals() as stop:
+            await source.write(store, stop.event.is_set)
+        return stop.caught
 
 
 @verb(server=True)
@@ -96,7 +151,8 @@ def cstp(
     from api.cli.output import print_json, show_progress
     from api.importers.cstp import CstpImport
 
-    report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
+    with _exit_when_interrupted(CONTINUE):
+        report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
     if target.json:
         print_json(report)
     else:
@@ -144,7 +200,8 @@ def runs(
     from api.cli.output import print_json
     from api.cli.render.runs import print_import_result
 
-    result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
+    with _exit_when_interrupted(CONTINUE):
+        result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
     if target.json:
         print_json(result)
     else:
@@ -194,7 +251,8 @@ def ledger(
     from api.cli.output import print_json, show_progress
     from api.importers.ledger_rebuild import rebuild_ledger
 
-    with show_progress("importing", "events") as report:
+    stopped = f"Stopped: {target.ledger} was not created."
+    with _exit_when_interrupted(stopped), show_progress("importing", "events") as report:
         result = rebuild_ledger(export, target.ledger, key, progress=report)
     if target.json:
         print_json(result)

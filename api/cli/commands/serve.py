@@ -55,7 +55,7 @@ def serve(
         if sys.stderr.isatty():
             print_note(f"Tallystick serves {target.ledger} at {address}. Ctrl-C stops it.")
 
-    with show_progress("opening", "events") as report:
+    with show_progress("opening", "events", piped=False) as report:
         settings = server.ServerSettings(Rate(rate, burst) if rate else None, connections, tls)
         uvloop.run(server.serve(target.ledger, listener, log_level.lower(), settings, report, announce))
 

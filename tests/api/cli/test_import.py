@@ -42,10 +42,16 @@ def test_rows_become_decisions_and_reviews(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
     file.write_text(TABLE, encoding="utf-8-sig")
     answer = found(done(ledger, "import", "decisions", file, "--json").out)
+    names = ("agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project")
     assert answer | {"elapsed_ms": 0} == {
         "file": str(file), "rows": 5, "decisions": 5, "reviews": 3, "with_confidence": 4, "skipped": 0,
         "bad_rows": [], "unused_columns": ["spare"], "appended": 8, "duplicates": 0, "first": 1, "last": 8,
         "elapsed_ms": 0,
+        "format": {"kind": "csv", "encoding": "utf-8-sig", "encoding_guessed": False, "delimiter": ",",
+                   "separator_line": False},
+        "columns": {name: name for name in (*names, "feature")}, "new_decisions": 5, "new_reviews": 3,
+        "new_questions": 0, "unchanged": 0, "matched": 0, "retracted": 0, "conflicting": 0, "conflicts": [],
+        "warnings": [], "dry_run": False, "refused": False, "stopped": False, "kept": 5, "changes": [],
     }  # fmt: skip
     log = events(ledger)
     assert [event["data"].get("decision", event["data"].get("outcome")) for event in log] == [
@@ -70,6 +76,7 @@ def test_the_same_rows_again_add_nothing_in_any_order_and_format(tmp_path: Path)
     done(ledger, "import", "decisions", table)
     said = done(ledger, "import", "decisions", table)
     assert "0 events appended, 8 there already" in said.text
+    assert "Compared: 5 unchanged.\n" in said.text
     assert said.err == "Columns not used: spare.\n"
     lines = tmp_path / "table.jsonl"
     rows = [
@@ -93,7 +100,8 @@ def test_an_outcome_may_come_later_for_a_row_with_an_id(tmp_path: Path) -> None:
     assert msgspec.json.decode(done(ledger, "decision", "x", "--json").out)["review"]["outcome"] == "success"
     file.write_text("agent,decision,id,outcome\na,do otherwise,x,\n")
     said = refused(ledger, "import", "decisions", file, code=1)
-    assert f"{file}, line 2: id " in said
+    assert said.startswith(f"error: 1 row of {file} contradicts the ledger; nothing was written.\n")
+    assert "line 2: decision is 'do otherwise', but decision x of the ledger has 'do'\n" in said
 
 
 def test_the_question_may_come_with_the_decision_or_later(tmp_path: Path) -> None:
@@ -154,7 +162,10 @@ def test_bad_rows_refuse_the_file_before_anything_is_written(tmp_path: Path) -> 
     assert said[3].startswith("  line 5: agent is missing; allowed: 1..64 letters")
     assert said[4].startswith("  line 6: agent is 'a b'; allowed: ")
     assert said[5].startswith("  line 7: decision is missing; allowed: ")
-    assert said[6] == "  line 8: outcome is 'maybe'; allowed: success, partial, failure, abandoned, 1, 0.5, 0, or empty"
+    assert said[6] == (
+        "  line 8: outcome is 'maybe'; allowed: success, partial, failure, abandoned, 1, 0.5, 0 "
+        "(--outcome-map maybe=success maps a word), or empty"
+    )
     assert said[7].startswith("  line 9: time is 'soon'; allowed: a date")
     assert said[8] == "  line 10: stakes is 'huge'; allowed: low, medium, high, critical, or empty"
     assert said[9].startswith("  line 11: id is 'no/slash'; allowed: ")
@@ -207,9 +218,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     assert "cannot be read" in refused(ledger, "import", "decisions", tmp_path / "missing.csv")
     for name, content, why in (
-        ("table.txt", b"", "neither .csv nor .jsonl"),
+        ("table.xlsx", b"", "neither .csv nor .jsonl"),
         ("empty.csv", b"", "are: none."),
-        ("latin.csv", b"agent,decision\na,caf\xe9\n", "is not a CSV file in UTF-8"),
+        ("damaged.csv", b"agent,decision\na,caf\xc3\xa9\na,caf\xe9\n", "is damaged: line 3 is not UTF-8"),
         ("twice.csv", b"agent,agent,decision\n", "has the column 'agent' twice"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -64,6 +64,7 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         assert "Authorization header required" in unknown
         assert "Give a token with --token" in unknown
         done(ledger, "append", "--url", url, "--token", token, given=decided("c"))
+        file.write_text("agent,decision,outcome\nx,three,1\n")
         assert "cannot append as /agents/x" in refused(
             ledger, "import", "decisions", file, TALLYSTICK_URL=url, TALLYSTICK_TOKEN=token
         )

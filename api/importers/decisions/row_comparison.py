@@ -1,0 +1,228 @@
+"""Compare a row with the decision that the ledger has: what is new in the row, and what contradicts the ledger.
+
+A new outcome is a review, a new question replaces the old one, and an empty cell states nothing. Everything else that
+differs is a conflict, because the ledger cannot know which value is right.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import msgspec
+
+from api.importers.decisions.rows import DecisionRow, IdentifiedRow
+from api.text_format import format_time
+from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome
+from events.envelope import Draft, Event, source_of, timestamp
+from events.registry import VOCABULARY
+from projections.decisions.decision_state import fold_decision
+
+RETRACTED = "decision.retracted.v1"
+"""The type of the event that takes a decision out of every figure. Its decision gets no more events."""
+
+IMPORTED = "import-"
+"""How the ids of events begin that an import wrote."""
+
+EVENT_ID_CHARS = 32
+"""Characters of the digest in the id of an event."""
+
+COMPARED = ("confidence", "category", "stakes", "project", "feature")
+"""Fields of a decision that a row may not change."""
+
+AFTER_THE_FACT = "a confidence that is stated later is not a forecast"
+
+_recorded = VOCABULARY.event_types["decision.recorded.v1"].draft
+_asked = VOCABULARY.event_types["decision.asked.v1"].draft
+_reviewed = VOCABULARY.event_types["decision.reviewed.v1"].draft
+
+
+class RowConflict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A row that contradicts the ledger: its line, the field, and both values. `decision_id` is empty if unknown."""
+
+    line: int
+    decision_id: str
+    field: str
+    ledger: str | None
+    """The ledger's value; null where it has none."""
+    file: str
+    """The file's value."""
+    reason: str | None = None
+    """Why it is a conflict, where the values do not show it."""
+
+
+class KnownReview(NamedTuple):
+    """A review in the ledger, and whether an import wrote it."""
+
+    outcome: Outcome
+    time: datetime
+    position: int
+    imported: bool
+
+
+class KnownDecision(NamedTuple):
+    """A decision of the ledger: its agent and time, the values first recorded and those now, and what followed."""
+
+    decision_id: str
+    agent: str
+    time: datetime
+    position: int
+    recorded: DecisionRecorded
+    current: DecisionRecorded
+    reviews: tuple[KnownReview, ...]
+    questions: tuple[tuple[str, int], ...]
+    """Each question with its position."""
+    retracted: bool
+
+
+class RowChanges(NamedTuple):
+    """The result of a comparison: drafts to append, conflicts, and the positions of events that the ledger has."""
+
+    drafts: list[Draft]
+    conflicts: list[RowConflict]
+    positions: list[int]
+    reviewed_since: bool = False
+    """Whether the row's outcome was imported before, and someone else has changed it since."""
+    is_other_decision: bool = False
+    """Whether a conflict means that the row is about another decision, so that nothing of it may be imported."""
+
+
+def known_decisions(lines: bytes) -> dict[str, KnownDecision]:
+    """Return the decisions of some streams by id. `lines` are all their events, oldest first."""
+    streams: dict[str, list[Event]] = {}
+    for event in VOCABULARY.events(lines):
+        streams.setdefault(event.subject, []).append(event)
+    known = {}
+    for events in streams.values():
+        state = fold_decision(events)
+        first = events[0].data
+        assert state is not None
+        assert isinstance(first, DecisionRecorded), "a decision opens with decision.recorded"
+        known[state.decision_id] = KnownDecision(
+            decision_id=state.decision_id,
+            agent=state.agent,
+            time=state.recorded_at,
+            position=state.position,
+            recorded=first,
+            current=state.decision,
+            reviews=tuple(_known_review(event) for event in events if isinstance(event.data, DecisionReviewed)),
+            questions=tuple(
+                (event.data.question, event.position) for event in events if isinstance(event.data, DecisionAsked)
+            ),
+            retracted=any(event.name == RETRACTED for event in events),
+        )
+    return known
+
+
+def _known_review(event: Event) -> KnownReview:
+    assert isinstance(event.data, DecisionReviewed)
+    return KnownReview(event.data.outcome, event.moment, event.position, event.id.startswith(IMPORTED))
+
+
+def new_decision(identified: IdentifiedRow) -> list[Draft]:
+    """Return the events of a row whose decision the ledger does not have."""
+    row, decision_id = identified.row, identified.decision_id
+    recorded = DecisionRecorded(
+        decision_id=decision_id,
+        decision=row.decision,
+        confidence=row.confidence,
+        category=row.category,
+        stakes=row.stakes,
+        project=row.project,
+        feature=row.feature,
+    )
+    event_id = f"{IMPORTED}{_digest(decision_id)}"
+    drafts: list[Draft] = [_recorded(id=event_id, source=source_of(row.agent), time=row.time, data=recorded)]
+    if row.question is not None:
+        drafts.append(_question(row, decision_id, row.question, 0))
+    if row.outcome is not None:
+        drafts.append(_review(row, decision_id, row.outcome, 0))
+    return drafts
+
+
+def compare_row(identified: IdentifiedRow, known: KnownDecision) -> RowChanges:
+    """Compare a row with the decision that it has in the ledger."""
+    row, decision_id = identified.row, known.decision_id
+    drafts, positions = [], [known.position]
+    since = False
+    if row.question is not None:
+        if known.questions and known.questions[-1][0] == row.question:
+            positions.append(known.questions[-1][1])
+        else:
+            drafts.append(_question(row, decision_id, row.question, len(known.questions)))
+    if row.outcome is not None:
+        stated = _find_review(row, known.reviews)
+        since = stated is not None and stated is not known.reviews[-1]
+        if stated is not None:
+            positions.append(stated.position)
+        else:
+            drafts.append(_review(row, decision_id, row.outcome, len(known.reviews)))
+    conflicts = list(_conflicts(identified, known))
+    return RowChanges(
+        drafts, conflicts, positions, since, any(conflict.field in ("agent", "decision") for conflict in conflicts)
+    )
+
+
+def _find_review(row: DecisionRow, reviews: Sequence[KnownReview]) -> KnownReview | None:
+    """Return the review that a row states: the newest, or the newest imported one, which others may have replaced."""
+    newest_imported = next((review for review in reversed(reviews) if review.imported), None)
+    for review in (reviews[-1] if reviews else None, newest_imported):
+        same_time = review is not None and row.review_time in (None, review.time)
+        if review is not None and review.outcome == row.outcome and same_time:
+            return review
+    return None
+
+
+def _conflicts(identified: IdentifiedRow, known: KnownDecision) -> Iterator[RowConflict]:
+    row = identified.row
+    pairs: list[tuple[str, object, tuple[object, ...]]] = [
+        ("agent", row.agent, (known.agent,)),
+        ("decision", row.decision, (known.current.decision, known.recorded.decision)),
+        *((field, getattr(row, field), _values(known, field)) for field in COMPARED),
+    ]
+    if row.id is not None:
+        pairs.append(("time", row.time, (known.time,)))
+    for field, value, ledger_values in pairs:
+        if value is None or value in ledger_values:
+            continue
+        late = field == "confidence" and ledger_values[0] is None
+        yield RowConflict(
+            line=identified.line,
+            decision_id=known.decision_id,
+            field=field,
+            ledger=None if ledger_values[0] is None else _shown(ledger_values[0]),
+            file=_shown(value),
+            reason=AFTER_THE_FACT if late else None,
+        )
+
+
+def _values(known: KnownDecision, field: str) -> tuple[object, ...]:
+    """Return the value of a field now and as it was recorded first: a file may state either."""
+    return getattr(known.current, field), getattr(known.recorded, field)
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - a value of any field
+    return format_time(value) if isinstance(value, datetime) else str(value)
+
+
+def _question(row: DecisionRow, decision_id: str, question: str, number: int) -> Draft:
+    data = DecisionAsked(decision_id=decision_id, question=question)
+    event_id = _event_id(decision_id, f"asked {question}", number)
+    return _asked(id=event_id, source=source_of(row.agent), time=row.time, data=data)
+
+
+def _review(row: DecisionRow, decision_id: str, outcome: Outcome, number: int) -> Draft:
+    """Return a review. `number` counts the reviews before it, so that an outcome may come back."""
+    data = DecisionReviewed(decision_id=decision_id, outcome=outcome)
+    when = timestamp(row.review_time) if row.review_time is not None else ""
+    event_id = _event_id(decision_id, f"{outcome} {when}", number)
+    return _reviewed(id=event_id, source=source_of(row.agent), time=row.review_time, data=data)
+
+
+def _event_id(decision_id: str, content: str, number: int) -> str:
+    repeated = f" {number}" if number else ""
+    return IMPORTED + _digest(f"{_digest(decision_id)} {content}{repeated}")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:EVENT_ID_CHARS]
