@@ -22,6 +22,7 @@ from api.progress import OpenProgress, no_progress
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
+from ledger.private_file import FILE_MODE, make_private_folder, read_private
 from ledger.sqlite.backup import (
     SQLITE_SUFFIXES,
     copy_ledger,
@@ -41,6 +42,8 @@ CHECKPOINT = ".checkpoint"
 SIGNED = (CHECKPOINT, ".witnessed")
 COMPANIONS = (".tokens", *SIGNED)
 """Name endings of the small files beside a ledger that a backup contains."""
+COMPANION_BYTES_MAX = 64 << 20
+"""One of these files; the largest is that of the tokens."""
 KEY = ".key"
 PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 """Name endings of a backup's files."""
@@ -296,13 +299,13 @@ def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
         with suppress(FileNotFoundError):
-            contents[ending] = ledger.with_name(ledger.name + ending).read_bytes()
+            contents[ending] = read_private(ledger.with_name(ledger.name + ending), COMPANION_BYTES_MAX)
     return contents
 
 
 def _write_beside(ledger: Path, companions: Mapping[str, bytes]) -> None:
     for ending, data in companions.items():
-        replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
+        replace_whole(ledger.with_name(ledger.name + ending), data, mode=FILE_MODE)
 
 
 def _companions_to_restore(ledger: Path, companions: Mapping[str, bytes]) -> list[str]:
@@ -327,7 +330,7 @@ def _set_aside(ledger: Path, now: datetime) -> Path | None:
     if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
         return None
     aside = ledger.with_name(f"{ledger.name}.replaced-{now:%Y%m%dT%H%M%S%fZ}")
-    aside.mkdir()
+    make_private_folder(aside)
     sync_folder(aside.parent)
     move_files(ledger, aside / ledger.name, *endings)
     return aside
