@@ -13,12 +13,13 @@ import os
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from api.progress import OpenProgress, no_progress
+from events.decode_errors import DECODE_ERRORS
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
@@ -45,6 +46,9 @@ COMPANIONS = (".tokens", *SIGNED)
 COMPANION_BYTES_MAX = 64 << 20
 """One of these files; the largest is that of the tokens."""
 KEY = ".key"
+LAST_BACKUP = ".last-backup"
+"""The end of the name of the file beside a ledger that remembers its last backup."""
+LAST_BACKUP_BYTES_MAX = 65_536
 PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 """Name endings of a backup's files."""
 PART_ENDINGS = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
@@ -64,6 +68,15 @@ class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: int | None
     files: list[str]
     elapsed_s: float
+
+
+class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
+    """The last backup of a ledger, as a file beside the ledger remembers it."""
+
+    time: datetime
+    file: str
+    events: int
+    root: str
 
 
 class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +125,7 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
         size_bytes = part.stat().st_size
         signed = read_checkpoint(checkpoint_path(part))
         files = move_files(part, target, *reversed(PARTS))
+    _remember_backup(ledger, target, verified)
     return BackupResult(
         file=str(target),
         events=verified.events,
@@ -177,6 +191,28 @@ def restore(
         aside=str(aside) if aside else None,
         elapsed_s=time.monotonic() - began,
     )
+
+
+def read_last_backup(ledger: Path) -> LastBackup | None:
+    """Return the last backup of a ledger; None if none is known. Errors: LedgerUnusable."""
+    path = ledger.with_name(ledger.name + LAST_BACKUP)
+    try:
+        return msgspec.json.decode(read_private(path, LAST_BACKUP_BYTES_MAX), type=LastBackup)
+    except FileNotFoundError:
+        return None
+    except (OSError, *DECODE_ERRORS) as error:
+        raise LedgerUnusable(
+            f"{path} cannot be read: {error}.", "Remove it; the next backup makes it again."
+        ) from error
+
+
+def _remember_backup(ledger: Path, target: Path, verified: FileFindings) -> None:
+    """Write down the last backup, for `doctor`. A folder that cannot be written does not make a backup fail."""
+    last = LastBackup(
+        time=datetime.now(UTC), file=str(target.absolute()), events=verified.events, root=encode_base64(verified.root)
+    )
+    with suppress(OSError, LedgerUnusable):
+        replace_whole(ledger.with_name(ledger.name + LAST_BACKUP), msgspec.json.encode(last), mode=FILE_MODE)
 
 
 @contextmanager
