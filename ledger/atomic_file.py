@@ -47,7 +47,7 @@ def write_text(path: Path, text: str, *, exclusive: bool = False) -> None:
 
 def _write(path: Path, part: Path, data: bytes, *, mode: int | None = None, exclusive: bool = False) -> None:
     try:
-        with part.open("xb") as file:  # exclusive: a symbolic link that somebody puts there is not followed
+        with part.open("xb") as file:  # exclusive: a symbolic link there is not followed
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
             file.write(data)

@@ -1,8 +1,8 @@
 """Files beside a ledger: only their owner may read them, and no symbolic link redirects them.
 
 A file that is made gets mode 0600 and a folder 0700, whatever the umask. A file that exists keeps its mode: its owner
-may have chosen another one. Whoever may write in the folder of a ledger can put a symbolic link under the name of one
-of its files; such a link is refused, and never followed.
+may have chosen another one. Anyone who may write in the folder of a ledger can put a symbolic link under the name of
+one of its files; such a link is refused, and never followed.
 """
 
 import errno

@@ -7,7 +7,7 @@ import sys
 from api.text_format import escape_controls
 
 _COLOUR = re.compile("(\x1b\\[[0-9;]*m)")
-"""The sequences by which a terminal is told a colour. Only tables and help write them, and only on a terminal."""
+"""The sequences that set a colour. Only tables and help write them, and only on a terminal."""
 
 
 class EscapedOutput(io.TextIOWrapper):

@@ -135,7 +135,7 @@ def test_a_wait_that_is_no_number_is_a_second(tmp_path: Path, wait: str) -> None
 
 @pytest.mark.trial("C6")
 def test_a_page_that_does_not_go_on_is_refused() -> None:
-    """Otherwise a server could repeat one page for ever."""
+    """Otherwise a server could repeat one page without end."""
 
     async def read(url: str) -> int:
         async with open_remote_store(url, None) as store:
