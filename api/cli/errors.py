@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import typer
 
-from api.text_format import escape_controls
+from api.escaped_text import escape_controls
 from events.errors import TallystickError
 
 UNUSABLE = 2

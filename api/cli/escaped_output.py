@@ -4,7 +4,7 @@ import io
 import re
 import sys
 
-from api.text_format import escape_controls
+from api.escaped_text import escape_controls
 
 _COLOUR = re.compile("(\x1b\\[[0-9;]*m)")
 """The sequences that set a colour. Only tables and help write them, and only on a terminal."""

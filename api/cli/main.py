@@ -20,7 +20,7 @@ from api.cli.ledger_target import (
     UrlOption,
     store_options,
 )
-from api.text_format import escape_controls
+from api.escaped_text import escape_controls
 
 app = typer.Typer(
     name="tallystick",

@@ -12,8 +12,9 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
+from api.escaped_text import escape_controls, escape_json
 from api.progress import ReportProgress
-from api.text_format import escape_controls, escape_json, to_json
+from api.text_format import to_json
 
 if TYPE_CHECKING:
     from projections.stats.intervals import Interval
