@@ -39,6 +39,10 @@ class Forbidden(AccessRefused):
     """The token is known but lacks a scope: use one that has it."""
 
 
+class TokensUnreadable(AccessRefused):
+    """The file of the tokens is damaged, so that no caller can be authenticated: its operator must restore it."""
+
+
 class Principal(msgspec.Struct, frozen=True):
     """An authenticated caller: agent, source of its events, scopes, rate limit, and which decisions it may review."""
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.auth import AccessRefused, Forbidden, Unauthenticated
+from api.auth import AccessRefused, Forbidden, TokensUnreadable, Unauthenticated
 from api.rate_limit import RateLimited
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
@@ -86,6 +86,10 @@ class Unwitnessed(TallystickError):
     """A witness did not cosign, or its signature does not verify; nothing was stored."""
 
 
+class UnexpectedAnswer(TallystickError):
+    """A server answered, but not as Tallystick does: with other content, compressed, or with more than it can have."""
+
+
 class CrossSite(AccessRefused):
     """A browser sent this request for a page of another site, and such pages may not write; nothing was done."""
 
@@ -128,11 +132,13 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     Occupied: ErrorCodes("Name in use", 409, INVALID_PARAMS, 2),
     Damaged: ErrorCodes("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unwitnessed: ErrorCodes("Not cosigned", 503, INTERNAL_ERROR, 1),
+    UnexpectedAnswer: ErrorCodes("Not an answer of Tallystick", 500, INTERNAL_ERROR, 1),
     Forked: ErrorCodes("History differs from the signed one", 503, INTERNAL_ERROR, 1),
     UnusableExport: ErrorCodes("Not a complete export", 422, INVALID_PARAMS, 2),
     BadNote: ErrorCodes("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: ErrorCodes("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: ErrorCodes("Not allowed", 403, INTERNAL_ERROR, 2),
+    TokensUnreadable: ErrorCodes("Tokens cannot be read", 503, INTERNAL_ERROR, 1),
     CrossSite: ErrorCodes("Refused to another site's page", 403, INTERNAL_ERROR, 2),
     ForeignHost: ErrorCodes("Host is not a loopback name", 421, INTERNAL_ERROR, 2),
     RateLimited: ErrorCodes("Too many requests", 429, INTERNAL_ERROR, 1),

@@ -23,6 +23,7 @@ TallystickError                 events/errors.py
 ├── BadNote                     not a signed note of the given key: get it again from its source
 ├── UnusableExport              the folder or ZIP is not a complete export: get it again
 ├── Unwitnessed                 api/errors.py: ask the witness again, or its operator
+├── UnexpectedAnswer            api/errors.py: not a Tallystick server: check the address
 ├── LedgerDamaged               the ledger or backup was altered: use another backup
 ├── Occupied                    the file exists: choose another name      (nothing overwritten)
 ├── RunEnded                    api/errors.py: the run has ended: start another
@@ -36,6 +37,7 @@ TallystickError                 events/errors.py
     ├── CrossSite               api/errors.py: a page of another site sent the request
     ├── ForeignHost             api/errors.py: use a loopback host name
     ├── Unauthenticated         send a valid token
+    ├── TokensUnreadable        the operator restores the file of the tokens
     └── Forbidden               use a token that has the scope
 ```
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import typer
 
+from api.escaped_text import escape_controls
 from events.errors import TallystickError
 
 UNUSABLE = 2
@@ -16,9 +17,9 @@ def print_error(error: TallystickError) -> int:
     """Print the reason and the advice on standard error. Return the exit code."""
     from api.errors import error_codes
 
-    print(f"error: {_with_option(error)}", file=sys.stderr)
+    print(escape_controls(f"error: {_with_option(error)}"), file=sys.stderr)
     if error.advice:
-        print(error.advice, file=sys.stderr)
+        print(escape_controls(error.advice), file=sys.stderr)
     return error_codes(error).exit
 
 

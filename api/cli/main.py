@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from api.cli.commands import VERBS
+from api.cli.escaped_output import escape_standard_output
 from api.cli.lazy_group import CONTEXT_SETTINGS, lazy_group
 from api.cli.ledger_target import (
     DEFAULT_LEDGER,
@@ -19,6 +20,7 @@ from api.cli.ledger_target import (
     UrlOption,
     store_options,
 )
+from api.escaped_text import escape_controls
 
 app = typer.Typer(
     name="tallystick",
@@ -54,13 +56,14 @@ def _options(
 
 def main() -> None:
     """Run the command. Print every error as one or two plain lines on standard error."""
+    escape_standard_output()
     try:
         app(prog_name="tallystick")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        print(f"error: {error.filename or 'input'}: {error.strerror or error}", file=sys.stderr)
+        print(escape_controls(f"error: {error.filename or 'input'}: {error.strerror or error}"), file=sys.stderr)
         sys.exit(2)
     except Exception as error:
         from api.cli.errors import print_error

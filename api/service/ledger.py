@@ -31,6 +31,7 @@ from ledger import (
     system_clock,
 )
 from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
+from ledger.private_file import follow_typed_link
 from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
@@ -79,6 +80,7 @@ class LedgerService:
         With `views=False` nothing is folded until `fold`: for callers that only read or append events.
         Errors: LedgerLocked, LedgerUnusable.
         """
+        path = follow_typed_link(path)
         log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
         try:
             scanner = await SqliteReader.open(path)

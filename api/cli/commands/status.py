@@ -33,14 +33,12 @@ def status(target: LedgerTarget) -> None:
 
 
 async def _read(target: LedgerTarget) -> "LedgerStatus":
-    import msgspec
-
     from api.cli.open_ledger import open_reader
     from api.client.open_store import open_remote_store
     from api.service.status import LedgerStatus, read_status
 
     if target.url is not None:
         async with open_remote_store(target.url, target.token) as remote:
-            return msgspec.json.decode(await remote.get("/status"), type=LedgerStatus)
+            return await remote.view("/status", LedgerStatus)
     async with open_reader(target.ledger, views=False) as service:
         return await read_status(service)
