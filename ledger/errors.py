@@ -149,11 +149,19 @@ class LedgerUnavailable(TallystickError):
 
 
 class LedgerLocked(TallystickError):
-    """Another process holds the ledger's lock; `pid` and `address` identify it."""
+    """Another process holds the ledger's lock; `pid` and `address` identify it.
 
-    def __init__(self, path: str, pid: int | None, address: str | None) -> None:
+    `unusable` says why the server at the address cannot be used from here.
+    """
+
+    def __init__(self, path: str, pid: int | None, address: str | None, *, unusable: str | None = None) -> None:
         holder = f"process {pid}" if pid is not None else "another process"
-        if address:
+        if address and unusable:
+            super().__init__(
+                f"{path} is being written by {holder}, serving at {address}: {unusable}",
+                "Name an address that reaches it from here with --url, or stop that process first. Nothing was sent.",
+            )
+        elif address:
             super().__init__(
                 f"{path} is being written by {holder}, serving at {address}.",
                 f"Use --url {address}, or stop that process first.",

@@ -1,6 +1,6 @@
 """The event store of a remote server: calls its HTTP routes as the methods of `EventStore`."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -110,9 +110,24 @@ class RemoteStore:
             await self._request("DELETE", f"/evidence/{quote(digest, safe='')}", params=parameters), ErasureReceipt
         )
 
-    async def get(self, path: str) -> bytes:
+    async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
         """Return the body at a path. Errors: those that the server answers."""
-        return (await self._request("GET", path)).content
+        return (await self._request("GET", path, params=dict(parameters or {}))).content
+
+    async def view(self, path: str, kind: type[_Answer], parameters: Mapping[str, str] | None = None) -> _Answer:
+        """Return the view at a path, decoded. Errors: those of `get` and `decode`."""
+        return self.decode(path, await self.get(path, parameters), kind)
+
+    def decode(self, path: str, body: bytes | msgspec.Raw, kind: type[_Answer]) -> _Answer:
+        """Decode the body at a path. Errors: InvalidQuery, if it has not that shape."""
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except DECODE_ERRORS:
+            raise self.not_tallystick(path) from None
+
+    def not_tallystick(self, path: str) -> InvalidQuery:
+        """Return the error for a body that a Tallystick server of this version does not send."""
+        return InvalidQuery("url", f"{self._url}{path} answered, but not as Tallystick does.", "Check the address.")
 
     async def _post_json(self, path: str, body: object) -> "httpx.Response":
         return await self._request("POST", path, content=_encode(body), headers={"content-type": "application/json"})

@@ -42,7 +42,11 @@ async def list_inventory(ledger: LedgerService, model: str | None = None, as_of:
 
 async def list_registered_models(ledger: LedgerService, as_of: int | None = None) -> ModelList:
     """List the registered models by key, also those that never answered."""
-    inventory = await list_inventory(ledger, as_of=as_of)
+    return registered_models(await list_inventory(ledger, as_of=as_of))
+
+
+def registered_models(inventory: InventoryAnswer) -> ModelList:
+    """Return the registered models of an inventory."""
     models = sorted((model for model in inventory.models if model.known), key=lambda model: model.key)
     return ModelList(models=models, as_of=inventory.as_of)
 

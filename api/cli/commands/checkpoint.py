@@ -15,7 +15,7 @@ Key = Annotated[
 ]
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def checkpoint(target: LedgerTarget) -> None:
     """Print the newest checkpoint.
 
@@ -38,7 +38,7 @@ def checkpoint(target: LedgerTarget) -> None:
     sys.stdout.buffer.flush()
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def receipt(
     target: LedgerTarget,
     position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,

@@ -46,7 +46,7 @@ def put(
     typer.echo(stored.digest)
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def get(
     target: LedgerTarget,
     digest: Digest,
@@ -111,7 +111,7 @@ def erase(
     )
 
 
-@verb()
+@verb(server=True, reads=True)
 def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
     """List stored and erased evidence.
 
@@ -125,7 +125,10 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
     from api.parameters import POSITION_MAX
 
     page = answer_as_of(
-        target.ledger, as_of, lambda service, position: service.evidence.catalogue(OWNER, 0, POSITION_MAX, position)
+        target,
+        as_of,
+        lambda service, position: service.evidence.catalogue(OWNER, 0, POSITION_MAX, position),
+        lambda server: server.evidence(),
     )
     if target.json:
         print_json(page)

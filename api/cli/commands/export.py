@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMATS = ("ndjson", "csv", "parquet")
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def export(
     target: LedgerTarget,
     *,

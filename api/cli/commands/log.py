@@ -10,11 +10,12 @@ from api.cli.options import ORDERS, choice, given
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from api.client.remote_events import RemoteEvents
     from api.service.ledger import LedgerService
     from ledger import Page, Query
 
 
-@verb()
+@verb(server=True, reads=True)
 def log(
     target: LedgerTarget,
     *,
@@ -65,11 +66,11 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: 
     """Print one page, or with `all_pages` every page; with `raw` as stored lines, otherwise as a table."""
     from msgspec import structs
 
-    from api.cli.open_ledger import open_reader
+    from api.cli.open_ledger import open_events
     from api.cli.output import open_console, print_line, print_note
     from events.limits import PAGE_EVENTS_MAX
 
-    async with open_reader(target.ledger, views=False) as service:
+    async with open_events(target) as service:
         if all_pages:
             async for page in service.scan(structs.replace(query, limit=PAGE_EVENTS_MAX)):
                 print_line(page.ndjson)
@@ -85,10 +86,10 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: 
 
 
 async def _follow(target: LedgerTarget, query: "Query", *, raw: bool) -> None:
-    from api.cli.open_ledger import open_reader
+    from api.cli.open_ledger import open_events
     from api.cli.output import print_line
 
-    async with open_reader(target.ledger, views=False) as service:
+    async with open_events(target) as service:
         async for page in _pages(service, query):
             if raw:
                 print_line(page.ndjson)
@@ -97,7 +98,7 @@ async def _follow(target: LedgerTarget, query: "Query", *, raw: bool) -> None:
                 typer.echo("  ".join(row))
 
 
-def _pages(service: "LedgerService", query: "Query") -> "AsyncIterator[Page]":
+def _pages(service: "LedgerService | RemoteEvents", query: "Query") -> "AsyncIterator[Page]":
     from msgspec import structs
 
     from events.limits import PAGE_EVENTS_MAX

@@ -9,7 +9,7 @@ from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.service.decision_writer import RecordedDecision, RecordedReview, record_decision, review_decision
 from api.service.decisions import DecisionPage, find_decision, select_decisions
-from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, parse_decision_query
+from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, PREFIX, parse_decision_query
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import EventId
 from events.payload import Label
@@ -37,13 +37,14 @@ async def get_decisions(call: Call) -> Response:
     method="GET",
     path="/decisions/{decision_id}",
     path_parameters=(DECISION_ID,),
-    query=(AS_OF,),
+    query=(PREFIX, AS_OF),
     answers={200: json_answer("The decision.", DecisionState)},
     errors=(404,),
 )
 async def get_decision(call: Call) -> Response:
     """Return one decision with its history."""
-    return json_response(await find_decision(call.ledger, call.path(DECISION_ID), await call.as_of()))
+    decision_id, prefix = call.path(DECISION_ID), PREFIX.read(call.parameters)
+    return json_response(await find_decision(call.ledger, decision_id, await call.as_of(), prefix=prefix))
 
 
 class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
