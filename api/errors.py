@@ -85,6 +85,10 @@ class Unwitnessed(TallystickError):
     """A witness did not cosign, or its signature does not verify; nothing was stored."""
 
 
+class UnexpectedAnswer(TallystickError):
+    """A server answered, but not as Tallystick does: with other content, compressed, or with more than it can have."""
+
+
 class CrossSite(AccessRefused):
     """A browser sent this request for a page of another site, and such pages may not write; nothing was done."""
 
@@ -126,6 +130,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     Occupied: ErrorCodes("Name in use", 409, INVALID_PARAMS, 2),
     Damaged: ErrorCodes("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unwitnessed: ErrorCodes("Not cosigned", 503, INTERNAL_ERROR, 1),
+    UnexpectedAnswer: ErrorCodes("Not an answer of Tallystick", 502, INTERNAL_ERROR, 1),
     Forked: ErrorCodes("History differs from the signed one", 503, INTERNAL_ERROR, 1),
     UnusableExport: ErrorCodes("Not a complete export", 422, INVALID_PARAMS, 2),
     BadNote: ErrorCodes("Not a signed note", 422, INVALID_PARAMS, 2),

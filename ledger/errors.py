@@ -22,6 +22,7 @@ TallystickError                 events/errors.py
 ├── BadNote                     not a signed note of the given key: get it again from its source
 ├── UnusableExport              the folder or ZIP is not a complete export: get it again
 ├── Unwitnessed                 api/errors.py: ask the witness again, or its operator
+├── UnexpectedAnswer            api/errors.py: not a Tallystick server: check the address
 ├── LedgerDamaged               the ledger or backup was altered: use another backup
 ├── Occupied                    the file exists: choose another name      (nothing overwritten)
 ├── RunEnded                    api/errors.py: the run has ended: start another

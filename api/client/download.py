@@ -8,7 +8,8 @@ from zipfile import BadZipFile, ZipFile
 import httpx
 
 from api.client.remote_store import decode_error, make_client
-from api.export.manifest import MANIFEST, Manifest, decode_manifest
+from api.client.server_answer import PROBLEM_BYTES_MAX, not_tallystick, read_answer, require_plain
+from api.export.manifest import MANIFEST, MANIFEST_BYTES_MAX, Manifest, decode_manifest
 from api.export.output_path import is_archive, temporary_output
 from api.progress import ReportProgress
 from events.decode_errors import DECODE_ERRORS
@@ -30,9 +31,9 @@ async def download_export(
                 make_client(url, token) as client,
                 client.stream("GET", "/export", params=parameters) as response,
             ):
+                require_plain(response)
                 if response.status_code != 200:
-                    await response.aread()
-                    raise decode_error(response)
+                    raise decode_error(await read_answer(response, PROBLEM_BYTES_MAX))
                 await _receive(response, part, report)
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
@@ -44,7 +45,7 @@ async def download_export(
 async def _receive(response: httpx.Response, part: Path, report: ReportProgress) -> None:
     received_bytes = 0
     with part.open("xb") as file:
-        async for piece in response.aiter_bytes():
+        async for piece in response.aiter_raw():
             file.write(piece)
             received_bytes += len(piece)
             report(received_bytes, received_bytes)
@@ -53,9 +54,9 @@ async def _receive(response: httpx.Response, part: Path, report: ReportProgress)
 
 
 def _manifest(part: Path, url: str) -> Manifest:
-    """Read the manifest of the download. Errors: InvalidQuery, if it is not an export."""
+    """Read the manifest of the download. Errors: UnexpectedAnswer, if it is not an export."""
     try:
-        with ZipFile(part) as archive:
-            return decode_manifest(archive.read(MANIFEST))
+        with ZipFile(part) as archive, archive.open(MANIFEST) as file:
+            return decode_manifest(file.read(MANIFEST_BYTES_MAX + 1))
     except (BadZipFile, KeyError, *DECODE_ERRORS):
-        raise InvalidQuery("url", f"{url} answered, but not as Tallystick does.", "Check the address.") from None
+        raise not_tallystick(f"{url}/export", 200) from None

@@ -12,6 +12,7 @@ import httpx
 import msgspec
 
 from api.client.remote_store import make_client
+from api.client.server_answer import fetch
 from events.decode_errors import DECODE_ERRORS
 from events.errors import TallystickError
 from ledger.errors import LedgerLocked
@@ -58,26 +59,15 @@ async def _check_instance(address: str, instance: str) -> str | None:
     """Return why the server at an address is not the one with this name; None if it is."""
     try:
         async with asyncio.timeout(ANSWER_S), make_client(address, None) as client:
-            index = await _read_index(client)
+            request = client.build_request("GET", "/", headers={"accept": "application/json"})
+            answer = await fetch(client, request, INDEX_BYTES_MAX)
+            index = msgspec.json.decode(answer.content, type=_Index)
     except TimeoutError:
         return f"it did not answer within {ANSWER_S:g} s."
     except (httpx.HTTPError, TallystickError) as error:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return "its certificate is not trusted; name the certificate of its issuer in SSL_CERT_FILE."
         return f"it cannot be reached: {str(error) or type(error).__name__}."
-    return None if index.instance == instance else "another server answers there, which does not hold this ledger."
-
-
-async def _read_index(client: httpx.AsyncClient) -> _Index:
-    """Return the index of a server; an empty one if it sends something else. Errors: httpx.HTTPError."""
-    body = b""
-    headers = {"accept": "application/json", "accept-encoding": "identity"}
-    async with client.stream("GET", "/", headers=headers) as response:
-        async for piece in response.aiter_raw():
-            body += piece
-            if len(body) > INDEX_BYTES_MAX:
-                return _Index()
-    try:
-        return msgspec.json.decode(body, type=_Index)
     except DECODE_ERRORS:
-        return _Index()
+        index = _Index()
+    return None if index.instance == instance else "another server answers there, which does not hold this ledger."

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import structs
 
 from api.client.remote_store import RemoteStore, decode_error, make_client
+from api.client.server_answer import PROBLEM_BYTES_MAX, read_answer, require_plain
 from events.envelope import timestamp
 from events.limits import LINE_BYTES_MAX
 from ledger import Page, Query, moment_of
@@ -70,14 +71,14 @@ class RemoteEvents:
             async with self._client.stream(
                 "GET", PATH, params=_parameters(query, limited=False), headers={"accept": FEED}
             ) as response:
+                require_plain(response)
                 if response.status_code != 200:
-                    await response.aread()
-                    raise decode_error(response)
+                    raise decode_error(await read_answer(response, PROBLEM_BYTES_MAX))
                 if not response.headers.get("content-type", "").startswith(FEED):
-                    raise self._store.not_tallystick(PATH)
+                    raise self._store.unexpected(PATH)
                 async for lines in _messages(response):
                     if len(lines[-1]) > MESSAGE_BYTES_MAX:
-                        raise self._store.not_tallystick(PATH)
+                        raise self._store.unexpected(PATH)
                     if page := self._page(lines[:-1], more=False):
                         after = page.positions[-1]
                         yield page
@@ -89,7 +90,13 @@ class RemoteEvents:
         """Return a page of events and the newest position."""
         answer = await self._store.view(PATH, _EventPage, _parameters(query, limited=True))
         page = self._page([bytes(line) for line in answer.events], more=answer.next is not None)
-        return page or Page(b"", [], more=False), answer.head
+        if page is None:
+            return Page(b"", [], more=False), answer.head
+        low, high = sorted((page.positions[0], page.positions[-1]))
+        before = query.before or answer.head + 1
+        if len(page.positions) > query.limit or not query.after < low <= high < before:
+            raise self._store.unexpected(PATH)
+        return page, answer.head
 
     def _page(self, lines: list[bytes], *, more: bool) -> Page | None:
         """Return the page of some lines; None without lines."""
@@ -104,7 +111,7 @@ class RemoteEvents:
 async def _messages(response: httpx.Response) -> AsyncIterator[list[bytes]]:
     """Yield the data of the messages that each part of a feed completes, and at the end the incomplete rest."""
     rest = b""
-    async for piece in response.aiter_bytes():
+    async for piece in response.aiter_raw():
         *lines, rest = (rest + piece).split(b"\n")
         yield [*_data(lines), rest]
 

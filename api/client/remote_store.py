@@ -8,7 +8,8 @@ from urllib.parse import quote
 import msgspec
 
 from api.auth import Unauthenticated
-from api.errors import ERROR_TABLE, Problem, problem_name
+from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallystick
+from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
 from api.rate_limit import RateLimited
 from api.service.decision_writer import RecordedDecision, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
@@ -18,8 +19,17 @@ from events.decision import DecisionRecorded, DecisionReviewed
 from events.decode_errors import DECODE_ERRORS
 from events.envelope import Draft
 from events.errors import TallystickError
-from events.limits import PAGE_EVENTS_MAX
-from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable
+from events.limits import (
+    BATCH_EVENTS_MAX,
+    EVENT_ID_CHARS_MAX,
+    EVIDENCE_BYTES_MAX,
+    LINE_BYTES_MAX,
+    NOTE_BYTES_MAX,
+    PAGE_EVENTS_MAX,
+    RECEIPT_BYTES_MAX,
+)
+from ledger import Receipt, SignedCheckpoint
+from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +39,21 @@ LINES = "application/x-ndjson"
 
 ANSWER_S = 120.0
 """Seconds to wait for the answer of a server."""
+
+APPENDED_BYTES_MAX = BATCH_EVENTS_MAX * (EVENT_ID_CHARS_MAX * 6 + 1_024)
+"""The answer to an append: the id, stream and position of each event of a batch."""
+
+RECORD_BYTES_MAX = 1024 * 1024
+"""The answer to one decision, review, or piece of evidence."""
+
+PAGE_BYTES_MAX = PAGE_EVENTS_MAX * (LINE_BYTES_MAX + 1)
+"""One page of events."""
+
+STREAMS_BYTES_MAX = 4 * PAGE_BYTES_MAX
+"""All events of some streams, which are read together: 256 MB."""
+
+VIEW_BYTES_MAX = 64 * 1024 * 1024
+"""One view."""
 
 _Answer = TypeVar("_Answer")
 _encode = msgspec.json.Encoder().encode
@@ -50,9 +75,10 @@ class RemoteStore:
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
         body = b"\n".join(map(_encode, drafts))
-        return _decode(
-            await self._request("POST", "/events", content=body, headers={"content-type": LINES}), AppendResult
+        answer = await self._request(
+            "POST", "/events", APPENDED_BYTES_MAX, content=body, headers={"content-type": LINES}
         )
+        return _decode(answer, AppendResult)
 
     async def record_decision(
         self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
@@ -69,7 +95,8 @@ class RemoteStore:
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         filters = {"subject": ",".join(subjects), "type": ",".join(types)}
         parameters = {name: value for name, value in filters.items() if value}
-        return (await self._request("GET", "/events", params=parameters, headers={"accept": LINES})).content
+        answer = await self._request("GET", "/events", STREAMS_BYTES_MAX, params=parameters, headers={"accept": LINES})
+        return answer.content
 
     async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
         parameters = {"type": ",".join(types), "limit": str(PAGE_EVENTS_MAX)}
@@ -78,13 +105,15 @@ class RemoteStore:
         lines, after = PAGE_EVENTS_MAX, 0
         while lines == PAGE_EVENTS_MAX:
             answer = await self._request(
-                "GET", "/events", params=parameters | {"after": str(after)}, headers={"accept": LINES}
+                "GET", "/events", PAGE_BYTES_MAX, params=parameters | {"after": str(after)}, headers={"accept": LINES}
             )
             page = answer.content.rstrip(b"\n")
-            if page:
-                after = _decode(answer, _Line, page[page.rfind(b"\n") + 1 :]).position
-                yield page
             lines = page.count(b"\n") + 1 if page else 0
+            if page:
+                before, after = after, _decode(answer, _Line, page[page.rfind(b"\n") + 1 :]).position
+                if after <= before or lines > PAGE_EVENTS_MAX:
+                    raise not_tallystick(answer.url, answer.status)
+                yield page
 
     @asynccontextmanager
     async def keep(self, blobs: Iterable[Blob]) -> AsyncIterator[list[Draft]]:
@@ -95,71 +124,93 @@ class RemoteStore:
     async def put(self, blob: Blob) -> StoredEvidence:
         parameters = {"digest": digest_of(blob.data)} | ({} if blob.note is None else {"note": blob.note})
         headers = {} if blob.media_type is None else {"content-type": blob.media_type}
-        answer = await self._request("PUT", "/evidence", content=blob.data, params=parameters, headers=headers)
+        answer = await self._request(
+            "PUT", "/evidence", RECORD_BYTES_MAX, content=blob.data, params=parameters, headers=headers
+        )
         return _decode(answer, StoredEvidence)
 
     async def evidence(self, digest: str) -> EvidenceContent:
-        answer = await self._request("GET", f"/evidence/{quote(digest, safe='')}")
-        if digest_of(answer.content) != digest:
-            raise _not_tallystick(answer)
+        answer = await self._request("GET", f"/evidence/{quote(digest, safe='')}", EVIDENCE_BYTES_MAX)
+        if digest_of(answer.content) != digest or "content-type" not in answer.headers:
+            raise not_tallystick(answer.url, answer.status)
         return EvidenceContent(digest, answer.content, answer.headers["content-type"])
 
     async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
+        path = f"/evidence/{quote(digest, safe='')}"
         parameters = {} if reason is None else {"reason": reason}
-        return _decode(
-            await self._request("DELETE", f"/evidence/{quote(digest, safe='')}", params=parameters), ErasureReceipt
-        )
-
-    async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
-        """Return the body at a path. Errors: those that the server answers."""
-        return (await self._request("GET", path, params=dict(parameters or {}))).content
+        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=parameters), ErasureReceipt)
 
     async def view(self, path: str, kind: type[_Answer], parameters: Mapping[str, str] | None = None) -> _Answer:
-        """Return the view at a path, decoded. Errors: those of `get` and `decode`."""
+        """Return the view at a path. Errors: those that the server answers; UnexpectedAnswer."""
         return self.decode(path, await self.get(path, parameters), kind)
 
+    async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
+        """Return the body of the view at a path. Errors: as `view`."""
+        return (await self._request("GET", path, VIEW_BYTES_MAX, params=dict(parameters or {}))).content
+
     def decode(self, path: str, body: bytes | msgspec.Raw, kind: type[_Answer]) -> _Answer:
-        """Decode the body at a path. Errors: InvalidQuery, if it has not that shape."""
+        """Decode the body of the view at a path, or a part of it. Errors: UnexpectedAnswer."""
         try:
             return msgspec.json.decode(body, type=kind)
         except DECODE_ERRORS:
-            raise self.not_tallystick(path) from None
+            raise self.unexpected(path) from None
 
-    def not_tallystick(self, path: str) -> InvalidQuery:
-        """Return the error for a body that a Tallystick server of this version does not send."""
-        return InvalidQuery("url", f"{self._url}{path} answered, but not as Tallystick does.", "Check the address.")
+    def unexpected(self, path: str) -> UnexpectedAnswer:
+        """Return the error for a view that a Tallystick server does not give."""
+        return not_tallystick(f"{self._url}{path}", 200)
 
-    async def _post_json(self, path: str, body: object) -> "httpx.Response":
-        return await self._request("POST", path, content=_encode(body), headers={"content-type": "application/json"})
+    async def checkpoint(self) -> SignedCheckpoint:
+        """Return the newest checkpoint; its signature is not verified. Errors: as `view`."""
+        answer = await self._request("GET", "/checkpoint", NOTE_BYTES_MAX)
+        try:
+            return SignedCheckpoint.parse(answer.content)
+        except BadNote:
+            raise not_tallystick(answer.url, answer.status) from None
+
+    async def receipt(self, position: int) -> Receipt:
+        """Return the receipt of a position; its signature is not verified. Errors: as `view`."""
+        answer = await self._request("GET", f"/events/{position}/receipt", RECEIPT_BYTES_MAX)
+        try:
+            receipt = Receipt.parse(answer.content)
+        except BadNote:
+            raise not_tallystick(answer.url, answer.status) from None
+        if receipt.position != position or receipt.line is None or not receipt.includes(receipt.line):
+            raise not_tallystick(answer.url, answer.status)
+        return receipt
+
+    async def _post_json(self, path: str, body: object) -> ServerAnswer:
+        headers = {"content-type": "application/json"}
+        return await self._request("POST", path, RECORD_BYTES_MAX, content=_encode(body), headers=headers)
 
     async def _request(
         self,
         method: str,
         path: str,
+        bytes_max: int,
         *,
         content: bytes | None = None,
         params: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
-    ) -> "httpx.Response":
+    ) -> ServerAnswer:
         """Send a request and return the answer. Repeat it while the server is busy or limits the token's rate.
 
-        Errors: those that the server answers; LedgerUnavailable; InvalidQuery, if it is not a Tallystick server.
+        Errors: those that the server answers; LedgerUnavailable; UnexpectedAnswer, if it is not a Tallystick server.
         """
         request = self._client.build_request(method, path, content=content, params=params, headers=headers)
 
-        async def send(again: bool) -> "httpx.Response":
-            response = await self._send(request)
-            if response.status_code not in {200, 201}:
-                raise decode_error(response)
-            return response
+        async def send(again: bool) -> ServerAnswer:
+            answer = await self._send(request, bytes_max)
+            if answer.status not in {200, 201}:
+                raise decode_error(answer)
+            return answer
 
         return await retry(send, while_busy)
 
-    async def _send(self, request: "httpx.Request") -> "httpx.Response":
+    async def _send(self, request: "httpx.Request", bytes_max: int) -> ServerAnswer:
         import httpx
 
         try:
-            return await self._client.send(request)
+            return await fetch(self._client, request, bytes_max)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
             advice = (
@@ -173,37 +224,32 @@ class RemoteStore:
             ) from error
 
 
-def decode_error(response: "httpx.Response") -> TallystickError:
+def decode_error(answer: ServerAnswer) -> TallystickError:
     """Return the exception for the error that a server answered."""
     try:
-        problem = msgspec.json.decode(response.content, type=Problem)
+        problem = msgspec.json.decode(answer.content, type=Problem)
         kind = _errors[problem.type.rpartition(":")[2]]
     except (*DECODE_ERRORS, KeyError):
-        return _not_tallystick(response)
+        return not_tallystick(answer.url, answer.status)
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
     error.__dict__.update(field=problem.field, index=problem.index)
     if isinstance(error, LedgerBusy | RateLimited):
-        error.retry_after_s = int(response.headers.get("retry-after", "1"))
+        error.retry_after_s = answer.retry_after_s()
     if isinstance(error, Unauthenticated):
         error.advice = "Give a token with --token, or in TALLYSTICK_TOKEN; tallystick token add AGENT makes one."
     return error
 
 
-def _decode(response: "httpx.Response", kind: type[_Answer], content: bytes | None = None) -> _Answer:
+def _decode(answer: ServerAnswer, kind: type[_Answer], content: bytes | None = None) -> _Answer:
     try:
-        return msgspec.json.decode(response.content if content is None else content, type=kind)
+        return msgspec.json.decode(answer.content if content is None else content, type=kind)
     except DECODE_ERRORS:
-        raise _not_tallystick(response) from None
+        raise not_tallystick(answer.url, answer.status) from None
 
 
 def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
-
-
-def _not_tallystick(response: "httpx.Response") -> InvalidQuery:
-    detail = f"{response.url} answered {response.status_code}, but not as Tallystick does."
-    return InvalidQuery("url", detail, "Check the address.")
 
 
 def make_client(url: str, token: str | None) -> "httpx.AsyncClient":
@@ -216,5 +262,5 @@ def make_client(url: str, token: str | None) -> "httpx.AsyncClient":
         raise InvalidQuery("url", f"{url!r} is not an address: {error}.", "Write http://127.0.0.1:8321.") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a server.", "Write http://127.0.0.1:8321.")
-    headers = {"authorization": f"Bearer {token}"} if token else {}
+    headers = IDENTITY | ({"authorization": f"Bearer {token}"} if token else {})
     return httpx.AsyncClient(base_url=parsed, headers=headers, timeout=ANSWER_S)

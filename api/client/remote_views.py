@@ -69,6 +69,8 @@ class RemoteViews:
         body = await self._store.get(path, {**PREFIX, **self._as_of})
         state = self._store.decode(path, body, DecisionState)
         entries = self._store.decode(path, body, _History).history
+        if any(each.type not in VOCABULARY.event_types for each in entries):
+            raise self._store.unexpected(path)
         payloads = [self._store.decode(path, each.data, VOCABULARY.event_types[each.type].payload) for each in entries]
         history = (structs.replace(entry, data=payload) for entry, payload in zip(state.history, payloads, strict=True))
         return structs.replace(state, history=tuple(history))
@@ -81,8 +83,10 @@ class RemoteViews:
         while after is not None:
             parameters |= {"offset": str(after), "as_of": str(page.as_of.position)}
             further = await self._store.view("/evidence", EvidencePage, parameters)
+            if not further.evidence:
+                raise self._store.unexpected("/evidence")
             entries += further.evidence
-            after = further.next
+            after = further.next if len(entries) < page.total else None
         return structs.replace(page, evidence=entries, next=None)
 
     async def runs(self, parameters: Parameters) -> RunPage:
@@ -93,7 +97,7 @@ class RemoteViews:
         path = f"/runs/{_segment(run_id)}"
         detail = await self._store.view(path, RunDetail, {"include": include, **PREFIX, **self._as_of})
         if detail.summary is UNSET:
-            raise self._store.not_tallystick(path)
+            raise self._store.unexpected(path)
         return RunView(entry=detail.summary, detail=structs.replace(detail, summary=UNSET))
 
     async def inventory(self, model: str | None = None) -> InventoryAnswer:

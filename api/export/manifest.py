@@ -16,6 +16,12 @@ PROOFS = "proofs.ndjson"
 EVIDENCE = "evidence"
 README = "README.md"
 
+MANIFEST_BYTES_MAX = 16 << 20
+"""Far more than a manifest with all types and very many absent pieces of evidence needs."""
+
+MANIFEST_ITEMS_MAX = 200_000
+"""Items in all lists and objects of a manifest together: each takes many times its bytes once it is decoded."""
+
 Format = Literal["ndjson", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("ndjson", "csv", "parquet")
 
@@ -84,8 +90,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the manifest's bytes with an empty digest. It proves nothing, but shows accidental changes."""
 
 
-decode_manifest = msgspec.json.Decoder(Manifest).decode
-"""Read a manifest. Errors: msgspec.DecodeError."""
+_decode = msgspec.json.Decoder(Manifest).decode
+
+
+def decode_manifest(raw: bytes) -> Manifest:
+    """Read a manifest. Errors: those of DECODE_ERRORS, also for one over the limits."""
+    if len(raw) > MANIFEST_BYTES_MAX:
+        raise msgspec.ValidationError(f"it has more than {MANIFEST_BYTES_MAX:,} bytes")
+    if raw.count(b",") > MANIFEST_ITEMS_MAX:
+        raise msgspec.ValidationError(f"it lists more than {MANIFEST_ITEMS_MAX:,} items")
+    return _decode(raw)
 
 
 def encode_manifest(manifest: Manifest) -> bytes:

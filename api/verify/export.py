@@ -18,6 +18,7 @@ from api.export.manifest import (
     FORMAT,
     LEAVES,
     MANIFEST,
+    MANIFEST_BYTES_MAX,
     PROOFS,
     README,
     Filters,
@@ -43,9 +44,6 @@ from ledger.verify import (
     SignatureCheck,
     bundled_key,
 )
-
-MANIFEST_BYTES_MAX = 64 << 20
-"""Far more than a manifest with all types and very many absent pieces of evidence needs."""
 
 NOTE_BYTES_MAX = 1 << 20
 
@@ -79,7 +77,7 @@ def read_manifest(package: Package, path: Path) -> tuple[Manifest, bytes]:
     """Read the manifest; return it and its bytes. Errors: UnusableExport."""
     try:
         with package.open(MANIFEST) as file:
-            raw = file.read(MANIFEST_BYTES_MAX)
+            raw = file.read(MANIFEST_BYTES_MAX + 1)
     except KeyError:
         raise UnusableExport(
             f"{path} has no {MANIFEST}: it is not an export, or not a complete copy of one.",

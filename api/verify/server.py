@@ -11,8 +11,11 @@ import httpx
 import msgspec
 
 from api.client.remote_store import decode_error, make_client
+from api.client.server_answer import ServerAnswer, fetch
+from api.errors import UnexpectedAnswer
 from api.progress import ReportProgress
 from events.decode_errors import DECODE_ERRORS
+from events.limits import LINE_BYTES_MAX, NOTE_BYTES_MAX
 from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
@@ -33,6 +36,18 @@ GROUP_TILES = 8
 LENGTH_BYTES = 2
 """Bytes of the length of an entry in a bundle (big-endian)."""
 
+ENTRIES_BYTES_MAX = WIDTH * (LENGTH_BYTES + LINE_BYTES_MAX)
+"""One bundle of entries."""
+
+TILE_BYTES_MAX = WIDTH * HASH_BYTES
+"""One tile."""
+
+PROOF_BYTES_MAX = 16_384
+"""One consistency proof; the longest one has about 120 hashes."""
+
+WRONG_MAX = 1_000
+"""Faults after which no more entries are fetched: the server sends what its checkpoint does not claim, without end."""
+
 TRIES = 10
 """Repeated requests to a busy server, each after the time that its answer states."""
 
@@ -52,10 +67,10 @@ async def verify_served(
     """Verify the entries and tiles under a server's checkpoint; add faults to `findings`.
 
     `earlier` is a checkpoint that was published before.
-    Errors: LedgerUnavailable, if the server cannot be reached; the errors that it answers instead of a checkpoint.
+    Errors: LedgerUnavailable, if the server cannot be reached; the errors that it answers instead of a checkpoint;
+    UnexpectedAnswer.
     """
     async with make_client(url, token) as client:
-        client.headers["accept-encoding"] = "identity"
         try:
             return await _Served(findings, client, key).run(earlier, progress)
         except httpx.TransportError as error:
@@ -80,10 +95,10 @@ class _Served:
 
     async def run(self, earlier: bytes | None, progress: ReportProgress) -> FileFindings:
         """Verify everything."""
-        response = await self._get("checkpoint")
-        if response.status_code != 200:
-            raise decode_error(response)
-        checkpoint = self._notes.read(response.content, "the server's checkpoint")
+        answer = await self._get("checkpoint", NOTE_BYTES_MAX)
+        if answer.status != 200:
+            raise decode_error(answer)
+        checkpoint = self._notes.read(answer.content, "the server's checkpoint")
         older = self._notes.read(earlier, "the earlier checkpoint") if earlier is not None else None
         if self._key is None:
             self._findings.notes.append(
@@ -109,8 +124,8 @@ class _Served:
             numbers = range(first, min(first + GROUP_TILES, -(-size // WIDTH)))
             addresses = [TileAddress(number, tile_width(0, number, size)) for number in numbers]
             fetched = await asyncio.gather(
-                *(self._fetch(f"tile/entries/{address}") for address in addresses),
-                *(self._fetch(f"tile/0/{address}") for address in addresses),
+                *(self._fetch(f"tile/entries/{address}", ENTRIES_BYTES_MAX) for address in addresses),
+                *(self._fetch(f"tile/0/{address}", TILE_BYTES_MAX) for address in addresses),
             )
             bundles, tiles = fetched[: len(addresses)], fetched[len(addresses) :]
             lines: list[bytes] = []
@@ -132,6 +147,11 @@ class _Served:
                     await self._check_tile(tile, WIDTH)
             progress(rebuild.edge.size, size)
             if not complete_so_far:
+                return
+            if sum(check.wrong for check in self._findings.checks) > WRONG_MAX:
+                self._findings.notes.append(
+                    f"Stopped after {rebuild.edge.size:,} of {size:,} claimed events: more than {WRONG_MAX:,} faults."
+                )
                 return
 
     def _compare(self, addresses: list[TileAddress], tiles: list[bytes | None], leaves: list[bytes]) -> bytes:
@@ -157,7 +177,7 @@ class _Served:
 
     async def _check_tile(self, tile: Tile, width: int) -> None:
         self._tiles.count += 1
-        served = await self._fetch(f"tile/{tile.level}/{TileAddress(tile.number, width)}")
+        served = await self._fetch(f"tile/{tile.level}/{TileAddress(tile.number, width)}", TILE_BYTES_MAX)
         if served != tile.hashes:
             self._tiles.fault(*describe_difference(tile, served))
 
@@ -165,30 +185,35 @@ class _Served:
         """Check that the server's own consistency proof shows that its log continues the earlier checkpoint."""
         check = self._findings.check("consistency", "proofs")
         check.count += 1
-        response = await self._get(f"proofs/consistency?from={older.size}&to={newer.size}")
+        answer = await self._get(f"proofs/consistency?from={older.size}&to={newer.size}", PROOF_BYTES_MAX)
         try:
-            hashes = msgspec.json.decode(response.content, type=_Consistency).hashes
+            hashes = msgspec.json.decode(answer.content, type=_Consistency).hashes
         except DECODE_ERRORS:
             hashes = None
         if hashes is None or not verify_consistency(older.size, newer.size, hashes, older.root, newer.root):
             check.fault("the proof does not show that the log continues the earlier checkpoint.")
 
-    async def _fetch(self, path: str) -> bytes | None:
+    async def _fetch(self, path: str, bytes_max: int) -> bytes | None:
         """Fetch the bytes at a path; None, with a fault, if they are not served."""
-        response = await self._get(path)
-        if response.status_code == 200:
-            return response.content
-        self._entries.fault(f"{path} is not served: {response.status_code}.")
+        try:
+            answer = await self._get(path, bytes_max)
+        except UnexpectedAnswer as error:
+            self._entries.fault(error.detail)
+            return None
+        if answer.status == 200:
+            return answer.content
+        self._entries.fault(f"{path} is not served: {answer.status}.")
         return None
 
-    async def _get(self, path: str) -> httpx.Response:
-        response = await self._client.get(path)
+    async def _get(self, path: str, bytes_max: int) -> ServerAnswer:
+        """Return the answer at a path. Errors: UnexpectedAnswer."""
+        answer = await fetch(self._client, self._client.build_request("GET", path), bytes_max)
         for _ in range(TRIES):
-            if response.status_code not in BUSY_STATUSES:
+            if answer.status not in BUSY_STATUSES:
                 break
-            await asyncio.sleep(float(response.headers.get("retry-after", "1")))
-            response = await self._client.get(path)
-        return response
+            await asyncio.sleep(answer.retry_after_s())
+            answer = await fetch(self._client, self._client.build_request("GET", path), bytes_max)
+        return answer
 
 
 def split_bundle(bundle: bytes) -> list[bytes] | None:

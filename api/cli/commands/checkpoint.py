@@ -92,7 +92,9 @@ async def _fetch(target: LedgerTarget, position: int | None) -> bytes:
 
     if target.url is not None:
         async with open_remote_store(target.url, target.token) as remote:
-            return await remote.get("/checkpoint" if position is None else f"/events/{position}/receipt")
+            if position is None:
+                return (await remote.checkpoint()).note.encode()
+            return (await remote.receipt(position)).encode()
     async with open_for_signing(target.ledger) as service:
         if position is None:
             return (await service.proving.checkpoint()).note.encode()
