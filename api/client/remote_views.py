@@ -1,8 +1,10 @@
 """The views of a remote server: each method gets a route and decodes the struct that the local use case returns."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from urllib.parse import quote
 
+import msgspec
 from msgspec import UNSET, Raw, Struct, structs
 
 from api.client.remote_store import RemoteStore
@@ -23,7 +25,7 @@ from api.service.projections import ProjectionInfo, ProjectionList, ProjectionSt
 from api.service.status import LedgerStatus
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
-from projections.decisions.decision_state import DecisionState
+from projections.decisions.decision_state import DecisionState, HistoryEntry
 from projections.discovery.run_report import RunDetail
 
 PREFIX = {"prefix": "true"}
@@ -33,16 +35,14 @@ Parameters = Mapping[str, str]
 
 
 class _Entry(Struct):
-    """An event in the history of a decision."""
+    """An event in the history of a decision, whose payload is decoded by its type."""
 
+    position: int
+    streamversion: int
     type: str
+    agent: str
+    time: datetime
     data: Raw
-
-
-class _History(Struct):
-    """The history of a decision."""
-
-    history: list[_Entry] = []
 
 
 class RemoteViews:
@@ -67,13 +67,16 @@ class RemoteViews:
     async def decision(self, decision_id: str) -> DecisionState:
         path = f"/decisions/{_segment(decision_id)}"
         body = await self._store.get(path, {**PREFIX, **self._as_of})
-        state = self._store.decode(path, body, DecisionState)
-        entries = self._store.decode(path, body, _History).history
-        if any(each.type not in VOCABULARY.event_types for each in entries):
+        fields = self._store.decode(path, body, dict[str, Raw])
+        entries = self._store.decode(path, fields.pop("history", Raw(b"[]")), list[_Entry])
+        state = self._store.decode(path, msgspec.json.encode(fields), DecisionState)
+        return structs.replace(state, history=tuple(self._history_entry(path, entry) for entry in entries))
+
+    def _history_entry(self, path: str, entry: _Entry) -> HistoryEntry:
+        kind = VOCABULARY.event_types.get(entry.type)
+        if kind is None:
             raise self._store.unexpected(path)
-        payloads = [self._store.decode(path, each.data, VOCABULARY.event_types[each.type].payload) for each in entries]
-        history = (structs.replace(entry, data=payload) for entry, payload in zip(state.history, payloads, strict=True))
-        return structs.replace(state, history=tuple(history))
+        return HistoryEntry(**{**structs.asdict(entry), "data": self._store.decode(path, entry.data, kind.payload)})
 
     async def evidence(self) -> EvidencePage:
         """Return all evidence, which the server lists in pages."""
