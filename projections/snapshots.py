@@ -12,7 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from ledger.errors import LedgerUnusable
 from ledger.sqlite.connection import SqliteConnection, connect
+from ledger.sqlite.read_only import read_only_uri
 
 SNAPSHOTS_MAX = 6
 """Most snapshots of each projection: a recent one to start from, and older ones for `as_of`."""
@@ -136,8 +138,9 @@ async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     if path.exists() != path.is_file() or not (writable or path.exists()):
         return None  # without a connection, because each starts a thread
     try:
-        connection = await connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
-    except sqlite3.Error:
+        uri = f"{path.absolute().as_uri()}?mode=rwc" if writable else read_only_uri(path)
+        connection = await connect(uri, uri=True)
+    except (sqlite3.Error, LedgerUnusable):
         return None
     try:
         if writable:

@@ -1,6 +1,5 @@
 """The ledger service: one open ledger, for every use case and every interface."""
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -30,6 +29,7 @@ from ledger import (
     system_clock,
 )
 from ledger.errors import InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
+from ledger.sqlite.read_only import can_be_written
 from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
@@ -238,9 +238,8 @@ async def open_for_reading(
 @asynccontextmanager
 async def open_for_signing(path: Path) -> AsyncIterator[LedgerService]:
     """Open a ledger file to sign its head; if another process writes it, for reading. Errors: LedgerUnusable."""
-    writable = path.is_file() and os.access(path, os.W_OK)
     try:
-        ledger = await LedgerService.open(path, writable=writable, views=False)
+        ledger = await LedgerService.open(path, writable=can_be_written(path), views=False)
     except LedgerLocked:
         ledger = await LedgerService.open(path, writable=False, views=False)
     try:
