@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from api.cli.ledger_target import LedgerTarget
 from api.cli.output import show_progress
+from api.cli.unknown_names import check_names
 from api.client import open_store as client
 from api.service.ledger import LedgerService, open_for_reading
 from api.service.store import EventStore
@@ -30,11 +31,13 @@ def answer_as_of(
 ) -> _Answer:
     """Open a ledger file read-only and return the answer of a function as of a position or time; None is now.
 
-    Errors: LedgerUnusable, InvalidQuery, and those of the function.
+    Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the function.
     """
 
     async def run() -> _Answer:
         async with open_reader(ledger) as service:
             return await answer(service, await service.resolve(as_of))
 
-    return asyncio.run(run())
+    found = asyncio.run(run())
+    check_names(found)
+    return found
