@@ -11,7 +11,7 @@ NAME = "standard output"
 class _NamedOutput(io.FileIO):
     """File descriptor 1. Its errors have its name, which those of the operating system lack."""
 
-    def write(self, data: Any, /) -> int | None:  # noqa: ANN401 - anything with a buffer
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - anything with a buffer
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -23,8 +23,8 @@ class _NamedOutput(io.FileIO):
 
 def name_standard_output() -> None:
     """Replace the standard output of the process, unless it is closed or something has replaced it already."""
-    own = sys.stdout
-    if own is not None and own is sys.__stdout__:
+    own = sys.__stdout__
+    if own is not None and own is sys.stdout:
         raw = _NamedOutput(own.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(raw), own.encoding, own.errors, line_buffering=own.line_buffering

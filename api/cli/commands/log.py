@@ -141,9 +141,9 @@ def _table(page: "Page") -> object:
     from api.cli.output import make_table, truncate
 
     columns = ("position", "time (UTC)", "type", "subject", "agent", "")
-    table = make_table(*columns, right=("position",), wrap=("agent", ""))
+    table = make_table(*columns, right=("position",), wrap=("agent", ""), drop=("time (UTC)", "agent", "", "type"))
     for *row, agent, summary in _rows(page.lines):
-        table.add_row(*row, truncate(agent), truncate(summary))
+        table.add_row(*row, agent, truncate(summary))
     return table
 
 
