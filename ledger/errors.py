@@ -26,6 +26,7 @@ TallystickError                 events/errors.py
 ├── LedgerDamaged               the ledger or backup was altered: use another backup
 ├── Occupied                    the file exists: choose another name      (nothing overwritten)
 ├── RunEnded                    api/errors.py: the run has ended: start another
+├── FileUnusable                api/errors.py: correct the path, its permissions, or the disk
 ├── AttemptTaken                api/errors.py: fetch the prompt, answer that attempt
 ├── FixtureExists               instruments/evals/suite/writer.py: choose another folder, or replace it explicitly
 ├── RateLimited                 api/rate_limit.py: retry after `retry_after_s`  (nothing done)

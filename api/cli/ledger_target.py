@@ -1,7 +1,9 @@
 """The options that every verb accepts, before the verb and after it: --ledger, --url, --token and --json."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -104,7 +106,8 @@ def verb(
                 _require_file(invocation.command_path, target)
             else:
                 target = _choose_server(target, reads=reads)
-            function(target, **options)
+            with _advice_without_url(server=server):
+                function(target, **options)
 
         parameters = [inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
         parameters += [
@@ -117,6 +120,19 @@ def verb(
     return decorate
 
 
+@contextmanager
+def _advice_without_url(*, server: bool) -> Iterator[None]:
+    """In the errors of a verb that refuses --url, do not advise to use it."""
+    try:
+        yield
+    except Exception as error:
+        from ledger.errors import LedgerLocked
+
+        if not server and isinstance(error, LedgerLocked):
+            error.advice = "This command needs the file itself: stop that process first."
+        raise
+
+
 def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarget:
     """Return the stored target, changed by the options that were typed for this part of the command."""
     target = context.obj
@@ -124,6 +140,12 @@ def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarg
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
     url_typed, ledger_typed = target.url_typed or "url" in typed, target.ledger_typed or "ledger" in typed
     return target._replace(**typed, url_typed=url_typed, ledger_typed=ledger_typed)
+
+
+def wants_json() -> bool:
+    """Return whether --json was typed, also if the options of the verb cannot be parsed."""
+    words = sys.argv[1:]
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from api.cli.ledger_target import LedgerTarget
 from api.cli.output import show_progress
+from api.cli.unknown_names import check_names
 from api.client import open_store as client
 from api.service.ledger import LedgerService, open_for_reading
 from api.service.store import EventStore
@@ -38,7 +39,7 @@ def answer_as_of(
     """Return a view as of a position or time; None is now: from the server of a target, or else from its ledger file.
 
     `local` computes the view from an open ledger file, `remote` gets it from a server.
-    Errors: LedgerUnusable, InvalidQuery, and those of the functions.
+    Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the functions.
     """
 
     async def run() -> _Answer:
@@ -50,7 +51,9 @@ def answer_as_of(
         async with open_reader(target.ledger) as service:
             return await local(service, await service.resolve(as_of))
 
-    return asyncio.run(run())
+    found = asyncio.run(run())
+    check_names(found)
+    return found
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from api.client.remote_store import RemoteStore, decode_error, make_client
 from api.client.server_answer import PROBLEM_BYTES_MAX, read_answer, require_plain
+from api.service.status import LedgerStatus
 from events.envelope import timestamp
 from events.limits import LINE_BYTES_MAX
 from ledger import Page, Query, moment_of
@@ -47,6 +48,14 @@ class RemoteEvents:
         self._client = client
         self._url = url
         self._store = RemoteStore(client, url)
+
+    async def head_position(self) -> int:
+        """Return the position of the newest event; 0 if there is none."""
+        return (await self._read(Query(limit=1)))[1]
+
+    async def agents(self) -> set[str]:
+        """Return the agents that have recorded decisions."""
+        return {each.agent for each in (await self._store.view("/status", LedgerStatus)).agents}
 
     async def read(self, query: Query) -> Page:
         """Read a page of events."""

@@ -131,6 +131,10 @@ class LedgerService:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
         return await self.log.append(drafts)
 
+    async def head_position(self) -> int:
+        """Return the position of the newest event; 0 if there is none."""
+        return (await self.reader.head()).position
+
     async def read(self, query: Query) -> Page:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor(query.after)

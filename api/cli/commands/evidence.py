@@ -189,8 +189,8 @@ def _print_evidence(page: "EvidencePage") -> None:
     if not page.evidence:
         print_note("No evidence is stored.")
         return
-    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased (UTC)", "")
-    table = make_table(*columns, right=("bytes",), wrap=("",))
+    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased", "")
+    table = make_table(*columns, right=("bytes",), wrap=("",), drop=("", "media type", "stored (UTC)", "bytes"))
     for piece in page.evidence:
         erased = piece.erased
         table.add_row(
@@ -198,7 +198,7 @@ def _print_evidence(page: "EvidencePage") -> None:
             format_count(piece.size_bytes),
             piece.media_type or "-",
             format_time(datetime.fromisoformat(piece.time)),
-            format_time(datetime.fromisoformat(erased.time) if erased else None),
+            f"{datetime.fromisoformat(erased.time):%Y-%m-%d}" if erased else "-",
             truncate(one_line(erased.reason if erased else piece.note)),
         )
     open_console().print(table)

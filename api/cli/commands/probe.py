@@ -191,7 +191,8 @@ def _print_rescored(result: "RescoreResult") -> None:
     if not result.models:
         return
     columns = [column for name in result.scorers for column in (name, "values", "invalid")]
-    table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",))
+    drop = ("invalid", "values", "outputs")
+    table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",), drop=drop)
     for row in result.models:
         table.add_row(one_line(row.model), format_count(row.outputs), *_cells(row.scorers, result.scorers))
     table.add_row("all", format_count(result.outputs), *_cells(result.total, result.scorers))

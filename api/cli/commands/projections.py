@@ -34,7 +34,7 @@ def projections(
     elif not isinstance(answer, list):
         print_line(msgspec.json.format(to_json(answer)))
     else:
-        table = make_table("projection", "version", "position", "reads", right=("position",))
+        table = make_table("projection", "version", "position", "reads", right=("position",), wrap=("reads",))
         for info in answer:
             table.add_row(info.name, str(info.version), format_count(info.position), ", ".join(info.types))
         open_console().print(table)

@@ -68,7 +68,9 @@ def list_tokens(target: LedgerTarget) -> None:
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    table = make_table("id", "agent", "scopes", "created (UTC)", "expires (UTC)")
+    table = make_table(
+        "id", "agent", "scopes", "created (UTC)", "expires (UTC)", wrap=("agent", "scopes"), drop=("created (UTC)",)
+    )
     for token in tokens:
         expires = format_time(token.expires) if token.expires else "never"
         table.add_row(token.id, token.agent, ", ".join(token.scopes), format_time(token.created), expires)

@@ -78,7 +78,7 @@ def print_report(report: "VerifyReport") -> None:
     from api.cli.output import make_table, open_console
     from api.text_format import format_count, pluralize
 
-    table = make_table("check", "how many", "of what", "verdict", right=("how many",))
+    table = make_table("check", "how many", "of what", "verdict", right=("how many",), drop=("of what",))
     for check in report.checks:
         if check.count or check.wrong:
             verdict = "right" if check.right else f"WRONG: {pluralize(check.wrong, 'fault')}"

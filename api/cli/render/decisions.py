@@ -1,6 +1,6 @@
 """Print a list of decisions, and one with its history."""
 
-from api.cli.output import format_figure, make_table, open_console, print_note, truncate
+from api.cli.output import format_figure, make_facts, make_table, open_console, print_note, truncate
 from api.service.decisions import DecisionPage
 from api.text_format import (
     format_count,
@@ -14,13 +14,18 @@ from projections.decisions.decision_state import DecisionState
 def print_decisions(page: DecisionPage) -> None:
     """Print one line for each decision."""
     columns = ("id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", "decision")
-    table = make_table(*columns, right=("confidence",), wrap=("agent", "category", "decision"))
+    table = make_table(
+        *columns,
+        right=("confidence",),
+        wrap=("agent", "category", "decision"),
+        drop=("stakes", "category", "time (UTC)", "agent", "confidence", "decision"),
+    )
     for state in page.decisions:
         table.add_row(
             state.decision_id,
             format_time(state.recorded_at),
-            truncate(one_line(state.agent)),
-            truncate(one_line(state.decision.category)),
+            one_line(state.agent),
+            one_line(state.decision.category),
             state.decision.stakes or "-",
             format_figure(state.decision.confidence),
             state.review.outcome if state.review is not None else "-",
@@ -36,8 +41,7 @@ def print_decision(state: DecisionState) -> None:
     console = open_console()
     decision, review = state.decision, state.review
     console.print(f"{state.decision_id}  {one_line(decision.decision)}", style="bold")
-    fields = make_table("", "", wrap=("",))
-    fields.show_header = False
+    fields = make_facts()
     fields.add_row("agent", one_line(state.agent))
     fields.add_row("recorded", f"{format_time(state.recorded_at)} UTC")
     fields.add_row("confidence", format_figure(decision.confidence))
@@ -58,7 +62,7 @@ def print_decision(state: DecisionState) -> None:
     for thought in state.thoughts:
         fields.add_row("thought", one_line(thought))
     console.print(fields)
-    history = make_table("position", "time (UTC)", "type", "agent", right=("position",))
+    history = make_table("position", "time (UTC)", "type", "agent", right=("position",), wrap=("agent",))
     for entry in state.history:
         history.add_row(str(entry.position), format_time(entry.time), entry.type, one_line(entry.agent))
     console.print()
