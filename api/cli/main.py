@@ -20,6 +20,7 @@ from api.cli.ledger_target import (
     wants_json,
 )
 from api.cli.standard_output import drop_standard_output, name_standard_output
+from api.cli.standard_streams import prepare_standard_streams
 
 app = typer.Typer(
     name="tallystick",
@@ -55,6 +56,7 @@ def _options(
 
 def main() -> None:
     """Run the command. Print every error on standard error: one or two plain lines, or JSON."""
+    prepare_standard_streams()
     name_standard_output()
     code: int | None = None
     try:

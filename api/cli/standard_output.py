@@ -22,9 +22,9 @@ class _NamedOutput(io.FileIO):
 
 
 def name_standard_output() -> None:
-    """Replace the standard output of the process, unless it is closed or something has replaced it already."""
-    own = sys.__stdout__
-    if own is not None and own is sys.stdout:
+    """Replace the standard output of the process, unless something has replaced it already."""
+    own = sys.stdout
+    if isinstance(own, io.TextIOWrapper) and sys.__stdout__ in {own, None}:
         raw = _NamedOutput(own.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(raw), own.encoding, own.errors, line_buffering=own.line_buffering

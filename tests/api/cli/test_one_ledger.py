@@ -115,13 +115,12 @@ COMPARED = [(verb, arguments) for verb, found in READS.items() for arguments in 
 @pytest.mark.trial("A2")
 @pytest.mark.parametrize(("verb", "arguments"), COMPARED, ids=lambda part: " ".join(map(str, part)))
 def test_a_verb_that_reads_answers_as_on_the_file(scene: Scene, verb: Words, arguments: tuple[Value, ...]) -> None:
-    for json_option in ((), ("--json",)):
-        words = (*verb, *arguments, *json_option)
+    for words in ((*verb, *arguments), (*verb, *arguments, "--json")):
         local = run("--ledger", scene.served, *words, given=ANSWER)
-        typed = run("--ledger", scene.other, "--url", scene.url, *words, given=ANSWER)
-        assert typed == local
-        named = run(*words, given=ANSWER, TALLYSTICK_URL=scene.url, TALLYSTICK_LEDGER=str(scene.other))
-        assert named == local
+        assert run("--ledger", scene.other, "--url", scene.url, *words, given=ANSWER) == local
+        if arguments == READS[verb][0]:
+            named = run(*words, given=ANSWER, TALLYSTICK_URL=scene.url, TALLYSTICK_LEDGER=str(scene.other))
+            assert named == local
 
 
 @pytest.mark.trial("A2")
