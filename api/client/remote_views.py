@@ -152,13 +152,13 @@ class RemoteViews:
         limits = query.limits
         parameters = {
             "baseline": query.baseline,
-            "candidate": query.candidate,
             "max_regressions": str(limits.regressions),
             "max_errors": str(limits.errors),
             **({} if query.suite is None else {"suite": query.suite}),
             **({} if limits.score is None else {"min_score": f"{limits.score:f}"}),
         }
-        answer = await self._store.view("/evaluations/gate", GateAnswer, parameters | self._as_of)
+        path = f"/evaluations/{_segment(query.candidate)}/gate"
+        answer = await self._store.view(path, GateAnswer, parameters | self._as_of)
         fields = {name: getattr(answer, name) for name in RunComparisonAnswer.__struct_fields__}
         report = await self._with_comparison(RunComparisonAnswer(**fields))
         return structs.replace(report, judgement=answer.judgement)

@@ -33,10 +33,9 @@ BASELINE = text_parameter(
     required=True,
 )
 CANDIDATE = text_parameter("candidate", "The run to compare.", STREAM_ID_SCHEMA, required=True)
-GATE_CANDIDATE = text_parameter(
-    "candidate",
-    f"The run to judge, by its id or a unique beginning of it. By default `{queries.LATEST}`: the newest ended run.",
-    {**STREAM_ID_SCHEMA, "default": queries.LATEST},
+CANDIDATE_RUN = stream_id_parameter(
+    "run",
+    f"The run to judge, by its id or a unique beginning of it. `{queries.LATEST}`: the newest run that has ended.",
 )
 GATE_BASELINE = text_parameter(
     "baseline",
@@ -109,8 +108,9 @@ async def get_comparison(call: Call) -> Response:
 
 @Operation(
     method="GET",
-    path="/evaluations/gate",
-    query=(GATE_BASELINE, GATE_CANDIDATE, SUITE, MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, AS_OF),
+    path="/evaluations/{run}/gate",
+    path_parameters=(CANDIDATE_RUN,),
+    query=(GATE_BASELINE, SUITE, MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, AS_OF),
     answers={200: json_answer("The comparison, with the gate's judgement on the candidate.", GateAnswer)},
     errors=(404,),
 )
@@ -126,7 +126,7 @@ async def get_gate(call: Call) -> Response:
     )
     query = GateQuery(
         baseline=GATE_BASELINE.read(call.parameters),
-        candidate=GATE_CANDIDATE.find(call.parameters) or queries.LATEST,
+        candidate=call.path(CANDIDATE_RUN),
         suite=SUITE.find(call.parameters),
         limits=limits,
     )
