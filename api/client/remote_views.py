@@ -1,5 +1,6 @@
 """The views of a remote server: each method gets a route and decodes the struct that the local use case returns."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import quote
@@ -20,10 +21,12 @@ from api.service.evaluation.queries import (
 )
 from api.service.evaluation.report_data import GateAnswer, GateQuery
 from api.service.evidence import EvidencePage
+from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
 from api.service.status import LedgerStatus
 from events.limits import PAGE_EVENTS_MAX
+from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 from projections.discovery.run_report import RunDetail
@@ -32,6 +35,8 @@ PREFIX = {"prefix": "true"}
 """The id may be an unambiguous beginning of it, as in the commands on a file."""
 
 Parameters = Mapping[str, str]
+
+_stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
 
 
 class _Entry(Struct):
@@ -65,7 +70,7 @@ class RemoteViews:
         return await self._store.view("/decisions", DecisionPage, {**parameters, **self._as_of})
 
     async def decision(self, decision_id: str) -> DecisionState:
-        path = f"/decisions/{_segment(decision_id)}"
+        path = f"/decisions/{_id_segment(decision_id, 'decision')}"
         body = await self._store.get(path, {**PREFIX, **self._as_of})
         fields = self._store.decode(path, body, dict[str, Raw])
         entries = self._store.decode(path, fields.pop("history", Raw(b"[]")), list[_Entry])
@@ -97,7 +102,7 @@ class RemoteViews:
 
     async def run(self, run_id: str, *, attempts: bool) -> RunView:
         include = "attempts,summary" if attempts else "summary"
-        path = f"/runs/{_segment(run_id)}"
+        path = f"/runs/{_id_segment(run_id, 'run')}"
         detail = await self._store.view(path, RunDetail, {"include": include, **PREFIX, **self._as_of})
         if detail.summary is UNSET:
             raise self._store.unexpected(path)
@@ -120,7 +125,7 @@ class RemoteViews:
         return (await self._store.view("/projections", ProjectionList)).projections
 
     async def projection(self, name: str) -> ProjectionState:
-        return await self._store.view(f"/projections/{_segment(name)}", ProjectionState, self._as_of)
+        return await self._store.view(f"/projections/{quote(name, safe='')}", ProjectionState, self._as_of)
 
     async def status(self) -> LedgerStatus:
         return await self._store.view("/status", LedgerStatus)
@@ -134,7 +139,7 @@ class RemoteViews:
     async def evaluation_report(self, run_id: str) -> EvaluationReport:
         """Return the report data of an evaluation, with its answers and the trend of its agent."""
         parameters = {"include": "analyses", **PREFIX, **self._as_of}
-        run = await self._store.view(f"/evaluations/{_segment(run_id)}", EvaluationAnswer, parameters)
+        run = await self._store.view(f"/evaluations/{_id_segment(run_id, 'evaluation')}", EvaluationAnswer, parameters)
         if run.baseline is not None:
             return EvaluationReport(evaluation=run)
         selected = {"suite": run.suite, "agent": run.agent, "versions": "1", "as_of": str(run.as_of.position)}
@@ -157,7 +162,7 @@ class RemoteViews:
             **({} if query.suite is None else {"suite": query.suite}),
             **({} if limits.score is None else {"min_score": f"{limits.score:f}"}),
         }
-        path = f"/evaluations/{_segment(query.candidate)}/gate"
+        path = f"/evaluations/{_id_segment(query.candidate, 'evaluation')}/gate"
         answer = await self._store.view(path, GateAnswer, parameters | self._as_of)
         fields = {name: getattr(answer, name) for name in RunComparisonAnswer.__struct_fields__}
         report = await self._with_comparison(RunComparisonAnswer(**fields))
@@ -168,6 +173,8 @@ class RemoteViews:
         return structs.replace(await then.evaluation_report(comparison.candidate.run_id), contrast=comparison)
 
 
-def _segment(text: str) -> str:
-    """Return a text as one segment of a path."""
-    return quote(text, safe="")
+def _id_segment(given: str, noun: str) -> str:
+    """Return an id, or the beginning of one, as a segment of a path. Errors: NotFound, if it cannot be an id."""
+    if _stream_id.fullmatch(given) is None or not given.strip("."):
+        raise id_not_found(given, noun)
+    return given

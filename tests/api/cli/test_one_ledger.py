@@ -39,7 +39,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ],
     ("advice",): [("--agent", "bob", "--confidence", "0.9"), ("--agent", "ada", "--as-of", 60)],
     ("decisions",): [("--limit", 4), ("--search", "café slow", "--sort", "confidence"), ("--as-of", "then")],
-    ("decision",): [("3f2a9c1e",), ("3f2a",), ("d0063", "--as-of", 300), ("d00",), ("none",)],
+    ("decision",): [("3f2a9c1e",), ("3f2a",), ("d0063", "--as-of", 300), ("d00",), ("none",), ("a/b",), ("..",)],
     ("log",): [(), ("--limit", 3), ("--type", "decision.reviewed.v1", "--source", "ada", "--order", "desc"),
                ("--after", 99_999), ("--since", "2026-11-01", "--before", 300)],
     ("status",): [],
@@ -247,6 +247,14 @@ def test_every_verb_has_a_case() -> None:
     """Each new verb must be in one of these tables."""
     tables = (READS, WRITES, FILE, NOTHING)
     assert sorted(EVERY) == sorted(verb for table in tables for verb in table)
+
+
+def test_the_manual_says_what_each_verb_does_with_a_server() -> None:
+    manual = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
+    _, section = manual.split("## Which ledger a verb uses")
+    rows = [line.split("|")[1] for line in section.partition("\n## ")[0].splitlines() if line.startswith("|`")]
+    named = [sorted(row.strip("`").split("`, `")) for row in rows]
+    assert named == [sorted(map(" ".join, table)) for table in (WRITES, READS, FILE, NOTHING)]
 
 
 def head(url: str) -> int:
