@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
+from events.decode_errors import json_type
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import InvalidQuery, LedgerBusy
 
@@ -81,7 +82,7 @@ def parse_request(body: bytes) -> Request:
     except RecursionError:
         raise _invalid() from None
     if not isinstance(request.members, dict):
-        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(request.members)})
+        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": json_type(request.members)})
     return request
 
 
@@ -94,7 +95,7 @@ def id_of(request: Request) -> Id:
     call_id = request.members.get("id")
     if call_id is None or (isinstance(call_id, str | int | float) and not isinstance(call_id, bool)):
         return call_id
-    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _type_name(call_id)})
+    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": json_type(call_id)})
 
 
 def call_of(request: Request) -> RpcCall:
@@ -106,9 +107,9 @@ def call_of(request: Request) -> RpcCall:
     if method is None or method == "":
         raise RpcError(INVALID_REQUEST, "Method is required")
     if not isinstance(method, str):
-        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _type_name(method)})
+        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": json_type(method)})
     if not isinstance(params, dict):
-        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _type_name(params)})
+        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": json_type(params)})
     if request.unrepresentable:
         message = "; ".join(f"{field}: {rule}" for field, rule in request.unrepresentable)
         fields = [value.field for value in request.unrepresentable]
@@ -144,10 +145,6 @@ def rpc_error_of(error: TallystickError) -> RpcError:
 def internal_error(error: Exception) -> RpcError:
     """Return the error for a bug of the server."""
     return RpcError(INTERNAL_ERROR, "Internal error", {"type": type(error).__name__})
-
-
-def _type_name(value: object) -> str:
-    return type(value).__name__
 
 
 def _find_unrepresentable(body: bytes) -> Request | None:
