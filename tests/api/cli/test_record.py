@@ -115,9 +115,10 @@ def test_a_beginning_must_be_unambiguous(ledger: Path, where: tuple[str, ...]) -
         done(ledger, "record", name, "--id", name, *where)
     assert done(ledger, "review", "abc", "--outcome", "success", *where).text == "abc\n"
     assert done(ledger, "review", "abc1", "--outcome", "success", *where).text == "abc1\n"
-    several = refused(ledger, "review", "ab", "--outcome", "success", *where)
+    several = refused(ledger, "review", "ab", "--outcome", "success", *where, code=1)
     assert several == "error: Decision not found: ab\nab begins more than one id.\n"
-    assert "Decision not found: nope" in refused(ledger, "review", "nope", "--outcome", "success", *where)
+    unknown = refused(ledger, "review", "nope", "--outcome", "success", *where, code=1)
+    assert "Decision not found: nope" in unknown
     assert len(events(ledger)) == 5
 
 
