@@ -24,6 +24,6 @@ def test_a_reader_leaves_nothing_untracked(page: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     for _ in run(text, tmp_path):
         pass  # what a page shows is compared by its own test
-    status = ["git", "-C", tmp_path, "status", "--porcelain", "--untracked-files=all"]
+    status = ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"]
     left = set(subprocess.run(status, check=True, capture_output=True, text=True).stdout.splitlines())
     assert left == {"?? .gitignore", "?? examples"}
