@@ -82,7 +82,7 @@ def parse_request(body: bytes) -> Request:
     except RecursionError:
         raise _invalid() from None
     if not isinstance(request.members, dict):
-        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": json_type(request.members)})
+        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(request.members)})
     return request
 
 
@@ -95,7 +95,7 @@ def id_of(request: Request) -> Id:
     call_id = request.members.get("id")
     if call_id is None or (isinstance(call_id, str | int | float) and not isinstance(call_id, bool)):
         return call_id
-    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": json_type(call_id)})
+    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _type_name(call_id)})
 
 
 def call_of(request: Request) -> RpcCall:
@@ -107,9 +107,9 @@ def call_of(request: Request) -> RpcCall:
     if method is None or method == "":
         raise RpcError(INVALID_REQUEST, "Method is required")
     if not isinstance(method, str):
-        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": json_type(method)})
+        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _type_name(method)})
     if not isinstance(params, dict):
-        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": json_type(params)})
+        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _type_name(params)})
     if request.unrepresentable:
         message = "; ".join(f"{field}: {rule}" for field, rule in request.unrepresentable)
         fields = [value.field for value in request.unrepresentable]
@@ -145,6 +145,10 @@ def rpc_error_of(error: TallystickError) -> RpcError:
 def internal_error(error: Exception) -> RpcError:
     """Return the error for a bug of the server."""
     return RpcError(INTERNAL_ERROR, "Internal error", {"type": type(error).__name__})
+
+
+def _type_name(value: object) -> str:
+    return json_type(value)
 
 
 def _find_unrepresentable(body: bytes) -> Request | None:
